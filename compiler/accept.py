@@ -1,0 +1,106 @@
+"""`[accept]`: the only waiver. It needs a written reason, shows everywhere, and goes stale loudly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from compiler.diagnostics import Diagnostic, Severity, error
+from compiler.near import near
+
+
+if TYPE_CHECKING:
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+ACCEPTABLE = frozenset(
+    {
+        "pool-uncertain",
+        "pool-likely-short",
+        "reserve-uncertain",
+        "reserve-likely-short",
+    }
+)
+"""The findings a profile may accept: those that are likely, never those that are certain."""
+
+CERTAIN = frozenset({"pool-too-small", "reserve-too-small"})
+
+
+def apply_accepts(
+    plan: Plan, found: tuple[Diagnostic, ...], where: Origins
+) -> tuple[Diagnostic, ...]:
+    """Turn accepted errors into warnings that carry the reason, and judge the waivers themselves."""
+    accepted = plan.profile.accept
+    codes = {each.code for each in found}
+    kept = [_accepted(each, accepted[each.code]) if _may(each, plan) else each for each in found]
+    faults = [
+        fault
+        for code in sorted(accepted)
+        if (fault := _judge(code, plan, codes, where)) is not None
+    ]
+    return (*kept, *faults)
+
+
+def is_accepted(plan: Plan, code: str) -> bool:
+    """Whether the plan's profile accepts findings of this code, and may."""
+    return (
+        code in plan.profile.accept
+        and code in ACCEPTABLE
+        and bool(plan.profile.accept[code].strip())
+    )
+
+
+def _may(each: Diagnostic, plan: Plan) -> bool:
+    return is_accepted(plan, each.code)
+
+
+def _accepted(each: Diagnostic, reason: str) -> Diagnostic:
+    return evolve(
+        each, severity=Severity.WARNING, notes=(f"accepted: {reason}", *each.notes), help=()
+    )
+
+
+def _judge(code: str, plan: Plan, codes: set[str], where: Origins) -> Diagnostic | None:
+    setting = f"accept.{code}"
+    if code in CERTAIN:
+        return error(
+            "accept-certain",
+            f"`{code}` is certain and cannot be accepted",
+            where.primary(setting, text="not acceptable"),
+            notes=(
+                "what is likely may be accepted with a reason; what fails over the whole range may not",
+            ),
+            help=("change the settings that the finding names",),
+            path=setting,
+        )
+    if code not in ACCEPTABLE:
+        similar = near(code, ACCEPTABLE)
+        return error(
+            "accept-unknown",
+            f"no acceptable finding is called `{code}`",
+            where.primary(setting, text="not a code that can be accepted"),
+            help=(
+                *((f"a similar code exists: `{similar}`",) if similar else ()),
+                f"there are {', '.join(f'`{each}`' for each in sorted(ACCEPTABLE))}",
+            ),
+            path=setting,
+        )
+    if not plan.profile.accept[code].strip():
+        return error(
+            "accept-unreasoned",
+            f"`{code}` is accepted without a reason",
+            where.primary(setting, text="write why"),
+            path=setting,
+        )
+    if code not in codes and plan.memory is not None:
+        return error(
+            "accept-stale",
+            f"`{code}` is accepted, but nothing of that kind is found any more",
+            where.primary(setting, text="stale"),
+            notes=("a waiver that waives nothing would hide the next finding",),
+            help=(f"remove `{setting}`",),
+            path=setting,
+        )
+    return None

@@ -1,0 +1,157 @@
+"""The bytes of one catalogue file or boot go in; the fact comes out, or what is wrong with the file and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import AttrsInstance, evolve, fields_dict
+
+from compiler.catalog.shelves import EntryFile, whole_file
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.facts import Boot, Build
+from compiler.source import Source
+from compiler.syntax import parse_toml
+from compiler.typed import Fault, FaultKind, structure_value
+
+
+if TYPE_CHECKING:
+    from compiler.scalars import Key
+
+
+T = TypeVar("T", bound=AttrsInstance)
+
+ALL_FIGURES = "*"
+"""The key of `[sources]` that covers every figure without a source of its own."""
+
+_MAY_BE_ZERO = frozenset(
+    [
+        "dense_layers",
+        "shared_experts",
+        "q_lora_rank",
+        "group_size",
+        "scale_bits",
+        "projector_parameters",
+        "other_parameters",
+        "draft_k_gib",
+        "draft_v_gib",
+    ]
+)
+_SWITCHED_OFF = {"chunked_prefill": -1}
+
+
+def read_entry(
+    file: EntryFile, cls: type[T], *, id_: str | None, given: Mapping[str, object], code: str
+) -> tuple[T | None, tuple[Diagnostic, ...]]:
+    """Read a TOML file into a fact; `given` are the fields that it does not hold itself (`shipped`).
+
+    Beyond the types: the id agrees with the file's name, no figure is negative, and each figure has a source. All
+    diagnostics are of the one `code`.
+    """
+    source, faults = decode(file, code=code)
+    if source is None:
+        return None, faults
+    values, faults = parse_toml(source)
+    if values is None:
+        return None, tuple(evolve(each, code=code) for each in faults)
+    fact, found = structure_value(values, cls, given=given)
+    found = (*found, *_id_faults(values, id_), *_figure_faults(values, cls))
+    if found:
+        return None, _diagnose(found, source, code=code)
+    return fact, ()
+
+
+def decode(file: EntryFile, *, code: str) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+    """The text of a file, or a diagnostic at the byte that is no UTF-8."""
+    try:
+        return Source(file.shown, file.data.decode()), ()
+    except UnicodeDecodeError as fault:
+        source = Source(file.shown, file.data.decode(errors="replace"))
+        start = len(file.data[: fault.start].decode())
+        place = Label(source.span(start, start + 1), f"byte 0x{file.data[fault.start]:02x}")
+        return None, (error(code, "the file is not UTF-8", place, help=("save it as UTF-8",)),)
+
+
+def _id_faults(values: Mapping[str, Any], id_: str | None) -> Iterator[Fault]:
+    given = values.get("id")
+    if id_ is not None and isinstance(given, str) and given != id_:
+        message = f"expected `{id_}`, which the file's name stands for"
+        yield Fault(("id",), FaultKind.BAD_VALUE, message)
+
+
+def _figure_faults(values: Mapping[str, Any], cls: type[AttrsInstance]) -> Iterator[Fault]:
+    if cls is Build:  # its numbers are defaults of flags, not figures
+        return
+    figures = {path: number for path, number in _figures(values, ()) if path[0] in fields_dict(cls)}
+    for path, number in figures.items():
+        key = str(path[-1])
+        if number > 0 or (number == 0 and key in _MAY_BE_ZERO) or number == _SWITCHED_OFF.get(key):
+            continue
+        yield Fault(path, FaultKind.BAD_VALUE, "expected more than zero")
+    if cls is not Boot:
+        yield from _source_faults(values, figures)
+
+
+def _figures(value: object, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], float]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _figures(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _figures(each, (*path, index))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path, value
+
+
+def _source_faults(
+    values: Mapping[str, Any], figures: Mapping[tuple[Key, ...], float]
+) -> Iterator[Fault]:
+    """A source stands under its figure's key, or that of a table around it, dotted (`attention.head_dim`), or `*`."""
+    sources = values.get("sources", {})
+    if not isinstance(sources, Mapping):
+        return
+    for name, source in sources.items():
+        if source == "":
+            yield Fault(("sources", name), FaultKind.BAD_VALUE, "expected a source, found nothing")
+        if name != ALL_FIGURES and not _stands_for_something(name, values):
+            message = "expected the key of a figure in this file"
+            yield Fault(("sources", name), FaultKind.BAD_VALUE, message)
+    if ALL_FIGURES in sources:
+        return
+    for path in figures:
+        names = {".".join(str(key) for key in path[:length]) for length in range(1, len(path) + 1)}
+        if names.isdisjoint(sources):
+            message = (
+                f'expected a source for it under `[sources]`, or one for all as `"{ALL_FIGURES}"`'
+            )
+            yield Fault(path, FaultKind.BAD_VALUE, message)
+
+
+def _stands_for_something(name: str, values: Mapping[str, Any]) -> bool:
+    at: object = values
+    for key in name.split("."):
+        if not isinstance(at, Mapping) or key not in at or key == "sources":
+            return False
+        at = at[key]
+    return True
+
+
+def _diagnose(faults: tuple[Fault, ...], source: Source, *, code: str) -> tuple[Diagnostic, ...]:
+    from compiler.spans import index_spans  # noqa: PLC0415 - positions are only wanted for a fault
+
+    spans = index_spans(source)
+    found: list[Diagnostic] = []
+    for fault in faults:
+        shown = ".".join(str(key) for key in fault.path)
+        at = fault.path
+        while at and at not in spans:
+            at = at[:-1]
+        place = spans[at].value if at else whole_file(source.name)
+        if fault.kind is FaultKind.UNKNOWN_KEY:
+            place = spans[at].key or place
+            summary = f"unknown key `{shown}`"
+        else:
+            summary = f"`{shown}`: {fault.message}"
+        advice = () if fault.near is None else (f"a similar name exists: `{fault.near}`",)
+        found.append(error(code, summary, Label(place), help=advice))
+    return tuple(sorted(found, key=lambda each: (each.primary and each.primary.span, each.summary)))

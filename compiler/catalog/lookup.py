@@ -1,0 +1,236 @@
+"""The catalogue: ids in, facts out. A file is read when it is first asked for, and once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import AttrsInstance, field, frozen
+
+from compiler.catalog.entries import read_entry
+from compiler.catalog.flags import FlagTable, flag_table, read_flags
+from compiler.catalog.shelves import (
+    CATALOGUE_INVALID,
+    EntryFile,
+    Reader,
+    Shelf,
+    boot_shelf,
+    file_stem,
+    id_of,
+    shipped_shelf,
+    team_shelf,
+    whole_file,
+)
+from compiler.diagnostics import Diagnostic, Label, warning
+from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
+from compiler.near import near
+from compiler.versions import version_key
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compiler.source import Source
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound=AttrsInstance)
+Found = tuple[T | None, tuple[Diagnostic, ...]]
+"""A fact, or `None` for what nobody described; and what is wrong with its file."""
+
+
+class Kind(StrEnum):
+    """The kinds of facts that have an id; the value is their folder."""
+
+    GPU = "gpus"
+    MODEL = "models"
+    DRAFT = "drafts"
+
+
+@frozen(kw_only=True)
+class Catalog:
+    """What is known.
+
+    A team's entry counts before a shipped one of the same id, also when it is broken. Asked again, a lookup gives the
+    same diagnostics again. Errors: `catalogue-invalid`, and `boot-invalid` for a recorded boot.
+
+    Attributes:
+        shelves: where entries are looked for, the first that has one counts.
+        boot_shelf: where recorded boots are.
+    """
+
+    shelves: tuple[Shelf, ...]
+    boot_shelf: Shelf | None = None
+    _known: dict[tuple[str, ...], Found[Any]] = field(
+        factory=dict, init=False, eq=False, repr=False
+    )
+
+    def gpu(self, id_: str) -> Found[Gpu]:
+        """A kind of GPU."""
+        return self._entry(Kind.GPU, id_, Gpu)
+
+    def model(self, id_: str) -> Found[Model]:
+        """A model."""
+        return self._entry(Kind.MODEL, id_, Model)
+
+    def draft(self, id_: str) -> Found[Draft]:
+        """A draft model."""
+        return self._entry(Kind.DRAFT, id_, Draft)
+
+    def release(self, engine: str, version: str, build: str | None = None) -> Found[Release]:
+        """A release of an engine, with the overlay of a build.
+
+        For a release that was not read the nearest lower one stands in (`read_version`); below the lowest there is
+        none. `build` is `None` in the answer when nobody described it or its file is broken; when it was described for
+        another release there is the warning `build-other-release`.
+        """
+        read_version = self._nearest(engine, version)
+        if read_version is None:
+            return None, ()
+        table, faults = self._flags(engine, read_version)
+        overlay, overlay_faults = self._build(engine, build)
+        faults = (*faults, *overlay_faults)
+        if table is None:
+            return None, faults
+        if overlay is not None:
+            table = flag_table([*table.flags.values(), *overlay.flags])
+            if overlay.release != version:
+                faults = (*faults, self._other_release(engine, version, overlay))
+        release = Release(
+            engine=engine,
+            version=version,
+            read_version=read_version,
+            flags=table.flags,
+            aliases=table.aliases,
+            build=overlay,
+        )
+        return release, faults
+
+    def boots(self) -> tuple[tuple[Boot, ...], tuple[Diagnostic, ...]]:
+        """The recorded boots, by name; those whose file is broken are left out."""
+        boots, faults = self._once(("boots",), self._read_boots)
+        return boots or (), faults
+
+    def ids(self, kind: Kind) -> tuple[str, ...]:
+        """The ids of a kind, sorted."""
+        return tuple(id_of(stem) for stem in self._stems(kind))
+
+    def engines(self) -> tuple[str, ...]:
+        """The engines there is anything about, sorted."""
+        return self._stems("engines", suffix="")
+
+    def versions(self, engine: str) -> tuple[str, ...]:
+        """The releases of an engine that were read, the oldest first."""
+        stems = self._stems(f"engines/{engine}", suffix=".json")
+        return tuple(sorted(stems, key=_release_order))
+
+    def builds(self, engine: str) -> tuple[str, ...]:
+        """The builds of an engine, sorted."""
+        return tuple(id_of(stem) for stem in self._stems(_builds(engine)))
+
+    def near(self, kind: Kind, id_: str) -> str | None:
+        """A known id that somebody who wrote this one may have meant."""
+        return near(id_, self.ids(kind))
+
+    def source(self, shown: str) -> Source | None:
+        """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""
+        shelves = (*self.shelves, *([self.boot_shelf] if self.boot_shelf else []))
+        return next(filter(None, (each.source(shown) for each in shelves)), None)
+
+    def _once(self, key: tuple[str, ...], read: Callable[[], Found[T]]) -> Found[T]:
+        if key not in self._known:
+            self._known[key] = read()
+        return self._known[key]
+
+    def _entry(self, folder: str, id_: str, cls: type[E]) -> Found[E]:
+        def read() -> Found[E]:
+            stem = file_stem(id_)
+            file, faults = self._open(f"{folder}/{stem}.toml") if stem is not None else (None, ())
+            if file is None:
+                return None, faults
+            given = {"shipped": file.shipped}
+            return read_entry(file, cls, id_=id_, given=given, code=CATALOGUE_INVALID)
+
+        return self._once((folder, id_), read)
+
+    def _build(self, engine: str, id_: str | None) -> Found[Build]:
+        return (None, ()) if id_ is None else self._entry(_builds(engine), id_, Build)
+
+    def _other_release(self, engine: str, version: str, build: Build) -> Diagnostic:
+        file, _ = self._open(f"{_builds(engine)}/{file_stem(build.id)}.toml")
+        wanted = f"{engine} {build.release}"
+        return warning(
+            "build-other-release",
+            f"the build `{build.id}` is described for {wanted}, not for {engine} {version}",
+            None if file is None else Label(whole_file(file.shown), "described here"),
+            notes=("its flags and rules are taken to be the same",),
+            path="engine.build",
+        )
+
+    def _flags(self, engine: str, version: str) -> Found[FlagTable]:
+        def read() -> Found[FlagTable]:
+            file, faults = self._open(f"engines/{engine}/{version}.json")
+            if file is None:
+                return None, faults
+            return read_flags(file, engine=engine, version=version)
+
+        return self._once(("flags", engine, version), read)
+
+    def _nearest(self, engine: str, version: str) -> str | None:
+        """The release that was read and is the same, or the highest below."""
+        versions = self.versions(engine) if file_stem(engine) == engine else ()
+        if version in versions:
+            return version
+        wanted = version_key(version)
+        lower = [
+            each
+            for each in versions
+            if wanted is not None and (key := version_key(each)) is not None and key <= wanted
+        ]
+        return lower[-1] if lower else None
+
+    def _read_boots(self) -> Found[tuple[Boot, ...]]:
+        if self.boot_shelf is None:
+            return (), ()
+        boots: list[Boot] = []
+        stems, faults = self.boot_shelf.stems("", suffix=".toml")
+        for stem in stems:
+            boot, found = self._read_boot(self.boot_shelf, stem)
+            boots += [boot] if boot is not None else []
+            faults = (*faults, *found)
+        return tuple(boots), faults
+
+    def _read_boot(self, shelf: Shelf, stem: str) -> Found[Boot]:
+        file, faults = shelf.open(f"{stem}.toml")
+        if file is None:
+            return None, faults
+        given = {"name": f"boots/{stem}", "file": file.shown}
+        return read_entry(file, Boot, id_=None, given=given, code=shelf.code)
+
+    def _open(self, name: str) -> Found[EntryFile]:
+        for shelf in self.shelves:
+            file, faults = shelf.open(name)
+            if file is not None or faults:
+                return file, faults
+        return None, ()
+
+    def _stems(self, folder: str, *, suffix: str = ".toml") -> tuple[str, ...]:
+        found: set[str] = set()
+        for shelf in self.shelves:
+            found.update(shelf.stems(folder, suffix=suffix)[0])
+        return tuple(sorted(found))
+
+
+def _builds(engine: str) -> str:
+    return f"engines/{engine}/builds"
+
+
+def _release_order(version: str) -> tuple[tuple[int, ...], int, int]:
+    return version_key(version) or ((), 0, 0)
+
+
+def open_catalog(profiles: Reader | None = None) -> Catalog:
+    """The shipped catalogue, and a team's own when `profiles` reads below its folder `profiles`."""
+    if profiles is None:
+        return Catalog(shelves=(shipped_shelf(),))
+    return Catalog(shelves=(team_shelf(profiles), shipped_shelf()), boot_shelf=boot_shelf(profiles))

@@ -1,0 +1,77 @@
+"""A fact goes in; the text of a catalogue file comes out, laid out and commented for a person to complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.shapes import is_control
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compiler.facts import Gpu
+    from compiler.ranges import Range
+
+
+_GROUPED_FROM = 10_000  # shorter numbers read well without `_`
+
+
+def gpu_toml(gpu: Gpu) -> str:
+    """The file of a GPU; the same text for the same GPU. A memory range it does not have is left open in a comment."""
+    free = gpu.free_before_load_gib
+    lines = [
+        f"id = {_text(gpu.id)}",
+        "",
+        "# As the driver prints them: nvidia-smi --query-gpu=name,memory.total --format=csv",
+        f"names = {_texts(gpu.names)}",
+        f"total_mib = {_number(gpu.total_mib)}",
+        "",
+        "# Free memory of one GPU once CUDA and NCCL are up and before weights load, GiB, over all known starts:",
+        "# SGLang's line `Load weight begin` prints it. Without it the pool can only be told from a recorded boot.",
+        "# free_before_load_gib = { low = 0.0, best = 0.0, high = 0.0 }"
+        if free is None
+        else f"free_before_load_gib = {_range(free)}",
+        "",
+        f"compute_capability = {_text(gpu.compute_capability)}",
+        f"multiprocessors = {_number(gpu.multiprocessors)}",
+        "",
+        "# `pcie` or `nvlink`.",
+        f"interconnect = {_text(gpu.interconnect)}",
+        "",
+        '# Where each figure is from: an address, a log, or how it was worked out. "*" stands for all the others.',
+        "[sources]",
+        *(f"{_key(key)} = {_text(source)}" for key, source in sorted(gpu.sources.items())),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """A TOML basic string (TOML 1.0, "String")."""
+    return f'"{"".join(_escaped(each) for each in text)}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return f"\\u{ord(character):04x}" if is_control(character) else character
+
+
+def _texts(texts: Iterable[str]) -> str:
+    several = [_text(each) for each in texts]
+    if len(several) <= 1:
+        return f"[{''.join(several)}]"
+    return "[\n" + "".join(f"    {each},\n" for each in several) + "]"
+
+
+def _key(key: str) -> str:
+    bare = key.replace("_", "").replace("-", "")
+    return key if bare.isascii() and bare.isalnum() else _text(key)
+
+
+def _number(number: float) -> str:
+    return f"{number:_}" if number >= _GROUPED_FROM else str(number)
+
+
+def _range(range_: Range) -> str:
+    return f"{{ low = {range_.low}, best = {range_.best}, high = {range_.high} }}"

@@ -1,0 +1,39 @@
+"""The static fraction itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+@rule("fraction-range")
+def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A share is between 0 and 1; the engine itself does not check it."""
+    fraction = plan.profile.memory.fraction
+    if isinstance(fraction, str) or 0 < fraction < 1:
+        return
+    percent = f"{fraction / 100:g}"
+    advice = (
+        f"write `{percent}` for {fraction:g} %"
+        if 1 < fraction < 100
+        else 'write a share like `0.9`, or `"fit"`'
+    )
+    yield error(
+        "fraction-range",
+        f"`memory.fraction` is a share between 0 and 1, not {fraction:g}",
+        where.primary("memory.fraction", text="out of range"),
+        notes=(
+            "the engine takes any number, loads the weights, and ends in an error about memory",
+        ),
+        help=(advice,),
+        path="memory.fraction",
+    )

@@ -1,0 +1,114 @@
+"""How the model is laid out over the GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.facts import Gqa
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+def _labels(*labels: Label | None) -> tuple[Label, ...]:
+    return tuple(label for label in labels if label is not None)
+
+
+@rule("gpu-count")
+def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The layout takes tensor x pipeline x data GPUs; data parallel attention shares those of tensor parallel."""
+    gpus, parallel = plan.profile.gpus, plan.profile.parallel
+    replicas = 1 if parallel.dp_attention else parallel.data
+    needed = parallel.tensor * parallel.pipeline * replicas
+    if gpus.indices and len(gpus.indices) != gpus.count:
+        yield error(
+            "gpu-count",
+            f"`gpus.indices` names {len(gpus.indices)} GPUs, `gpus.count` says {gpus.count}",
+            where.primary("gpus.indices", text=f"{len(gpus.indices)} GPUs"),
+            secondary=_labels(where.label("gpus.count", f"{gpus.count} GPUs")),
+            help=(f"set `gpus.count = {len(gpus.indices)}`",),
+            path="gpus.indices",
+        )
+    if len(set(gpus.indices)) != len(gpus.indices):
+        yield error(
+            "gpu-count",
+            "`gpus.indices` names a GPU twice",
+            where.primary("gpus.indices"),
+            path="gpus.indices",
+        )
+    if needed == gpus.count:
+        return
+    formula = f"{parallel.tensor} tensor x {parallel.pipeline} pipeline x {replicas} data"
+    yield error(
+        "gpu-count",
+        f"the layout needs {needed} GPUs, the profile has {gpus.count}",
+        where.primary("gpus.count", text=f"{gpus.count} GPUs"),
+        secondary=_labels(
+            where.label("parallel.tensor", f"tensor parallel {parallel.tensor}"),
+            where.label("parallel.pipeline", f"pipeline parallel {parallel.pipeline}"),
+            where.label("parallel.data", f"data parallel {parallel.data}"),
+        ),
+        notes=(f"{formula} = {needed}",),
+        help=(
+            f"set `gpus.count = {needed}`, or change the layout so that it comes to {gpus.count}",
+        ),
+        path="gpus.count",
+    )
+
+
+@rule("heads-not-divisible")
+def heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Attention heads are split evenly; KV heads evenly, or copied evenly."""
+    model, parallel = plan.model, plan.profile.parallel
+    if model is None:
+        return
+    ranks = max(1, parallel.tensor // parallel.data) if parallel.dp_attention else parallel.tensor
+    faults = []
+    if model.heads % ranks:
+        faults.append(f"{model.heads} attention heads")
+    if isinstance(model.attention, Gqa):
+        kv_heads = model.attention.kv_heads
+        if kv_heads % ranks and ranks % kv_heads:
+            faults.append(f"{kv_heads} KV heads")
+    if not faults:
+        return
+    fitting = [str(size) for size in (1, 2, 4, 8, 16, 32) if model.heads % size == 0]
+    yield error(
+        "heads-not-divisible",
+        f"{' and '.join(faults)} do not divide over {ranks} ranks",
+        where.primary("parallel.tensor", text=f"{ranks} ranks"),
+        secondary=_labels(where.label("model.id", f"{model.heads} attention heads")),
+        notes=("the server stops with a bare assertion while it builds the model",),
+        help=(f"tensor parallel sizes that divide: {', '.join(fitting)}",),
+        path="parallel.tensor",
+    )
+
+
+@rule("experts-not-divisible")
+def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Experts are split evenly over the expert parallel ranks, and those over the tensor parallel ones."""
+    moe, parallel = (plan.model.moe if plan.model else None), plan.profile.parallel
+    if parallel.expert == 1:
+        return
+    if parallel.tensor % parallel.expert:
+        yield error(
+            "experts-not-divisible",
+            f"tensor parallel size {parallel.tensor} is no multiple of expert parallel size {parallel.expert}",
+            where.primary("parallel.expert", text=f"{parallel.expert} groups"),
+            secondary=_labels(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
+            path="parallel.expert",
+        )
+    elif moe is not None and moe.routed_experts % parallel.expert:
+        yield error(
+            "experts-not-divisible",
+            f"{moe.routed_experts} experts do not divide over expert parallel size {parallel.expert}",
+            where.primary("parallel.expert", text=f"{parallel.expert} groups"),
+            secondary=_labels(where.label("model.id", f"{moe.routed_experts} experts")),
+            path="parallel.expert",
+        )

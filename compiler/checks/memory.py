@@ -1,0 +1,168 @@
+"""Whether both budgets hold: the pool the promise, the reserve what must fit beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, Label, Severity
+from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compiler.origins import Origins
+    from compiler.plan import Memory, Plan
+    from compiler.ranges import Range
+
+
+POOL_CODES: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "pool-uncertain",
+    Outcome.LIKELY_SHORT: "pool-likely-short",
+    Outcome.TOO_SMALL: "pool-too-small",
+}
+RESERVE_CODES: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "reserve-uncertain",
+    Outcome.LIKELY_SHORT: "reserve-likely-short",
+    Outcome.TOO_SMALL: "reserve-too-small",
+}
+_POOL_SUMMARY: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "the KV pool may be too small for the promised context",
+    Outcome.LIKELY_SHORT: "the KV pool is likely too small for the promised context",
+    Outcome.TOO_SMALL: "the KV pool is too small for the promised context",
+}
+_RESERVE_SUMMARY: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "the reserve may be too small for what must fit beside the pool",
+    Outcome.LIKELY_SHORT: "the reserve is likely too small for what must fit beside the pool",
+    Outcome.TOO_SMALL: "the reserve is too small for what must fit beside the pool",
+}
+_LARGEST_LINES = 4
+
+
+@rule(*POOL_CODES.values())
+def pool(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The pool must hold `serve.concurrency` requests of `serve.context` tokens."""
+    memory = plan.memory
+    if memory is None or pool_outcome(memory) is Outcome.PASSES:
+        return
+    result = pool_outcome(memory)
+    yield Diagnostic(
+        code=POOL_CODES[result],
+        severity=_severity(result),
+        summary=_POOL_SUMMARY[result],
+        primary=where.primary("serve.context", text=_need_text(plan, memory)),
+        secondary=_pool_places(plan, memory, where),
+        notes=(
+            *memory.pool.best_formula,
+            _shortfall(memory),
+            _reserve_note(memory),
+        ),
+        path="serve.context",
+    )
+
+
+@rule(*RESERVE_CODES.values())
+def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """What the fraction leaves must hold graphs, buffers, the draft and a prefill step."""
+    memory = plan.memory
+    if memory is None or reserve_outcome(memory) is Outcome.PASSES:
+        return
+    result, there = reserve_outcome(memory), memory.reserve
+    yield Diagnostic(
+        code=RESERVE_CODES[result],
+        severity=_severity(result),
+        summary=_RESERVE_SUMMARY[result],
+        primary=where.primary(
+            "memory.fraction",
+            text=f"leaves {_gib(there.available_gib)} for {_gib(there.needed_gib)}",
+        ),
+        secondary=_present(
+            where.label(
+                "serve.max_running_requests",
+                f"{plan.running_requests} requests size graphs and buffers",
+            ),
+            where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
+        ),
+        notes=(
+            f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
+            *_largest(memory),
+            f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
+            *(f"not priced: {each}" for each in memory.unpriced),
+        ),
+        path="memory.fraction",
+    )
+
+
+def _severity(result: Outcome) -> Severity:
+    return Severity.WARNING if result is Outcome.UNCERTAIN else Severity.ERROR
+
+
+def _need_text(plan: Plan, memory: Memory) -> str:
+    concurrency = plan.profile.serve.concurrency
+    if concurrency == 1:
+        return f"one full request needs {memory.pool.required_tokens:,} slots"
+    return f"{concurrency} full requests need {memory.pool.required_tokens:,} slots"
+
+
+def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...]:
+    known = memory.pool
+    choices = " or ".join(f"{cell:,}" for cell in known.cell_choices)
+    several = len(known.cell_choices) > 1
+    asked_fit = plan.profile.memory.fraction == "fit"
+    return _present(
+        where.label("serve.concurrency", "requests of full context at the same time"),
+        where.label(
+            "memory.fraction",
+            f"{'comes to ' + format(memory.fraction, 'g') + ', ' if asked_fit else ''}gives a pool of {_tokens(known.tokens)}",
+        ),
+        where.label("memory.max_pool_tokens", "caps the pool"),
+        where.label("memory.kv_dtype", "sets the bytes of a token"),
+        where.label(
+            "engine.build", f"not known how it prices the draft's layers: {choices} B a token"
+        )
+        if several
+        else None,
+    )
+
+
+def _present(*labels: Label | None) -> tuple[Label, ...]:
+    return tuple(label for label in labels if label is not None)
+
+
+def _tokens(known: Range) -> str:
+    if known.is_exact:
+        return f"{known.best:,.0f} tokens"
+    return f"{known.best:,.0f} tokens ({known.low:,.0f} to {known.high:,.0f})"
+
+
+def _gib(known: Range) -> str:
+    if f"{known.low:.2f}" == f"{known.high:.2f}":
+        return f"{known.best:.2f} GiB"
+    return f"{known.best:.2f} GiB ({known.low:.2f} to {known.high:.2f})"
+
+
+def _shortfall(memory: Memory) -> str:
+    known = memory.pool
+    short = known.required_tokens - known.tokens.best
+    if short > 0:
+        return f"needed {known.required_tokens:,}; short by {short:,.0f}"
+    worst = known.required_tokens - known.tokens.low
+    return f"needed {known.required_tokens:,}; enough by the best estimate, short by {worst:,.0f} at worst"
+
+
+def _reserve_note(memory: Memory) -> str:
+    there = memory.reserve
+    text = f"{_gib(there.available_gib)} for {_gib(there.needed_gib)}"
+    if reserve_outcome(memory) is Outcome.PASSES:
+        return f"the reserve is not the short side: {text}"
+    return (
+        f"the reserve is short too: {text}"
+        if reserve_outcome(memory) > Outcome.UNCERTAIN
+        else f"the reserve: {text}"
+    )
+
+
+def _largest(memory: Memory) -> Iterator[str]:
+    for line in sorted(memory.reserve_lines, key=lambda each: -each.gib.high)[:_LARGEST_LINES]:
+        yield f"{line.item}: {_gib(line.gib)} = {line.formula}"

@@ -1,0 +1,79 @@
+"""Secrets stay in files on the host: never in argv, which every user of the host can read, nor in what is committed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+# Names that hold a secret, as flags (dashes) or variables (underscores).
+_SECRET_NAME = re.compile(
+    r"(^|[-_])(api[-_]?key|token|secret|password|passwd|credentials?)$", re.IGNORECASE
+)
+_NOT_SECRET = re.compile(
+    r"(max|num|draft|bos|eos|pad|special|per|prefill|total)[-_]", re.IGNORECASE
+)
+# Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, GitHub, AWS, Slack.
+_SECRET_VALUE = re.compile(r"(sk-|hf_|ghp_|github_pat_|gho_|AKIA|xox[bp]-)[A-Za-z0-9_-]{12,}")
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if not value or value.startswith("/"):
+        return False
+    named = _SECRET_NAME.search(name) is not None and _NOT_SECRET.search(name) is None
+    return named or _SECRET_VALUE.search(value) is not None
+
+
+def _hidden(where: Origins, setting: str, text: str) -> Label:
+    origin = where.find(setting)
+    if origin is None:
+        return where.primary(setting, text=text)
+    return Label(origin.winner.value_span, text, secret=True)
+
+
+@rule("secret-in-argv")
+def in_argv(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A key on the command line is read by `ps` and stands in the repository."""
+    for option in plan.options:
+        if any(_is_secret(option.flag, value) for value in option.values):
+            yield error(
+                "secret-in-argv",
+                f"`{option.flag}` would put a secret on the command line",
+                _hidden(where, option.setting, "looks like a secret"),
+                notes=(
+                    "every user of the host reads a command line, and everybody with the repository reads the unit",
+                ),
+                help=(
+                    'put it into a YAML file on the host, readable by the service\'s user only, and set `secrets.api_key = { file = "/etc/poolproof/secrets/NAME.yaml" }`',
+                    "change the secret: this one stands in a file of the repository",
+                ),
+                path=option.setting,
+            )
+
+
+@rule("secret-in-env")
+def in_environment(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A key among the environment variables stands in the committed env file."""
+    for variable in plan.environment:
+        if _is_secret(variable.name, variable.value):
+            yield error(
+                "secret-in-env",
+                f"the variable `{variable.name}` would put a secret into the env file",
+                _hidden(where, variable.setting, "looks like a secret"),
+                notes=("the env file is committed and reviewed",),
+                help=(
+                    f"remove `{variable.setting}` and set the variable on the host, in a drop-in that is not committed",
+                    "change the secret: this one stands in a file of the repository",
+                ),
+                path=variable.setting,
+            )

@@ -1,0 +1,59 @@
+"""What nobody described: said by name, never priced with somebody else's formula."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, error, warning
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compiler.facts import Unknown
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+_WHAT: Mapping[str, str] = {
+    "engine-unknown": "the engine `{}` is not known",
+    "gpu-unknown": "the memory of the GPU `{}` is not known",
+    "model-unknown": "the model `{}` is not known",
+    "draft-unknown": "the draft model `{}` is not known",
+    "release-unknown": "it is not known how {} counts memory",
+    "build-unknown": "the build `{}` is not known",
+    "speculation-unpriced": "the memory of the speculation algorithm `{}` is not known",
+    "layout-unpriced": "the memory of {} is not known",
+    "flag-unpriced": "what `{}` does to memory is not known",
+}
+_HELP: Mapping[str, tuple[str, ...]] = {
+    "gpu-unknown": ("describe it: `poolproof catalog add-gpu --help`",),
+    "model-unknown": (
+        "describe it in `profiles/catalog/models/`, as `poolproof catalog show MODEL --toml` prints one",
+    ),
+    "draft-unknown": ("describe it in `profiles/catalog/drafts/`",),
+    "build-unknown": ("describe it in `profiles/catalog/engines/NAME/builds/`",),
+}
+
+
+@rule(*_WHAT)
+def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Each thing nobody described, with what would have to be known."""
+    for each in plan.unknowns:
+        make = error if each.code == "engine-unknown" else warning
+        yield make(
+            each.code,
+            _WHAT[each.code].format(each.name),
+            where.primary(each.setting, text=f"not known: {each.missing}"),
+            notes=()
+            if each.code == "engine-unknown"
+            else ("memory is not judged; everything else is",),
+            help=_advice(each),
+            path=each.setting,
+        )
+
+
+def _advice(each: Unknown) -> tuple[str, ...]:
+    near = (f"a known name is similar: `{each.near}`",) if each.near else ()
+    return (*near, *_HELP.get(each.code, ()))

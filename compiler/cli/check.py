@@ -1,0 +1,64 @@
+"""`poolproof check`: everything but writing."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, open_session, show
+from compiler.pipeline import Checked, check_profiles, strictly
+
+
+@click.command(name="check")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...")
+@click.option("--strict", is_flag=True, help="Treat every warning as an error.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([Format.TEXT, Format.GITHUB, Format.JSON]),
+    default=Format.TEXT,
+    help="How findings are shown.",
+)
+def command(profiles: tuple[str, ...], *, strict: bool, as_json: bool, form: str) -> int:
+    """Judge profiles; all of the tree when none is named.
+
+    A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k).
+    """
+    chosen = Format.JSON if as_json else Format(form)
+    session, faults = open_session(profiles)
+    checked = (
+        Checked(judged=(), diagnostics=faults)
+        if session is None
+        else check_profiles(session.names, session.inputs)
+    )
+    if strict:
+        checked = strictly(checked)
+    if chosen is Format.JSON:
+        _print_json(checked)
+    else:
+        show(checked.all_diagnostics, session, form=chosen, err=True)
+        _print_verdicts(checked)
+    return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _print_json(checked: Checked) -> None:
+    import json  # noqa: PLC0415 - what only some runs need
+
+    from compiler.report.contract import check_json  # noqa: PLC0415 - as above
+
+    json.dump(
+        check_json(checked.diagnostics, judged=checked.judged),
+        sys.stdout,
+        indent=2,
+        ensure_ascii=False,
+    )
+    sys.stdout.write("\n")
+
+
+def _print_verdicts(checked: Checked) -> None:
+    from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - JSON does without it
+
+    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))

@@ -1,0 +1,60 @@
+"""The verbs and where each one is; a verb's module is imported when the verb is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compiler import __version__
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+VERBS: Mapping[str, str] = {
+    "check": "compiler.cli.check",
+    "compile": "compiler.cli.compile",
+    "explain": "compiler.cli.explain",
+    "catalog": "compiler.cli.catalog",
+}
+
+
+class _Verbs(click.Group):
+    """A group that imports a verb only when it is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(VERBS[cmd_name]).command
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
+
+            similar = near(args[0], VERBS)
+            hint = (
+                f"; a similar verb exists: `{similar}`"
+                if similar
+                else f"; there are {', '.join(VERBS)}"
+            )
+            raise click.UsageError(f"no verb is called `{args[0]}`{hint}", ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="poolproof %(version)s")
+@click.option("--debug", is_flag=True, help="Print a traceback when Poolproof itself fails.")
+def poolproof(**options: Any) -> None:  # noqa: ANN401 - click's own
+    """Prove that an LLM server's KV pool holds what is promised, and write the units a team reviews."""
+    del options

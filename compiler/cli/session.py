@@ -1,0 +1,127 @@
+"""What the verbs share: finding the tree, opening its inputs, printing findings."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler import __version__
+from compiler.catalog import FolderReader, open_catalog
+from compiler.load import DiskReader, load_source
+from compiler.pipeline import Inputs
+from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin, find
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compiler.diagnostics import Diagnostic
+    from compiler.source import Source
+
+
+class Format(StrEnum):
+    """How findings are shown."""
+
+    TEXT = "text"
+    GITHUB = "github"
+    JSON = "json"
+
+
+@frozen(kw_only=True)
+class Session:
+    """One run over one tree; `names` are the profiles that were asked for, or all of them."""
+
+    workspace: Workspace
+    inputs: Inputs
+    names: tuple[str, ...]
+    named: bool
+
+
+def open_session(asked: Sequence[str]) -> tuple[Session | None, tuple[Diagnostic, ...]]:
+    """Find the tree and open its inputs, or say why not."""
+    found = find(asked, here=Path.cwd())
+    if found.workspace is None:
+        return None, found.diagnostics
+    faults = (*check_pin(found.workspace, version=__version__), *found.diagnostics)
+    if faults:
+        return None, faults
+    folder = found.workspace.profiles
+    reader = DiskReader(folder)
+    names = found.names
+    if not asked:
+        try:
+            names = reader.names()
+        except OSError as fault:
+            return None, (_unlistable(fault),)
+    inputs = Inputs(reader=reader, catalog=open_catalog(FolderReader(folder)))
+    session = Session(workspace=found.workspace, inputs=inputs, names=names, named=bool(asked))
+    return session, ()
+
+
+def _unlistable(fault: OSError) -> Diagnostic:
+    from compiler.diagnostics import error  # noqa: PLC0415 - on this path only
+
+    return error(
+        "profile-unreadable", f"`{PROFILES}/` cannot be listed: {(fault.strerror or '').lower()}"
+    )
+
+
+def show(found: Sequence[Diagnostic], session: Session | None, *, form: Format, err: bool) -> None:
+    """Print findings for people on stderr, or as annotations on stdout. Nothing to say prints nothing."""
+    if not found:
+        return
+    if form is Format.GITHUB:
+        from compiler.report.github import render_github  # noqa: PLC0415 - what only some runs need
+
+        sys.stdout.write(render_github(found))
+        return
+    from compiler.report.counting import summary_line  # noqa: PLC0415 - a run without findings does without it
+    from compiler.report.text import render_text  # noqa: PLC0415 - as above
+
+    stream = sys.stderr if err else sys.stdout
+    text = render_text(
+        found, sources=sources(found, session), colour=wants_colour(stream), width=width()
+    )
+    stream.write(f"{text}\n{summary_line(found)}\n")
+
+
+def sources(found: Sequence[Diagnostic], session: Session | None) -> Mapping[str, Source]:
+    """The texts of all files that findings point into."""
+    if session is None:
+        return {}
+    labels = (label for each in found for label in (each.primary, *each.secondary) if label)
+    names = dict.fromkeys(label.span.file for label in labels)
+    texts = {name: _source(name, session) for name in names}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def _source(name: str, session: Session) -> Source | None:
+    profile = name.removeprefix(f"{PROFILES}/").removesuffix(".toml")
+    loaded = session.inputs.documents.get(profile)
+    if loaded is not None and loaded[0] is not None:
+        return loaded[0].source
+    if name == PIN_FILE:
+        return None
+    return session.inputs.catalog.source(name) or load_source(session.inputs.reader, profile)
+
+
+def wants_colour(stream: object) -> bool:
+    """Whether a stream is a terminal that shows colour; `NO_COLOR` and `FORCE_COLOR` are honoured."""
+    from os import environ  # noqa: PLC0415 - the one look at the environment
+
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return bool(getattr(stream, "isatty", lambda: False)()) and environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """The terminal's width; 100 where there is none."""
+    from shutil import get_terminal_size  # noqa: PLC0415 - a run without findings does without it
+
+    return max(60, get_terminal_size((100, 24)).columns)

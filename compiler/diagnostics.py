@@ -1,0 +1,102 @@
+"""What is wrong, as data: a code, a severity, the places, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import evolve, frozen
+
+
+class Severity(StrEnum):
+    """How bad it is: an error refuses the profile, a warning is printed and passes."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@frozen(kw_only=True, order=True)
+class Span:
+    """A stretch of a text file: lines and columns count from 1, in code points; the end is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@frozen
+class Label:
+    """A span with the short sentence that stands beside its carets; a secret's characters are never shown."""
+
+    span: Span
+    text: str = ""
+    secret: bool = False
+
+
+@frozen(kw_only=True)
+class Diagnostic:
+    """One finding. Built where the rule stands, shown by `report`, never raised.
+
+    Attributes:
+        code: a stable word (`pool-too-small`), the name of its explanation page.
+        severity: error or warning.
+        summary: one line, lower case, no full stop; values in backticks.
+        primary: the place to look at first; `None` only when there is no file to point into.
+        secondary: every other place that contributed, with its value.
+        notes: the why, with the numbers.
+        help: the smallest changes that mend it; only advice that applies.
+        path: the setting concerned (`memory.fraction`), where there is one.
+    """
+
+    code: str
+    severity: Severity
+    summary: str
+    primary: Label | None = None
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: tuple[str, ...] = ()
+    path: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether this finding refuses the profile."""
+        return self.severity is Severity.ERROR
+
+
+def error(
+    code: str,
+    summary: str,
+    primary: Label | None = None,
+    *,
+    secondary: tuple[Label, ...] = (),
+    notes: tuple[str, ...] = (),
+    help: tuple[str, ...] = (),  # noqa: A002 - the word every compiler uses
+    path: str | None = None,
+) -> Diagnostic:
+    """A finding that refuses the profile."""
+    return Diagnostic(
+        code=code,
+        severity=Severity.ERROR,
+        summary=summary,
+        primary=primary,
+        secondary=secondary,
+        notes=notes,
+        help=help,
+        path=path,
+    )
+
+
+def warning(
+    code: str,
+    summary: str,
+    primary: Label | None = None,
+    *,
+    secondary: tuple[Label, ...] = (),
+    notes: tuple[str, ...] = (),
+    help: tuple[str, ...] = (),  # noqa: A002 - the word every compiler uses
+    path: str | None = None,
+) -> Diagnostic:
+    """A finding that is printed and passes, but for `--strict`."""
+    found = error(code, summary, primary, secondary=secondary, notes=notes, help=help, path=path)
+    return evolve(found, severity=Severity.WARNING)

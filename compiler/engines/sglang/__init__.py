@@ -1,0 +1,42 @@
+"""SGLang: how it spells settings, what it charges to which budget, and its own rules.
+
+Read `launch` first (what the server will run with), then `pool` (the static budget) and `reserve`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler.engines.sglang import sizing, spelling
+from compiler.engines.sglang.rules import RULES
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compiler.engines.engine import Facts, Sized, Spelled
+    from compiler.facts import Release
+    from compiler.profile import Profile
+    from compiler.rules import Rule
+
+
+@frozen
+class _Sglang:
+    name: str = "sglang"
+    rules: tuple[Rule, ...] = RULES
+
+    def owned_flags(self) -> Mapping[str, str]:
+        return spelling.owned_flags()
+
+    def spell(
+        self, profile: Profile, release: Release | None, *, fraction: float | None
+    ) -> Spelled:
+        return spelling.spell(profile, release, fraction=fraction)
+
+    def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
+        return sizing.size(profile, facts, fraction=fraction)
+
+
+SGLANG = _Sglang()

@@ -1,0 +1,9 @@
+"""SGLang's cross-flag rules, one file a subject; each module's rules are found by themselves."""
+
+from __future__ import annotations
+
+from compiler.engines.sglang.rules import context, speculation, starting
+from compiler.rules import Rule, collect
+
+
+RULES: tuple[Rule, ...] = collect(context, speculation, starting)

@@ -1,0 +1,54 @@
+"""The promised context against what the model and its draft declare (configs/model_config.py, lines 452-484)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+_TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
+
+
+@rule("context-beyond-model")
+def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The promised context must be one the checkpoint declares, and the draft's too."""
+    asked = plan.profile.serve.context
+    for setting, name, limit in _limits(plan):
+        if asked <= limit:
+            continue
+        allowed = plan.profile.env.get(OVERRIDE, "").lower() in _TRUE
+        make = warning if allowed else error
+        yield make(
+            "context-beyond-model",
+            f"the context of {asked:,} tokens is more than `{name}` declares",
+            where.primary("serve.context", text=f"{asked:,} tokens"),
+            secondary=_labels(where.label(setting, f"declares {limit:,} tokens")),
+            notes=(
+                f"`{OVERRIDE}` makes the server start; what it answers beyond {limit:,} tokens is not what the model learned"
+                if allowed
+                else "the server refuses to start",
+            ),
+            help=(f"set `serve.context` to {limit:,} or less".replace(",", "_"),),
+            path="serve.context",
+        )
+
+
+def _limits(plan: Plan) -> Iterator[tuple[str, str, int]]:
+    if plan.model is not None:
+        yield "model.id", plan.model.id, plan.model.context
+    if plan.draft is not None:
+        yield "speculative.draft", plan.draft.id, plan.draft.context
+
+
+def _labels(*labels: Label | None) -> tuple[Label, ...]:
+    return tuple(label for label in labels if label is not None)

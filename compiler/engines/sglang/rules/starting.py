@@ -1,0 +1,47 @@
+"""Rules about how the server is started: its secrets file and its Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.rules import rule
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+@rule("secret-not-yaml")
+def secret_is_yaml(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """`--config` reads files that end in .yaml or .yml only (server_args_config_parser.py), and one of them only."""
+    secret = plan.profile.secrets.api_key
+    if secret is None or secret.file.lower().endswith((".yaml", ".yml")):
+        return
+    yield error(
+        "secret-not-yaml",
+        f"the API key's file must end in `.yaml` or `.yml`, not `{secret.file.rpartition('/')[2]}`",
+        where.primary("secrets.api_key.file", text="read by `--config`"),
+        notes=("the server refuses any other name before it reads the file",),
+        help=("name it like `/etc/poolproof/secrets/NAME.yaml`, with the one line `api-key: ...`",),
+        path="secrets.api_key.file",
+    )
+
+
+@rule("model-name-colon")
+def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A served name with a colon reads as an adapter (server_args.py, `served_model_name`)."""
+    name = plan.profile.model.served_name
+    if name is None or ":" not in name:
+        return
+    yield error(
+        "model-name-colon",
+        f"the served name `{name}` holds a colon",
+        where.primary("model.served_name", text="a colon separates an adapter's name"),
+        notes=("the server refuses to start",),
+        help=(f"write `{name.replace(':', '-')}`",),
+        path="model.served_name",
+    )

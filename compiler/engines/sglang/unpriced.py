@@ -1,0 +1,61 @@
+"""Raw flags that change memory and that the model does not price; said, never guessed.
+
+Sources: SGLang 0.5.11 server_args.py and the places named in the sentences.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compiler.profile import Profile
+
+
+STATIC: Mapping[str, str] = {
+    "cpu-offload-gb": "moves weights to host memory",
+    "dtype": "changes the number format of the weights",
+    "enable-eplb": "adds copies of experts",
+    "ep-num-redundant-experts": "adds copies of experts",
+    "enable-lora": "allocates adapter buffers before the pool",
+    "lora-paths": "allocates adapter buffers before the pool",
+    "json-model-override-args": "changes the model's shape",
+    "load-format": "may load something else than the checkpoint's weights",
+    "quantization": "changes how weights are stored",
+    "enable-memory-saver": "changes when memory is freed",
+    "attention-context-parallel-size": "changes how the pool is laid out",
+    "mm-enable-dp-encoder": "keeps the vision tower whole on every GPU",
+    "moe-dense-tp-size": "changes how the dense layers are split",
+    "disable-shared-experts-fusion": "changes how the shared expert is stored",
+    "kt-weight-path": "keeps experts in host memory",
+    "speculative-draft-model-quantization": "changes how the draft is stored",
+    "language-only": "leaves the vision tower out",
+}
+"""Flags that change the static budget: with one of them the pool is not known."""
+
+RESERVE: Mapping[str, str] = {
+    "enable-symm-mem": "allocates symmetric memory, 4 GB by default",
+    "enable-torch-compile": "compiles graphs with workspaces of their own",
+    "enable-hierarchical-cache": "pins host memory and allocates transfer buffers",
+    "enable-two-batch-overlap": "keeps the activations of two batches",
+    "enable-nccl-nvls": "allocates NVLink multicast buffers",
+    "enable-mscclpp": "allocates communication buffers",
+    "enable-flashinfer-allreduce-fusion": "allocates an all-reduce workspace",
+    "cuda-graph-bs": "lists the captured batch sizes itself",
+    "disable-cuda-graph-padding": "captures every batch size",
+    "triton-attention-num-kv-splits": "changes the attention logits of graphs",
+    "enable-return-hidden-states": "keeps hidden states of whole requests",
+    "max-prefill-tokens": "may widen a prefill step beyond one chunk",
+    "disaggregation-mode": "changes which steps this server runs",
+    "keep-mm-feature-on-device": "keeps image features on the GPU",
+}
+"""Flags that change the reserve only: the pool stands, the reserve is less sure."""
+
+
+def unpriced_flags(profile: Profile, table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The flags of the profile that stand in a table, each with what it does."""
+    for name, value in profile.flags.items():
+        if name in table and value is not False:
+            yield name, table[name]

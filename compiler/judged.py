@@ -1,0 +1,44 @@
+"""One service, judged: its plan, what the checks found, and the verdict about its memory."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+
+if TYPE_CHECKING:
+    from compiler.diagnostics import Diagnostic
+    from compiler.plan import Plan
+
+
+class Verdict(StrEnum):
+    """Whether the memory holds the promise. Findings of other kinds leave the verdict as it is."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
+    """Over the whole range of what is not known."""
+    UNCERTAIN = "uncertain"
+    """By the best estimate, not over the whole range; or short, and accepted with a reason."""
+    UNKNOWN = "unknown"
+    """Nobody described the model, the GPU or the release."""
+    REFUSED = "refused"
+    """Not by the best estimate."""
+
+
+@frozen(kw_only=True)
+class Judged:
+    """A profile on a target, with all that was found about it.
+
+    Attributes:
+        profile_name: `k2.6-200k`.
+        target_name: the target's name; `None` for a profile without targets.
+        plan: `None` when the profile could not be planned.
+        diagnostics: what belongs to this service, in the order it was found.
+    """
+
+    profile_name: str
+    target_name: str | None
+    verdict: Verdict
+    plan: Plan | None
+    diagnostics: tuple[Diagnostic, ...]

@@ -1,0 +1,50 @@
+"""How a need compares with what there is, when either is a range."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from compiler.plan import Memory
+    from compiler.ranges import Range
+
+
+class Outcome(IntEnum):
+    """From good to bad; the worst of several is their maximum."""
+
+    PASSES = 0
+    """Enough even at the low end."""
+    UNCERTAIN = 1
+    """Enough by the best estimate."""
+    LIKELY_SHORT = 2
+    """Enough at the high end only."""
+    TOO_SMALL = 3
+    """Not enough over the whole range."""
+
+
+def outcome(need: float, there: Range) -> Outcome:
+    """Where `need` stands in the range of what is there."""
+    if need <= there.low:
+        return Outcome.PASSES
+    if need <= there.best:
+        return Outcome.UNCERTAIN
+    if need <= there.high:
+        return Outcome.LIKELY_SHORT
+    return Outcome.TOO_SMALL
+
+
+def pool_outcome(memory: Memory) -> Outcome:
+    """Whether the pool holds the promise."""
+    return outcome(memory.pool.required_tokens, memory.pool.tokens)
+
+
+def reserve_outcome(memory: Memory) -> Outcome:
+    """Whether what the fraction leaves free holds what must fit there."""
+    return outcome(0.0, memory.reserve.margin_gib)
+
+
+def memory_outcome(memory: Memory) -> Outcome:
+    """The worse of both budgets."""
+    return max(pool_outcome(memory), reserve_outcome(memory))

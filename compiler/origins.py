@@ -1,0 +1,116 @@
+"""Where every value of a merged profile came from: the winner, the losers and why they lost."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from compiler.diagnostics import Label, Span
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+Path = tuple[str, ...]
+"""A setting's path as a tuple of keys: `("memory", "fraction")`."""
+
+
+def dotted(path: Path) -> str:
+    """The path as it is shown and typed: `memory.fraction`, with keys that hold a dot in quotes."""
+    return ".".join(f'"{key}"' if "." in key or not key else key for key in path)
+
+
+class Level(IntEnum):
+    """The three levels at which a file may set a value; the higher wins wherever it stands."""
+
+    DEFAULTS = 0
+    PLAIN = 1
+    FORCE = 2
+
+
+@frozen(kw_only=True)
+class Definition:
+    """One place that sets (or unsets) one setting.
+
+    Attributes:
+        path: the setting.
+        profile: the name of the file's profile (`base/kimi-k2.6`).
+        level: the level it is set at.
+        key: where the key stands.
+        value_span: where the value stands (the `unset` entry, for a removal).
+        value: the value as TOML gave it; `None` for a removal.
+        removes: whether this is an `unset`.
+    """
+
+    path: Path
+    profile: str
+    level: Level
+    key: Span
+    value_span: Span
+    value: object
+    removes: bool = False
+
+
+@frozen(kw_only=True)
+class Loser:
+    """A definition that did not win, and why: `overridden by base/sglang`, `defaults lose to plain`."""
+
+    definition: Definition
+    reason: str
+
+
+@frozen(kw_only=True)
+class ItemOrigin:
+    """Where one item of a merged list came from."""
+
+    value: object
+    profile: str
+    span: Span
+
+
+@frozen(kw_only=True)
+class Origin:
+    """The history of one merged value.
+
+    Attributes:
+        winner: the definition whose value stands.
+        agreeing: other definitions, in files that do not extend each other, with the same value.
+        losers: every other definition, nearest first.
+        items: for a list, where each item came from.
+    """
+
+    winner: Definition
+    agreeing: tuple[Definition, ...] = ()
+    losers: tuple[Loser, ...] = ()
+    items: tuple[ItemOrigin, ...] = ()
+
+
+@frozen(kw_only=True)
+class Origins:
+    """The origins of all values of one profile; what rules use to point at a place."""
+
+    document: Span
+    by_path: Mapping[Path, Origin] = field(factory=dict)
+
+    def find(self, setting: str) -> Origin | None:
+        """The origin of a setting given as `memory.fraction`; `None` when no file sets it."""
+        for path, origin in self.by_path.items():
+            if dotted(path) == setting:
+                return origin
+        return None
+
+    def label(self, setting: str, text: str = "") -> Label | None:
+        """A label at the value of a setting, or `None` when no file sets it."""
+        origin = self.find(setting)
+        return None if origin is None else Label(origin.winner.value_span, text)
+
+    def primary(self, *settings: str, text: str = "") -> Label:
+        """A label at the first of these settings that a file sets, else at the profile itself."""
+        for setting in settings:
+            found = self.label(setting, text)
+            if found is not None:
+                return found
+        return Label(self.document, text)

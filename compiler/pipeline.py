@@ -1,0 +1,206 @@
+"""The straight line, read this first.
+
+    paths -> Document -> Graph -> Resolved -> Profile -> Plan -> [Diagnostic] -> OutTree -> files
+             load        link     merge       structure  plan    check, remedy   render     write | compare
+
+Each step takes values and returns values with diagnostics. It runs to its end and collects; the line stops after a step
+that left no value to go on with. Only `load` and the catalogue read; only `tree` writes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from attrs import evolve, field, frozen
+
+from compiler.accept import apply_accepts, is_accepted
+from compiler.checks import check
+from compiler.checks.memory import POOL_CODES, RESERVE_CODES
+from compiler.diagnostics import Diagnostic, Severity
+from compiler.graph import link
+from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.merge import Resolved, merge_graph
+from compiler.planner import plan_profile, replan
+from compiler.remedy import advise
+from compiler.settings import list_settings
+from compiler.structure import check_fragment, structure_profile
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping, Sequence
+
+    from compiler.catalog import Catalog
+    from compiler.load import Loaded, Reader
+    from compiler.origins import Origins
+    from compiler.plan import Plan
+
+
+if TYPE_CHECKING:
+    from compiler.tree import OutFile, OutTree
+
+
+@frozen(kw_only=True)
+class Inputs:
+    """Everything the line reads from, and what it has read so far."""
+
+    reader: Reader
+    catalog: Catalog
+    documents: MutableMapping[str, Loaded] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class Checked:
+    """What came of some profiles: their services, and what belongs to none of them."""
+
+    judged: tuple[Judged, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every finding, those of no service first."""
+        return (*self.diagnostics, *(found for each in self.judged for found in each.diagnostics))
+
+    @property
+    def refused(self) -> bool:
+        """Whether any finding is an error."""
+        return any(each.is_error for each in self.all_diagnostics)
+
+
+def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
+    """Judge the named profiles; a fragment among them is checked as far as it goes."""
+    judged: list[Judged] = []
+    loose: list[Diagnostic] = []
+    for name in names:
+        graph, found = link(inputs.reader, name, cache=inputs.documents)
+        resolved, clashes = (
+            merge_graph(graph, list_settings=list_settings()) if graph else (None, ())
+        )
+        if resolved is None:
+            judged.append(_unplanned(name, (*found, *clashes)))
+        elif is_deployable(resolved):
+            judged += _judge(name, resolved, inputs, before=(*found, *clashes))
+        else:
+            loose += (*found, *clashes, *check_fragment(resolved))
+    reported = {each for one in judged for each in one.diagnostics}
+    return Checked(
+        judged=tuple(judged),
+        diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
+    )
+
+
+def is_deployable(resolved: Resolved) -> bool:
+    """A profile with a target is deployable; everything else is a fragment."""
+    return "targets" in resolved.values
+
+
+def _judge(
+    name: str, resolved: Resolved, inputs: Inputs, *, before: tuple[Diagnostic, ...]
+) -> list[Judged]:
+    profile, faults = structure_profile(resolved)
+    if profile is None:
+        return [_unplanned(name, (*before, *faults))]
+    planned = plan_profile(name, profile, inputs.catalog)
+    return [
+        _judge_plan(plan, resolved.origins, inputs, before=(*before, *faults, *planned.diagnostics))
+        for plan in planned.plans
+    ]
+
+
+def _judge_plan(
+    plan: Plan, where: Origins, inputs: Inputs, *, before: tuple[Diagnostic, ...]
+) -> Judged:
+    found = check(plan, where)
+    found = apply_accepts(plan, found, where)
+    found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
+    return Judged(
+        profile_name=plan.profile_name,
+        target_name=plan.target_name,
+        verdict=verdict(plan),
+        plan=plan,
+        diagnostics=(*before, *found),
+    )
+
+
+def _unplanned(name: str, found: tuple[Diagnostic, ...]) -> Judged:
+    return Judged(
+        profile_name=name, target_name=None, verdict=Verdict.UNKNOWN, plan=None, diagnostics=found
+    )
+
+
+def verdict(plan: Plan) -> Verdict:
+    """About memory only: the worse of pool and reserve; an accepted refusal reads uncertain."""
+    if plan.memory is None:
+        return Verdict.UNKNOWN
+    return max(
+        (
+            _verdict_of(pool_outcome(plan.memory), POOL_CODES, plan),
+            _verdict_of(reserve_outcome(plan.memory), RESERVE_CODES, plan),
+        ),
+        key=list(Verdict).index,
+    )
+
+
+def _verdict_of(result: Outcome, codes: Mapping[Outcome, str], plan: Plan) -> Verdict:
+    if result is Outcome.PASSES:
+        return Verdict.PASS
+    if result is Outcome.UNCERTAIN or is_accepted(plan, codes[result]):
+        return Verdict.UNCERTAIN
+    return Verdict.REFUSED
+
+
+def strictly(checked: Checked) -> Checked:
+    """The same with every warning made an error, but for what a profile accepts with a reason."""
+    return Checked(
+        judged=tuple(
+            evolve(each, diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics))
+            for each in checked.judged
+        ),
+        diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),
+    )
+
+
+def _strict(found: Diagnostic, plan: Plan | None) -> Diagnostic:
+    if plan is not None and is_accepted(plan, found.code):
+        return found
+    return evolve(found, severity=Severity.ERROR)
+
+
+def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
+    """The files of all services, proved against their plans; or why they make no tree.
+
+    Nothing of a refused profile is rendered: ask `checked.refused` first.
+    """
+    # Templates and hashes take longer to load than a whole `check`, which renders nothing.
+    from compiler.tree import assemble  # noqa: PLC0415
+
+    files: list[OutFile] = []
+    faults: list[Diagnostic] = []
+    for name, several in groupby(checked.judged, key=lambda each: each.profile_name):
+        made, found = _render_profile(name, tuple(several))
+        files += made
+        faults += found
+    return tuple(faults) or assemble(files)
+
+
+def _render_profile(name: str, several: tuple[Judged, ...]) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
+    from compiler.render import render_target  # noqa: PLC0415 - as above
+    from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
+    from compiler.render.proof import prove  # noqa: PLC0415 - as above
+    from compiler.render.review import render_review  # noqa: PLC0415 - as above
+    from compiler.tree import OutFile  # noqa: PLC0415 - as above
+
+    texts = {"plan.json": (render_plan_file(several), False), "PLAN.md": (render_review(several), False)}
+    faults: tuple[Diagnostic, ...] = ()
+    for each in several:
+        if each.plan is not None:
+            rendered = render_target(each.plan)
+            faults = (*faults, *prove(each.plan, rendered))
+            texts |= {f"{each.target_name}/{file.path}": (file.text, file.executable) for file in rendered}
+    files = [
+        OutFile(path=f"{name}/{path}", text=text, executable=executable, profile=name)
+        for path, (text, executable) in sorted(texts.items())
+    ]
+    return files, faults

@@ -1,0 +1,205 @@
+"""The plan: what the engine will be given, what it will do with the GPU, and how each number is known. No behaviour
+beyond putting its own parts side by side.
+
+Checks judge a plan, templates print it, `diff` compares two, `verify` holds one against a running server.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from compiler.ranges import Range
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
+    from compiler.profile import Profile, Target
+
+
+@frozen(kw_only=True)
+class Option:
+    """One engine flag as it will be written.
+
+    Attributes:
+        flag: its full name with dashes.
+        values: its words; empty for a flag without a value.
+        setting: the profile setting it comes from (`memory.fraction`, `flags.enable-metrics`).
+        why: a comment for the reviewer, where the setting is not obvious.
+    """
+
+    flag: str
+    values: tuple[str, ...] = ()
+    setting: str
+    why: str | None = None
+
+
+@frozen(kw_only=True)
+class Variable:
+    """One environment variable."""
+
+    name: str
+    value: str
+    setting: str
+
+
+@frozen(kw_only=True)
+class Line:
+    """One line of a budget, per GPU.
+
+    Attributes:
+        item: what takes the memory.
+        gib: how much, GiB.
+        evidence: how that is known.
+        formula: the arithmetic with its inputs, for the reader.
+    """
+
+    item: str
+    gib: Range
+    evidence: Evidence
+    formula: str
+
+
+@frozen(kw_only=True)
+class Pool:
+    """The KV pool of one GPU against what the promise needs.
+
+    Attributes:
+        required_tokens: slots the promise needs.
+        request_tokens: slots one full request needs.
+        tokens: slots the engine will allocate.
+        cell_bytes: what one token costs of the budget, best estimate; `cell_choices` are all candidates, with the
+            reason each may be the right one.
+        rest_gib: what is left of the static budget for the pool, GiB.
+        best_formula: the arithmetic of the best estimate, one step a line.
+        boot: the recorded boot that the weights come from.
+    """
+
+    required_tokens: int
+    request_tokens: int
+    tokens: Range
+    cell_bytes: int
+    cell_choices: Mapping[int, str]
+    rest_gib: Range
+    evidence: Evidence
+    best_formula: tuple[str, ...]
+    boot: Boot | None = None
+
+
+@frozen(kw_only=True)
+class Reserve:
+    """What the fraction leaves outside the static budget, per GPU, against what must fit there.
+
+    Attributes:
+        available_gib: what is there, GiB, with what the pool's pricing gives back or takes.
+        needed_gib: what must fit, GiB.
+    """
+
+    available_gib: Range
+    needed_gib: Range
+
+    @property
+    def margin_gib(self) -> Range:
+        """What is left over, GiB; negative where it does not fit."""
+        there, need = self.available_gib, self.needed_gib
+        return Range(there.low - need.high, there.best - need.best, there.high - need.low)
+
+
+@frozen(kw_only=True)
+class Memory:
+    """Both budgets of one GPU.
+
+    Attributes:
+        fraction: the static fraction the engine is given; what "fit" found.
+        free_before_load_gib: free memory before weights load, GiB.
+        static: what the static budget pays for, line by line.
+        reserve_lines: what the reserve pays for, line by line.
+        unpriced: what is known to exist and has no figure here, as sentences.
+    """
+
+    fraction: float
+    free_before_load_gib: Range
+    pool: Pool
+    static: tuple[Line, ...]
+    reserve: Reserve
+    reserve_lines: tuple[Line, ...]
+    unpriced: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class Effective:
+    """What a client really gets, by the best estimate."""
+
+    context: int
+    concurrency: int
+
+
+@frozen(kw_only=True)
+class Service:
+    """How the host runs it.
+
+    Attributes:
+        unit: the unit's name without `.service`.
+        state_dir: the directory of its generations; `current` in it is the installed one.
+        start_timeout_s: the bound on one load; `ready.py` holds it.
+        unit_start_timeout_s: `TimeoutStartSec=`, a little above it, since systemd counts each command apart.
+        start_limit_interval_s: longer than all allowed starts together take, so that the limit really trips.
+    """
+
+    unit: str
+    state_dir: str
+    start_timeout_s: int
+    unit_start_timeout_s: int
+    stop_timeout_s: int
+    restart_delay_s: int
+    restarts: int
+    start_limit_interval_s: int
+
+
+@frozen(kw_only=True)
+class Plan:
+    """One service: a profile on a target.
+
+    Attributes:
+        profile_name: `k2.6-200k`.
+        target_name: the target's name; a profile without targets is planned once with `None`.
+        command: how the engine is started, before its flags.
+        memory: both budgets; `None` when something that decides them is unknown.
+        unknowns: what nobody described.
+        attention_backend: the backend the engine will use; `None` when unknown.
+        verify_width: slots the last verify step of a request wants; 1 without speculation.
+        running_requests: most requests at once, the engine's default filled in; `None` when unknown.
+        assumptions: sentences about what was taken for granted.
+    """
+
+    profile_name: str
+    target_name: str | None
+    profile: Profile
+    target: Target | None
+    service: Service | None
+    gpu: Gpu | None
+    model: Model | None
+    draft: Draft | None
+    release: Release | None
+    command: tuple[str, ...]
+    options: tuple[Option, ...]
+    environment: tuple[Variable, ...]
+    attention_backend: str | None = None
+    verify_width: int = 1
+    running_requests: int | None = None
+    memory: Memory | None = None
+    effective: Effective | None = None
+    unknowns: tuple[Unknown, ...] = ()
+    assumptions: tuple[str, ...] = field(default=())
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The whole command line, word by word."""
+        words = list(self.command)
+        for option in self.options:
+            words.append(option.flag)
+            words.extend(option.values)
+        return tuple(words)

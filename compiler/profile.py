@@ -1,0 +1,234 @@
+"""The typed profile: every setting with its type, default and meaning. No behaviour.
+
+The field metadata is the reference: near names, the list edits of `merge`, the generated documentation and the
+JSON schema are all read from here. A new setting is one field in this file and one line in the engine that spells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NewType
+
+from attrs import field, frozen
+
+from compiler.quantities import Duration
+
+
+HostPath = NewType("HostPath", str)
+"""An absolute path on the host, without control characters."""
+
+Text = NewType("Text", str)
+"""Text without control characters."""
+
+Name = NewType("Name", str)
+"""Letters, digits and `.`, `_`, `-`: what a unit, a user or a served model may be called in a file name."""
+
+Argument = bool | int | float | str | tuple[str, ...]
+"""A raw engine flag's value: `true` for a flag without one; a list for a flag that takes several words."""
+
+SCHEMA = 1
+"""The version of the profile language this compiler reads."""
+
+_MOST_GPUS = 1024
+_PORTS = 65535
+_LONGEST = Duration(7 * 24 * 3600)
+
+
+def setting(
+    help: str,  # noqa: A002 - the word for it
+    *,
+    unit: str | None = None,
+    at_least: int | Duration | None = None,
+    at_most: int | Duration | None = None,
+    **options: Any,  # noqa: ANN401 - as attrs.field has it
+) -> Any:  # noqa: ANN401 - likewise
+    """One setting; without a default it is required in a deployable profile.
+
+    The bounds are what makes sense at all, of each item where the setting is a list; whether a value fits the engine
+    or the model is a check's business.
+    """
+    bounds = {"at_least": at_least, "at_most": at_most}
+    return field(metadata={"help": help, "unit": unit, **bounds}, **options)
+
+
+@frozen(kw_only=True)
+class Model:
+    """Which model, where its files are, and the name clients ask for."""
+
+    id: Text = setting("catalogue id of the model, as on its public hub")
+    path: HostPath | None = setting("directory of the checkpoint on the host", default=None)
+    served_name: Text | None = setting("name clients ask for; else the id", default=None)
+    trust_remote_code: bool = setting("let the engine run code from the checkpoint", default=False)
+
+
+@frozen(kw_only=True)
+class Gpus:
+    """The cards of one server."""
+
+    kind: Name = setting("catalogue id of the GPU")
+    count: int = setting(
+        "how many of them the server uses", unit="GPUs", at_least=1, at_most=_MOST_GPUS
+    )
+    indices: tuple[int, ...] = setting(
+        "which of the host's GPUs, as `nvidia-smi` counts them; all when empty",
+        at_least=0,
+        default=(),
+    )
+
+
+@frozen(kw_only=True)
+class Engine:
+    """The engine, its exact release, and how it is started."""
+
+    name: Name = setting("engine")
+    version: Name = setting("release, written in full")
+    build: Name | None = setting("catalogue overlay for a private build", default=None)
+    python: HostPath | None = setting("the Python that has the engine installed", default=None)
+    attention_backend: Name | None = setting(
+        "attention kernels; the engine chooses when not set", default=None
+    )
+
+
+@frozen(kw_only=True)
+class Parallel:
+    """How the model is laid out over the GPUs."""
+
+    tensor: int = setting("tensor parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
+    pipeline: int = setting("pipeline parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
+    data: int = setting("data parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
+    expert: int = setting("expert parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
+    dp_attention: bool = setting(
+        "split attention, not the model, over data parallel ranks", default=False
+    )
+
+
+@frozen(kw_only=True)
+class Serve:
+    """What is promised: the pool must hold `concurrency` requests of `context` tokens."""
+
+    context: int = setting("longest request, input and output together", unit="tokens", at_least=16)
+    concurrency: int = setting("requests of full context at the same time", at_least=1, default=1)
+    max_running_requests: int | None = setting(
+        "most requests the engine runs at once; the engine's own default when not set",
+        at_least=1,
+        default=None,
+    )
+    host: Text = setting("address to listen on", default="127.0.0.1")
+    port: int = setting("port to listen on", at_least=1, at_most=_PORTS, default=30000)
+
+
+@frozen(kw_only=True)
+class Memory:
+    """How the engine may divide the GPU's memory."""
+
+    fraction: float | Literal["fit"] = setting(
+        'share of the free memory for weights and KV pool; "fit": the least that keeps the promise'
+    )
+    kv_dtype: Literal["auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2"] = setting(
+        "number format of the KV cache", default="auto"
+    )
+    chunked_prefill: int | None = setting(
+        "tokens of a prompt computed in one step; -1: all at once",
+        unit="tokens",
+        at_least=-1,
+        default=None,
+    )
+    page_size: int | None = setting(
+        "tokens in a page of the pool", unit="tokens", at_least=1, default=None
+    )
+    max_pool_tokens: int | None = setting(
+        "upper limit for the pool", unit="tokens", at_least=1, default=None
+    )
+    cuda_graph_max_batch: int | None = setting(
+        "largest batch captured as a CUDA graph", unit="requests", at_least=1, default=None
+    )
+
+
+@frozen(kw_only=True)
+class Speculative:
+    """Speculative decoding."""
+
+    algorithm: Literal["dflash", "ddtree", "eagle", "eagle3", "nextn", "standalone", "ngram"] = (
+        setting("how tokens are drafted and verified")
+    )
+    draft: Text | None = setting("catalogue id of the draft model", default=None)
+    draft_path: HostPath | None = setting("directory of the draft on the host", default=None)
+    block_size: int | None = setting(
+        "tokens drafted at once (DFlash, DDTree)", unit="tokens", at_least=1, default=None
+    )
+    draft_window: int | None = setting(
+        "tokens the draft attends to", unit="tokens", at_least=1, default=None
+    )
+    tree_budget: int | None = setting(
+        "nodes of the verified tree (DDTree)", at_least=1, default=None
+    )
+    tree_topk: int | None = setting("most children of one node (DDTree)", at_least=1, default=None)
+
+
+@frozen(kw_only=True)
+class Parsers:
+    """What the engine makes of the model's special tokens."""
+
+    tool_call: Name | None = setting("tool call parser", default=None)
+    reasoning: Name | None = setting("reasoning parser", default=None)
+
+
+@frozen(kw_only=True)
+class Secret:
+    """A secret that stays in a file on the host."""
+
+    file: HostPath = setting("file on the host, readable by the service's user only")
+
+
+@frozen(kw_only=True)
+class Secrets:
+    """Secrets, by where they are; never their values."""
+
+    api_key: Secret | None = setting("YAML file that holds `api-key:`", default=None)
+
+
+@frozen(kw_only=True)
+class Target:
+    """One way the profile is deployed; its name is a host's."""
+
+    kind: Literal["systemd"] = setting("what is written")
+    user: Name | None = setting("user the service runs as; root when not set", default=None)
+    unit: Name | None = setting("unit name without `.service`; else the served name", default=None)
+    manager: Literal["system", "user"] = setting("which systemd manager runs it", default="system")
+    state_dir: HostPath | None = setting("where the host keeps generations", default=None)
+    start_timeout: Duration | None = setting(
+        "how long a load may take; worked out from the checkpoint's size when not set",
+        at_most=_LONGEST,
+        default=None,
+    )
+    stop_timeout: Duration = setting(
+        "how long running requests may take to end", at_most=_LONGEST, default=Duration(120)
+    )
+    restart_delay: Duration = setting(
+        "pause before a restart", at_most=_LONGEST, default=Duration(30)
+    )
+    restarts: int = setting(
+        "starts that may fail before the unit gives up", at_least=1, at_most=1000, default=3
+    )
+
+
+@frozen(kw_only=True)
+class Profile:
+    """One profile after merging, with its defaults filled in."""
+
+    description: Text | None = setting("one line on what this deployment is for", default=None)
+    model: Model = setting("which model")
+    gpus: Gpus = setting("which GPUs")
+    engine: Engine = setting("which engine")
+    parallel: Parallel = setting("layout over the GPUs", factory=Parallel)
+    serve: Serve = setting("what is promised")
+    memory: Memory = setting("how memory is divided")
+    speculative: Speculative | None = setting("speculative decoding; off when absent", default=None)
+    parsers: Parsers = setting("output parsers", factory=Parsers)
+    env: Mapping[str, Text] = setting("environment variables", factory=dict)
+    flags: Mapping[str, Argument] = setting(
+        "any other engine flag, without its dashes", factory=dict
+    )
+    secrets: Secrets = setting("secrets, by file", factory=Secrets)
+    accept: Mapping[str, Text] = setting("findings accepted, each with its reason", factory=dict)
+    targets: Mapping[str, Target] = setting("where it is deployed", factory=dict)

@@ -1,0 +1,75 @@
+"""Sizes and durations as people write them: `"30min"`, `"6.5GiB"`."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+
+_DURATION_S = {"s": 1, "sec": 1, "min": 60, "h": 3600}
+_SIZE_BYTES = {
+    "B": 1,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+}
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+
+
+@frozen(order=True)
+class Duration:
+    """A length of time in whole seconds."""
+
+    seconds: int
+
+    @classmethod
+    def parse(cls, text: str) -> Duration:
+        """Read `"90s"`, `"30min"` or `"1h"`; one part may follow another (`"1h 30min"`).
+
+        Raises:
+            ValueError: with a sentence for the user, when the text is no duration.
+        """
+        rest = text.strip()
+        parts = _QUANTITY.findall(rest)
+        if not parts or _QUANTITY.sub("", rest).strip():
+            raise ValueError(f"`{text}` is no duration; write it like `30min`, `90s` or `1h 30min`")
+        seconds = 0.0
+        for number, unit in parts:
+            if unit not in _DURATION_S:
+                raise ValueError(f"`{unit}` is no unit of time; there are `s`, `min` and `h`")
+            seconds += float(number) * _DURATION_S[unit]
+        if seconds < 1:
+            raise ValueError(f"`{text}` is less than a second")
+        return cls(round(seconds))
+
+    def __str__(self) -> str:
+        """The shortest exact spelling: `90s`, `30min`, `2h`."""
+        if self.seconds % 3600 == 0:
+            return f"{self.seconds // 3600}h"
+        if self.seconds % 60 == 0:
+            return f"{self.seconds // 60}min"
+        return f"{self.seconds}s"
+
+
+@frozen(order=True)
+class Size:
+    """An amount of memory in bytes."""
+
+    bytes: int
+
+    @classmethod
+    def parse(cls, text: str) -> Size:
+        """Read `"6.5GiB"` or `"512MiB"`; the unit is required.
+
+        Raises:
+            ValueError: with a sentence for the user, when the text is no size.
+        """
+        match = _QUANTITY.fullmatch(text.strip())
+        if match is None or match[2] not in _SIZE_BYTES:
+            units = ", ".join(f"`{unit}`" for unit in _SIZE_BYTES)
+            raise ValueError(f"`{text}` is no size; write a number with one of {units}")
+        return cls(round(float(match[1]) * _SIZE_BYTES[match[2]]))

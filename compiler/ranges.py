@@ -1,0 +1,61 @@
+"""A number we know only to a degree: at least, most likely, at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@frozen
+class Range:
+    """low <= best <= high, all in the same unit (the name of what holds it says which)."""
+
+    low: float
+    best: float
+    high: float
+
+    def __attrs_post_init__(self) -> None:
+        """A range out of order is a bug in whoever made it."""
+        if not self.low <= self.best <= self.high:
+            raise ValueError(f"range out of order: {self.low} {self.best} {self.high}")
+
+    @classmethod
+    def exactly(cls, value: float) -> Range:
+        """A figure that is known."""
+        return cls(value, value, value)
+
+    def __add__(self, other: Range) -> Range:
+        """The sum of two independent figures."""
+        return Range(self.low + other.low, self.best + other.best, self.high + other.high)
+
+    def scaled(self, factor: float) -> Range:
+        """The range times a factor that is not negative."""
+        return Range(self.low * factor, self.best * factor, self.high * factor)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the three are one number."""
+        return self.low == self.high
+
+
+def total(ranges: Iterable[Range]) -> Range:
+    """The sum of independent ranges; nothing sums to zero."""
+    result = Range.exactly(0.0)
+    for each in ranges:
+        result += each
+    return result
+
+
+def most(ranges: Iterable[Range]) -> Range:
+    """The range of the greatest of several figures that do not exist at the same time."""
+    several = tuple(ranges)
+    return Range(
+        max(each.low for each in several),
+        max(each.best for each in several),
+        max(each.high for each in several),
+    )

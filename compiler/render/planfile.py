@@ -1,0 +1,61 @@
+"""plan.json: the plan of one profile on all its targets, for `verify`, `diff` and other tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from compiler.planjson import plan_facts
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compiler.judged import Judged
+    from compiler.plan import Plan
+
+
+SCHEMA = 1
+"""The version of this file's meaning."""
+
+
+def render_plan_file(several: Sequence[Judged]) -> str:
+    """The text of plan.json; memory, argv and environment are the same on each target."""
+    first = several[0]
+    plan = first.plan
+    if plan is None:
+        raise ValueError(f"{first.profile_name} was not planned")
+    content = {
+        "schema": SCHEMA,
+        "profile": plan.profile_name,
+        "description": plan.profile.description,
+        "verdict": first.verdict.value,
+        "model": plan.profile.model.id,
+        "gpus": {"kind": plan.profile.gpus.kind, "count": plan.profile.gpus.count},
+        "promise": {
+            "context": plan.profile.serve.context,
+            "concurrency": plan.profile.serve.concurrency,
+        },
+        "running_requests": plan.running_requests,
+        **plan_facts(plan),
+        "findings": [
+            {"code": each.code, "severity": each.severity.value} for each in first.diagnostics
+        ],
+        "accepted": dict(sorted(plan.profile.accept.items())),
+        "targets": {each.plan.target_name: _target(each.plan) for each in several if each.plan},
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _target(plan: Plan) -> dict[str, Any]:
+    service, target = plan.service, plan.target
+    if service is None or target is None:
+        raise ValueError(f"{plan.profile_name} has no target to write for")
+    return {
+        "kind": target.kind,
+        "manager": target.manager,
+        "user": target.user,
+        "unit": f"{service.unit}.service",
+        "state_dir": service.state_dir,
+        "start_timeout_s": service.start_timeout_s,
+    }

@@ -1,0 +1,223 @@
+"""PLAN.md: what a reviewer reads. A promise, both budgets line by line, what was found, and what would change it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler.judged import Judged, Verdict
+from compiler.quantities import Duration
+from compiler.render.templates import fill
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compiler.diagnostics import Diagnostic
+    from compiler.plan import Line, Memory, Plan
+    from compiler.ranges import Range
+
+
+VERDICTS = {
+    Verdict.PASS: "the promise holds over the whole range of what is not known",
+    Verdict.UNCERTAIN: "the promise holds by the best estimate, not over the whole range",
+    Verdict.UNKNOWN: "memory is not judged: something was not described",
+    Verdict.REFUSED: "the promise does not hold",
+}
+
+
+@frozen(kw_only=True)
+class Row:
+    """One row of a budget's table."""
+
+    item: str
+    low: str
+    best: str
+    high: str
+    evidence: str
+    formula: str
+
+
+@frozen(kw_only=True)
+class Setting:
+    """One row of the promise's table: what was asked for, and what comes of it."""
+
+    what: str
+    promised: str
+    planned: str
+
+
+def render_review(several: Sequence[Judged]) -> str:
+    """The text of PLAN.md for one profile on all its targets; memory is the same on each of them."""
+    first = several[0]
+    plan = first.plan
+    if plan is None:
+        raise ValueError(f"{first.profile_name} was not planned")
+    memory = plan.memory
+    return fill(
+        "plan.md.j2",
+        source=f"profiles/{plan.profile_name}.toml",
+        name=plan.profile_name,
+        description=plan.profile.description,
+        verdict=first.verdict.value,
+        meaning=VERDICTS[first.verdict],
+        deployment=_deployment(plan),
+        promise=tuple(_promise(plan)),
+        pool_steps="\n".join(memory.pool.best_formula) if memory else None,
+        pool=_pool_sentence(memory) if memory else None,
+        cells=_cells(memory) if memory else (),
+        static=tuple(_static(memory)) if memory else (),
+        reserve=tuple(_reserve(memory)) if memory else (),
+        margin=_margin_sentence(memory) if memory else None,
+        unpriced=memory.unpriced if memory else (),
+        findings=tuple(_finding(each) for each in first.diagnostics),
+        changes=tuple(_changes(first.diagnostics)),
+        accepted=tuple(sorted(plan.profile.accept.items())),
+        assumptions=plan.assumptions,
+        services=tuple(_service(each) for each in several),
+    )
+
+
+def _deployment(plan: Plan) -> str:
+    engine, gpus, parallel = plan.profile.engine, plan.profile.gpus, plan.profile.parallel
+    build = f" with the build `{engine.build}`" if engine.build else ""
+    layout = f"tensor parallel {parallel.tensor}"
+    for name, size in (
+        ("pipeline", parallel.pipeline),
+        ("data", parallel.data),
+        ("expert", parallel.expert),
+    ):
+        layout += f", {name} parallel {size}" if size > 1 else ""
+    return (
+        f"`{plan.profile.model.id}` on {gpus.count} x `{gpus.kind}`, {layout}, "
+        f"{engine.name} {engine.version}{build}{_speculation(plan)}"
+    )
+
+
+def _speculation(plan: Plan) -> str:
+    speculative = plan.profile.speculative
+    if speculative is None:
+        return ""
+    draft = f" with `{speculative.draft}`" if speculative.draft else ""
+    return f", {speculative.algorithm}{draft}"
+
+
+def _promise(plan: Plan) -> Iterator[Setting]:
+    serve, memory, effective = plan.profile.serve, plan.memory, plan.effective
+    yield Setting(
+        what="context of one request, tokens",
+        promised=f"{serve.context:,}",
+        planned=f"{effective.context:,}" if effective else "not known",
+    )
+    yield Setting(
+        what="requests of that context at once",
+        promised=str(serve.concurrency),
+        planned=str(effective.concurrency) if effective else "not known",
+    )
+    if memory is not None:
+        yield Setting(
+            what="KV pool, tokens",
+            promised=f"{memory.pool.required_tokens:,}",
+            planned=_tokens(memory.pool.tokens),
+        )
+        yield Setting(
+            what="static fraction",
+            promised=f"{plan.profile.memory.fraction}",
+            planned=f"{memory.fraction:g}",
+        )
+    yield Setting(
+        what="requests running at once",
+        promised="engine's default"
+        if serve.max_running_requests is None
+        else str(serve.max_running_requests),
+        planned="not known" if plan.running_requests is None else str(plan.running_requests),
+    )
+
+
+def _tokens(known: Range) -> str:
+    if known.is_exact:
+        return f"{known.best:,.0f}"
+    return f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
+
+
+def _pool_sentence(memory: Memory) -> str:
+    pool = memory.pool
+    return (
+        f"One request of full context needs {pool.request_tokens:,} slots, the promise {pool.required_tokens:,}. "
+        f"The pool holds {_tokens(pool.tokens)} tokens ({pool.evidence.value})."
+    )
+
+
+def _cells(memory: Memory) -> tuple[str, ...]:
+    choices = memory.pool.cell_choices
+    return (
+        tuple(f"{cell:,} B a token if {why}" for cell, why in choices.items())
+        if len(choices) > 1
+        else ()
+    )
+
+
+def _static(memory: Memory) -> Iterator[Row]:
+    yield from (_row(line) for line in memory.static)
+
+
+def _reserve(memory: Memory) -> Iterator[Row]:
+    yield from (_row(line) for line in memory.reserve_lines)
+    yield _sum("needed in all", memory.reserve.needed_gib)
+    yield _sum("left beside weights and pool", memory.reserve.available_gib)
+
+
+def _row(line: Line) -> Row:
+    gib = line.gib
+    return Row(
+        item=line.item,
+        low=f"{gib.low:.2f}",
+        best=f"{gib.best:.2f}",
+        high=f"{gib.high:.2f}",
+        evidence=line.evidence.value,
+        formula=line.formula,
+    )
+
+
+def _sum(item: str, gib: Range) -> Row:
+    return Row(
+        item=f"{item}",
+        low=f"{gib.low:.2f}",
+        best=f"{gib.best:.2f}",
+        high=f"{gib.high:.2f}",
+        evidence="",
+        formula="",
+    )
+
+
+def _margin_sentence(memory: Memory) -> str:
+    margin = memory.reserve.margin_gib
+    return f"Margin {margin.best:.2f} GiB ({margin.low:.2f} to {margin.high:.2f})."
+
+
+def _finding(each: Diagnostic) -> str:
+    accepted = next((note for note in each.notes if note.startswith("accepted: ")), None)
+    return (
+        f"{each.severity.value} `{each.code}`: {each.summary}{f' ({accepted})' if accepted else ''}"
+    )
+
+
+def _changes(found: Sequence[Diagnostic]) -> Iterator[str]:
+    """The lines of all advice, but for commands to run."""
+    for each in found:
+        for entry in each.help:
+            yield from (line for line in entry.split("\n") if "poolproof " not in line)
+
+
+def _service(judged: Judged) -> tuple[str, ...]:
+    plan = judged.plan
+    if plan is None or plan.service is None:
+        raise ValueError(f"{judged.profile_name} has no target to write for")
+    service = plan.service
+    return (
+        plan.target_name or "",
+        f"{service.unit}.service",
+        str(Duration(service.start_timeout_s)),
+        f"{service.restarts} in {Duration(service.start_limit_interval_s)}",
+    )

@@ -1,0 +1,24 @@
+"""The launch script of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.render.start import engine_command, sorted_environment
+from compiler.render.systemd import source, unit_user
+from compiler.render.templates import fill
+
+
+if TYPE_CHECKING:
+    from compiler.plan import Plan
+
+
+def render_script(plan: Plan) -> str:
+    """The text of `launch.sh`: the unit's words and variables, for a person to run in the foreground."""
+    return fill(
+        "launch.sh.j2",
+        source=source(plan),
+        user=unit_user(plan),
+        variables=sorted_environment(plan),
+        start=engine_command(plan),
+    )

@@ -1,0 +1,83 @@
+"""How a plan's engine is started and probed: the one place that knows it runs natively, and not in a container."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+
+if TYPE_CHECKING:
+    from compiler.plan import Plan, Service, Variable
+
+
+@frozen(kw_only=True)
+class Part:
+    """Words of a command that stand on one line, and why, where that is not obvious."""
+
+    words: tuple[str, ...]
+    why: str | None = None
+
+
+@frozen(kw_only=True)
+class CommandLine:
+    """A command as it is laid out: the program and what belongs to it, then an option a line."""
+
+    program: Part
+    options: tuple[Part, ...]
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """All its words."""
+        return (*self.program.words, *(word for part in self.options for word in part.words))
+
+
+def installed(service: Service, *, file: str) -> str:
+    """Where one of the target's files is on the host, whichever generation is installed."""
+    return f"{service.state_dir}/current/{file}"
+
+
+def engine_command(plan: Plan) -> CommandLine:
+    """What runs the engine, on the host itself.
+
+    Raises:
+        ValueError: when nobody knows how this engine is started; a check has refused such a plan before.
+    """
+    if not plan.command:
+        raise ValueError(f"the plan of {plan.profile_name} has no command")
+    return CommandLine(
+        program=Part(words=plan.command),
+        options=tuple(Part(words=(each.flag, *each.values), why=each.why) for each in plan.options),
+    )
+
+
+def probe_command(plan: Plan, *, service: Service) -> CommandLine:
+    """What waits until the engine is ready and holds its pool against the promise; see `templates/ready.py`."""
+    python = plan.profile.engine.python or plan.command[0]
+    options = [("--url", probe_url(plan.profile.serve.host, port=plan.profile.serve.port))]
+    if plan.memory is not None:
+        options.append(("--required-tokens", str(plan.memory.pool.required_tokens)))
+    options.append(("--timeout", str(service.start_timeout_s)))
+    if plan.profile.secrets.api_key is not None:
+        options.append(("--secret", plan.profile.secrets.api_key.file))
+    return CommandLine(
+        program=Part(words=(python, installed(service, file="ready.py"))),
+        options=tuple(Part(words=words) for words in options),
+    )
+
+
+def probe_url(host: str, *, port: int) -> str:
+    """Where the host itself reaches a server that listens on `host`: the loopback when that means every address."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"http://{host}:{port}"
+    if address.is_unspecified:
+        address = ip_address("::1" if address.version == 6 else "127.0.0.1")  # noqa: PLR2004 - IPv6
+    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"  # noqa: PLR2004 - IPv6
+
+
+def sorted_environment(plan: Plan) -> tuple[Variable, ...]:
+    """The engine's variables in the order of their names, so that adding one is one line of a diff."""
+    return tuple(sorted(plan.environment, key=lambda each: each.name))

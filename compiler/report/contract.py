@@ -1,0 +1,108 @@
+"""The JSON that `--json` prints: what other tools build on, as typed dictionaries. A change of meaning raises `SCHEMA`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from compiler.planjson import PlanFacts, plan_facts
+from compiler.report.counting import distinct
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compiler.diagnostics import Diagnostic, Label
+    from compiler.judged import Judged
+
+
+SCHEMA = 1
+"""The version of this contract."""
+
+
+class SpanJson(TypedDict):
+    """A place and what is said about it; lines and columns from 1, in code points, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    label: str
+
+
+class DiagnosticJson(TypedDict):
+    """A diagnostic; the first of its spans is the primary one."""
+
+    code: str
+    severity: str
+    summary: str
+    path: str | None
+    spans: list[SpanJson]
+    notes: list[str]
+    help: list[str]
+
+
+class PlanJson(PlanFacts):
+    """A profile on a target, judged."""
+
+    profile: str
+    target: str | None
+    verdict: str
+    diagnostics: list[DiagnosticJson]
+
+
+class CheckJson(TypedDict):
+    """What `check --json` prints."""
+
+    schema: int
+    diagnostics: list[DiagnosticJson]
+    plans: list[PlanJson]
+
+
+def check_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
+    """The whole of one check: `top` is what belongs to no plan. Equal diagnostics of one list stand once."""
+    return {
+        "schema": SCHEMA,
+        "diagnostics": _diagnostics(top),
+        "plans": [_plan(each) for each in judged],
+    }
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> DiagnosticJson:
+    """One diagnostic: text as it is, not made harmless for a terminal."""
+    primary = () if diagnostic.primary is None else (diagnostic.primary,)
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "summary": diagnostic.summary,
+        "path": diagnostic.path,
+        "spans": [_span(each) for each in (*primary, *diagnostic.secondary)],
+        "notes": list(diagnostic.notes),
+        "help": list(diagnostic.help),
+    }
+
+
+def _diagnostics(diagnostics: Iterable[Diagnostic]) -> list[DiagnosticJson]:
+    return [diagnostic_json(each) for each in distinct(diagnostics)]
+
+
+def _span(label: Label) -> SpanJson:
+    span = label.span
+    return {
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "label": label.text,
+    }
+
+
+def _plan(judged: Judged) -> PlanJson:
+    return {
+        "profile": judged.profile_name,
+        "target": judged.target_name,
+        "verdict": judged.verdict.value,
+        **plan_facts(judged.plan),
+        "diagnostics": _diagnostics(judged.diagnostics),
+    }

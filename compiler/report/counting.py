@@ -1,0 +1,29 @@
+"""Diagnostics as a list to show: each once, and how many there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compiler.diagnostics import Diagnostic
+
+
+def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics in the order given; one that equals an earlier one is left out."""
+    return tuple(dict.fromkeys(diagnostics))
+
+
+def summary_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many there are: `2 errors, 1 warning`. Equal diagnostics count once, as they are shown once."""
+    shown = distinct(diagnostics)
+    errors = sum(each.is_error for each in shown)
+    counts = (_counted(errors, "error"), _counted(len(shown) - errors, "warning"))
+    return ", ".join(filter(None, counts)) or "no errors, no warnings"
+
+
+def _counted(number: int, noun: str) -> str:
+    """`1 error`, `2 errors`; nothing for none."""
+    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""

@@ -1,0 +1,69 @@
+"""Diagnostics as GitHub workflow commands, which the runner turns into annotations on the changed files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.report.cells import shown
+from compiler.report.counting import distinct
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compiler.diagnostics import Diagnostic, Label, Span
+
+
+def render_github(diagnostics: Iterable[Diagnostic]) -> str:
+    """One `::error` or `::warning` command a diagnostic, in the order given, equal ones once.
+
+    A command is one line and ends in a newline. It stands at the primary place; its message has the summary, what
+    the labels say, the notes and the help.
+    """
+    return "".join(f"{_command(each)}\n" for each in distinct(diagnostics))
+
+
+def _command(diagnostic: Diagnostic) -> str:
+    """The command of one diagnostic."""
+    place = {} if diagnostic.primary is None else _place(diagnostic.primary.span)
+    properties = {**place, "title": diagnostic.code}
+    given = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    return f"::{diagnostic.severity} {given}::{_escaped(_message(diagnostic))}"
+
+
+def _place(span: Span) -> dict[str, str]:
+    """Where the annotation stands. GitHub takes columns only of a span within one line."""
+    lines = {"file": span.file, "line": str(span.line), "endLine": str(span.end_line)}
+    if span.line != span.end_line:
+        return lines
+    return {**lines, "col": str(span.column), "endColumn": str(span.end_column)}
+
+
+def _message(diagnostic: Diagnostic) -> str:
+    """All that the diagnostic says, a thing a line."""
+    said = [diagnostic.summary]
+    if diagnostic.primary is not None and diagnostic.primary.text:
+        said.append(diagnostic.primary.text)
+    said += [_elsewhere(each) for each in diagnostic.secondary]
+    said += [f"note: {each}" for each in diagnostic.notes]
+    said += [
+        f"help: {each}" if number == 0 else each for number, each in enumerate(diagnostic.help)
+    ]
+    return "\n".join(said)
+
+
+def _elsewhere(label: Label) -> str:
+    """A secondary label with its position."""
+    position = f"{label.span.file}:{label.span.line}:{label.span.column}"
+    return f"{position}: {label.text}" if label.text else position
+
+
+def _escaped(text: str) -> str:
+    """The text as a command's message: line ends as the runner reads them, other control characters harmless."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return shown(text)
+
+
+def _escaped_property(text: str) -> str:
+    """The text as a property, which also ends at `:` and `,`."""
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,43 @@
+"""Sentences broken into lines that fit; formulas and tables left as they are."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.report.cells import cells, shown
+
+
+NARROWEST = 30
+"""Cells that text is given at least; a narrower column is worse to read than a line that runs over."""
+
+_WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
+_QUOTED = re.compile(r"`[^`]*`")
+
+
+def broken(text: str, *, room: int) -> list[str]:
+    r"""The lines of a text, harmless, prose wrapped to `room` cells (or `NARROWEST`, if that is more).
+
+    A `\n` always ends a line. A line with an indent, with a gap of several spaces, or with ` = ` outside backticks is
+    a table or a formula and is kept whole.
+    """
+    lines: list[str] = []
+    for line in map(shown, text.split("\n")):
+        fits = cells(line) <= max(room, NARROWEST)
+        lines += [line] if fits or _is_laid_out(line) else _wrapped(line, max(room, NARROWEST))
+    return lines
+
+
+def _is_laid_out(line: str) -> bool:
+    """Whether its author placed the words of a line with care."""
+    return line.startswith(" ") or "  " in line.rstrip() or " = " in _QUOTED.sub("", line)
+
+
+def _wrapped(line: str, room: int) -> list[str]:
+    """A line of prose, broken between words."""
+    lines: list[str] = []
+    for word in _WORD.findall(line):
+        if lines and cells(lines[-1]) + 1 + cells(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

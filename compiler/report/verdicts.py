@@ -1,0 +1,48 @@
+"""One line a service: its verdict and the numbers that decide it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compiler.judged import Judged
+    from compiler.ranges import Range
+
+
+def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
+    """The verdict of each service, aligned."""
+    names = [_name(each) for each in judged]
+    wide = max((len(name) for name in names), default=0)
+    for name, each in zip(names, judged, strict=True):
+        yield f"{name.ljust(wide)}  {each.verdict.value:<9}  {_numbers(each)}".rstrip()
+
+
+def _name(judged: Judged) -> str:
+    return (
+        judged.profile_name
+        if judged.target_name is None
+        else f"{judged.profile_name} on {judged.target_name}"
+    )
+
+
+def _numbers(judged: Judged) -> str:
+    memory = judged.plan.memory if judged.plan else None
+    if memory is None:
+        return ""
+    pool, reserve = memory.pool, memory.reserve
+    return (
+        f"pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}); "
+        f"reserve {_gib(reserve.available_gib)} for {_gib(reserve.needed_gib)} GiB"
+    )
+
+
+def _tokens(known: Range) -> str:
+    return f"{known.best:,.0f}" if known.is_exact else f"{known.low:,.0f}..{known.high:,.0f}"
+
+
+def _gib(known: Range) -> str:
+    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
+    return low if low == high else f"{low}..{high}"

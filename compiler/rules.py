@@ -1,0 +1,42 @@
+"""What a rule is: a function from a plan and its origins to findings. Rules judge, they never repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic
+from compiler.origins import Origins
+from compiler.plan import Plan
+
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+Judge = Callable[[Plan, Origins], Iterable[Diagnostic]]
+
+
+@frozen
+class Rule:
+    """One rule with the codes it may give."""
+
+    codes: tuple[str, ...]
+    judge: Judge
+
+
+def rule(*codes: str) -> Callable[[Judge], Rule]:
+    """Make a function a `Rule`; `codes` are all it may give, each with an explanation page."""
+
+    def wrap(judge: Judge) -> Rule:
+        return Rule(codes, judge)
+
+    return wrap
+
+
+def collect(*modules: ModuleType) -> tuple[Rule, ...]:
+    """All rules of some modules, in the order of their codes."""
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Rule)]
+    return tuple(sorted(found, key=lambda each: each.codes))

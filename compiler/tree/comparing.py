@@ -1,0 +1,166 @@
+"""Compare what is produced with what stands in `out/`, and say of each path how it differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from compiler.tree import troubles
+from compiler.tree.disk import Kind, Standing, look, survey
+from compiler.tree.locks import WAIT_S, locked
+from compiler.tree.manifest import Line, render_manifest
+from compiler.tree.places import JOURNAL, MANIFEST, PENDING, is_working_file, printable
+from compiler.tree.record import Record, next_lines, read_record
+from compiler.tree.states import Comparison, Difference, State, Version
+
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from compiler.tree.files import OutFile, OutTree
+
+
+def compare(
+    tree: OutTree, *, root: Path, profiles: frozenset[str] | None, wait_s: float = WAIT_S
+) -> Comparison:
+    """How `out/` differs from a tree; reads only.
+
+    With `profiles`, only their files, their folders and their lines of MANIFEST are looked at.
+
+    Errors, in the comparison: `out-busy` when a compile is at work, `out-unreadable`.
+    """
+    try:
+        if not root.exists():
+            return judge(tree, read_record(root), root=root, profiles=profiles)
+        with locked(root, exclusive=False, wait_s=wait_s) as held:
+            if not held:
+                return Comparison(diagnostics=(troubles.busy(root),))
+            return judge(tree, read_record(root), root=root, profiles=profiles)
+    except OSError as failure:
+        return Comparison(diagnostics=(troubles.unreadable(root, failure),))
+
+
+def judge(
+    tree: OutTree, record: Record, *, root: Path, profiles: frozenset[str] | None
+) -> Comparison:
+    """`compare` for one who holds the lock and has read the record.
+
+    Raises:
+        OSError: when a folder cannot be listed.
+    """
+    files = tree.of(profiles)
+    wanted = {file.path: file for file in files}
+    found: list[Difference] = []
+    for path in record.paths(profiles) | wanted.keys():
+        standing = look(root, path)
+        line = record.line(path, standing)
+        file = wanted.get(path)
+        if file is not None:
+            found += _judge_wanted(file, standing, line, record=record, root=root)
+        else:
+            found += _judge_unwanted(path, standing, line)
+    found += _judge_manifest(record, files, root=root, profiles=profiles)
+    found += _judge_pending(record, profiles=profiles)
+    known = {*record.paths(None), *wanted, MANIFEST}
+    found += _foreign(root, known=known, profiles=profiles)
+    return Comparison(differences=tuple(sorted(found, key=lambda each: each.path)))
+
+
+def _judge_wanted(
+    file: OutFile, standing: Standing, line: Line | None, *, record: Record, root: Path
+) -> Iterator[Difference]:
+    wanted = Version(file.text.encode(), file.executable)
+    state, notes = _state_of(standing, wanted, line)
+    if state is None:
+        if record.manifest.kind is Kind.ABSENT or Line.of(file) in record.listed.get(file.path, ()):
+            return
+        state, notes = State.STALE, ("the file is right, its line in MANIFEST is not",)
+    yield Difference(
+        path=file.path,
+        state=state,
+        profile=file.profile,
+        notes=notes,
+        standing=standing.version,
+        wanted=wanted,
+        immovable=_is_immovable(root, file.path, standing),
+    )
+
+
+def _state_of(
+    standing: Standing, wanted: Version, line: Line | None
+) -> tuple[State | None, tuple[str, ...]]:
+    if standing.version == wanted:
+        return None, ()
+    if standing.kind is Kind.ABSENT:
+        return State.MISSING, (() if line else ("it was never written",))
+    notes = (standing.note,) if standing.note else ()
+    if line is None:
+        return State.BLOCKED, notes
+    if standing.version is not None and standing.version.identity == line.identity:
+        return State.STALE, ()
+    if line.identity != wanted.identity:
+        notes += ("its inputs changed too",)
+    return State.EDITED, notes
+
+
+def _judge_unwanted(path: str, standing: Standing, line: Line | None) -> Iterator[Difference]:
+    found = Difference(path=path, state=State.ORPHAN, standing=standing.version)
+    if line is None:
+        # A run that was cut off meant to write it and did not; what stands there now is somebody's.
+        if standing.kind in (Kind.FILE, Kind.OTHER):
+            yield evolve(found, state=State.FOREIGN)
+        return
+    found = evolve(found, profile=line.profile)
+    if standing.version is not None and standing.version.identity == line.identity:
+        yield found
+    elif standing.kind in (Kind.FILE, Kind.OTHER):
+        notes = (standing.note,) if standing.note else ()
+        yield evolve(found, state=State.EDITED, notes=(*notes, "it is no longer produced"))
+    else:
+        yield evolve(found, notes=("the file is gone, only its line in MANIFEST is left",))
+
+
+def _judge_manifest(
+    record: Record, files: Collection[OutFile], *, root: Path, profiles: frozenset[str] | None
+) -> Iterator[Difference]:
+    """MANIFEST itself. How it is written belongs to no profile, so a run for some only asks whether it is a file."""
+    standing = record.manifest
+    absent = standing.kind is Kind.ABSENT and bool(files)
+    broken = record.faults and (profiles is None or standing.kind is not Kind.FILE)
+    if absent or broken:
+        lines = next_lines(record, files, root=root, profiles=profiles)
+        yield Difference(
+            path=MANIFEST,
+            state=State.MISSING if absent else State.EDITED,
+            notes=record.faults,
+            standing=standing.version,
+            wanted=Version(render_manifest(lines).encode(), executable=False),
+            immovable=_is_immovable(root, MANIFEST, standing),
+        )
+
+
+def _judge_pending(record: Record, *, profiles: frozenset[str] | None) -> Iterator[Difference]:
+    if record.pending.kind is Kind.OTHER:
+        yield Difference(path=PENDING, state=State.BLOCKED, notes=(record.pending.note,))
+    elif record.pending.kind is Kind.FILE:
+        yield Difference(path=PENDING, state=State.BLOCKED, notes=("a file stands there",))
+    elif record.is_left_over and profiles is None:
+        notes = ("left by a compile that was cut off; the next one finishes it",)
+        yield Difference(path=f"{PENDING}/{JOURNAL}", state=State.STALE, notes=notes)
+
+
+def _is_immovable(root: Path, path: str, standing: Standing) -> bool:
+    return standing.kind is Kind.DIRECTORY and bool(survey(root, path))
+
+
+def _foreign(
+    root: Path, *, known: Collection[str], profiles: frozenset[str] | None
+) -> Iterator[Difference]:
+    if not root.exists():
+        return
+    folders = [""] if profiles is None else sorted(profiles)
+    for path in sorted({path for folder in folders for path in survey(root, folder)}):
+        if path not in known and path != PENDING and not is_working_file(path):
+            yield Difference(path=printable(path), state=State.FOREIGN)

@@ -1,0 +1,51 @@
+"""A comparison as text: the unified diff from what stands in `out/` to what is produced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.tree.manifest import mode
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compiler.tree.states import Comparison, Difference, Version
+
+
+_NOWHERE = "/dev/null"
+_NO_LINE_END = "\\ No newline at end of file\n"
+
+
+def unified_diff(comparison: Comparison, *, prefix: str = "out") -> str:
+    """What a compile would change in `out/`, file by file; empty when that is nothing.
+
+    Files that are nobody's have no part in it. A changed executable bit is a line of its own, `mode 644 -> 755`.
+    """
+    return "".join(
+        line for difference in comparison.differences for line in _diff(difference, prefix=prefix)
+    )
+
+
+def _diff(difference: Difference, *, prefix: str) -> Iterator[str]:
+    from difflib import unified_diff as diff_lines  # noqa: PLC0415 - only `--diff` pays for the import
+
+    before, after = difference.standing, difference.wanted
+    if before == after or (after is None and not difference.is_unwanted):
+        return
+    name = f"{prefix}/{difference.path}"
+    names = (name if before else _NOWHERE, name if after else _NOWHERE)
+    if before and after and before.executable != after.executable:
+        bits = (mode(executable=each.executable) for each in (before, after))
+        yield f"--- {names[0]}\n+++ {names[1]}\nmode {' -> '.join(bits)}\n"
+    for line in diff_lines(_lines(before), _lines(after), *names):
+        yield line if line.endswith("\n") else f"{line}\n{_NO_LINE_END}"
+
+
+def _lines(version: Version | None) -> list[str]:
+    r"""The lines with their ends; only `\n` ends a line, as in systemd."""
+    if version is None:
+        return []
+    text = version.content.decode("utf-8", "backslashreplace")
+    rows = text.split("\n")
+    return [f"{row}\n" for row in rows[:-1]] + ([rows[-1]] if rows[-1] else [])

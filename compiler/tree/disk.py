@@ -1,0 +1,89 @@
+"""What stands below `out/`, read without following a symlink."""
+
+from __future__ import annotations
+
+import os
+import stat
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler.tree.places import parents
+from compiler.tree.states import Version
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Kind(Enum):
+    """What stands at a path."""
+
+    ABSENT = auto()
+    FILE = auto()
+    DIRECTORY = auto()
+    OTHER = auto()
+    """A symlink, a socket, a device, or a file that cannot be read."""
+    CUT_OFF = auto()
+    """Nothing of ours: what should be a folder above it is something else, such as a symlink."""
+
+
+@frozen(kw_only=True)
+class Standing:
+    """What stands at a path; `note` says it in words where it is neither a file nor nothing."""
+
+    kind: Kind
+    version: Version | None = None
+    note: str = ""
+
+
+def look(root: Path, path: str) -> Standing:
+    """What stands at a path below the root. Never fails: a file that cannot be read is `OTHER`, with the reason."""
+    try:
+        for above in parents(path):
+            mode = (root / above).lstat().st_mode
+            if not stat.S_ISDIR(mode):
+                return Standing(kind=Kind.CUT_OFF, note=f"{_name_of(mode)} stands at `{above}`")
+        return _look_at(root / path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Standing(kind=Kind.ABSENT)
+    except OSError as failure:
+        return Standing(kind=Kind.OTHER, note=f"it cannot be read: {failure.strerror}")
+
+
+def _look_at(path: Path) -> Standing:
+    mode = path.lstat().st_mode
+    if stat.S_ISDIR(mode):
+        return Standing(kind=Kind.DIRECTORY, note="a directory stands there")
+    if not stat.S_ISREG(mode):
+        return Standing(kind=Kind.OTHER, note=f"{_name_of(mode)} stands there")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - opened without following a link
+        version = Version(file.read(), bool(mode & stat.S_IXUSR))
+    return Standing(kind=Kind.FILE, version=version)
+
+
+def _name_of(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a symlink"
+    return "a file" if stat.S_ISREG(mode) else "a special file"
+
+
+def survey(root: Path, below: str = "") -> tuple[str, ...]:
+    """The paths of everything that is no directory, below a folder of the root; symlinks are listed, not followed.
+
+    Raises:
+        OSError: when a folder cannot be listed.
+    """
+    if below and look(root, below).kind is not Kind.DIRECTORY:
+        return ()
+    found: list[str] = []
+    folders = [below]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(root / folder) as entries:
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                (folders if entry.is_dir(follow_symlinks=False) else found).append(path)
+    return tuple(sorted(found))

@@ -1,0 +1,18 @@
+"""Engine releases in order: `0.4.6.post5` < `0.5.3rc0` < `0.5.3` < `0.5.11`."""
+
+from __future__ import annotations
+
+import re
+
+
+_PARTS = re.compile(r"(\d+(?:\.\d+)*)(?:(rc|\.post)(\d+))?")
+_RANK = {"rc": -1, None: 0, ".post": 1}
+
+
+def version_key(text: str) -> tuple[tuple[int, ...], int, int] | None:
+    """A key that sorts releases; `None` when the text is no release number."""
+    match = _PARTS.fullmatch(text.removeprefix("v"))
+    if match is None:
+        return None
+    numbers = tuple(int(part) for part in match[1].split("."))
+    return numbers, _RANK[match[2]], int(match[3] or 0)

@@ -1,0 +1,125 @@
+"""Every way in which a text can fail to be TOML, each with its place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_reader import places
+
+from compiler.source import Source
+from compiler.syntax import DEEPEST, parse_toml
+
+
+def fault(text: str) -> tuple[str, str, list[str]]:
+    """The code, the summary and the places of the first fault of a text."""
+    values, diagnostics = parse_toml(Source("f", text))
+    assert values is None
+    return diagnostics[0].code, diagnostics[0].summary, places(diagnostics[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "where"),
+    [
+        ("a = 1\nb == 2", "invalid value", ["f:2:4"]),
+        ("a = 1\r\nb == 2\r\n", "invalid value", ["f:2:4"]),
+        ("a b = 1", "expected `=` after a key in a key/value pair", ["f:1:3"]),
+        ("a = [1,\n  2\nb = 3\n", "unclosed array", ["f:3:1", "f:1:5"]),
+        ("a = [1, '[', # [\n", "invalid value", ["f:1:17", "f:1:5"]),
+        ("a = { b = 1", "unclosed inline table", ["f:1:12", "f:1:5"]),
+        ("a = 1\nb = 'x\n", "a string does not end on its line", ["f:2:5"]),
+        ("a = ['x', 'y\nb = 'z'\n", "a string does not end on its line", ["f:1:11"]),
+        ('a = "x" # "\nb = "y\r\n', "a string does not end on its line", ["f:2:5"]),
+        ("a = '''\nx\n\n", "a string does not end", ["f:1:5"]),
+        ('a = """b"""\nc = """\nx"\n', "a string does not end", ["f:2:5"]),
+        ("[a.b]\n[a.b]", "cannot declare `a.b` twice", ["f:2:5"]),
+        ("  a = 1\n  a = 2", "a key is set twice, or is both a value and a table", ["f:2:3"]),
+        ("[a]\nb = 1\n[a.b]", "a key is set twice, or is both a value and a table", ["f:3:1"]),
+        ("\ufeffa = 1", "the file starts with a byte order mark", ["f:1:1"]),
+        ("a = 'b\0'", "found invalid character `\\x00`", ["f:1:7"]),
+        ('a = "\\ud800"', "escaped character is not a Unicode scalar value", ["f:1:12"]),
+        ("a = 1 b = 2", "expected newline or end of document after a statement", ["f:1:7"]),
+        ("a = 2026-02-30", "invalid date or datetime", ["f:1:5"]),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: str, said: str, where: list[str]) -> None:
+    """The first fault is told in plain words at its line and column, and where an open bracket began."""
+    assert fault(text) == ("toml-syntax", f"invalid TOML: {said}", where)
+
+
+def test_a_caret_stays_on_its_line() -> None:
+    """A fault at the end of a line is shown there, one character wide."""
+    _, (diagnostic,) = parse_toml(Source("f", "a = {\nb = 1\n"))
+    assert diagnostic.primary is not None
+    span = diagnostic.primary.span
+    assert (span.line, span.column, span.end_line, span.end_column) == (1, 6, 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("a = " + "[" * 5_000 + "]" * 5_000, [f"f:1:{5 + DEEPEST}"]),
+        ("# [[\na = '[' # [\nb = " + "[" * 5_000 + "]" * 5_000, [f"f:3:{5 + DEEPEST}"]),
+        ("a = " + "[" * 5_000, [f"f:1:{5 + DEEPEST}"]),
+        ("a = " + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), [f"f:1:{5 + DEEPEST}"]),
+        ("a = " + "{b=" * 5_000 + "1" + "}" * 5_000, [f"f:1:{5 + 3 * DEEPEST}"]),
+        ("a" + ".a" * 3_000 + " = 1", [f"f:1:{1 + 2 * DEEPEST}"]),
+        ("[a" + ".a" * 3_000 + "]", [f"f:1:{2 + 2 * DEEPEST}"]),
+    ],
+)
+def test_nesting_has_a_limit(text: str, where: list[str]) -> None:
+    """Tables and lists that nest without end are refused at the first that is too deep, by whatever way they nest."""
+    assert fault(text) == (
+        "toml-limit",
+        f"tables and lists are nested more than {DEEPEST} deep",
+        where,
+    )
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    """The limit itself is allowed."""
+    values, diagnostics = parse_toml(Source("f", "a = " + "[" * DEEPEST + "]" * DEEPEST))
+    assert values is not None
+    assert not diagnostics
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "0x8000000000000000",
+        "9" * 5_000,
+        "1_" * 5_000 + "0",
+    ],
+)
+def test_whole_numbers_have_64_bits(number: str) -> None:
+    """A number that TOML does not promise to keep is refused where it stands, however long."""
+    summary = "a whole number has more than 64 bits"
+    assert fault(f"b = 1\na = [ {number} ]") == ("toml-limit", summary, ["f:2:7"])
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_numbers_of_64_bits_are_read(number: int) -> None:
+    """The largest and the smallest number are read."""
+    assert parse_toml(Source("f", f"a = {number}")) == ({"a": number}, ())
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"ab=.,[]{}#'\"\\\n\r\t\0 é", "'''", '"""', "[[", "]]", "1", "0x", "07:32", "\\u"]
+        ),
+        max_size=14,
+    ).map("".join)
+)
+def test_no_text_raises(text: str) -> None:
+    """Whatever the text, there are values, or exactly one fault with a place in the text."""
+    values, diagnostics = parse_toml(Source("f", text))
+    if values is None:
+        (diagnostic,) = diagnostics
+        assert diagnostic.primary is not None
+        assert 1 <= diagnostic.primary.span.line <= text.count("\n") + 1
+    else:
+        assert not diagnostics
