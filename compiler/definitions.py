@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.directives import DIRECTIVES
+from compiler.graph import Graph
+from compiler.load import Document
 from compiler.origins import Definition, ItemOrigin, Level, Path, dotted
 from compiler.shapes import say_value
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compiler.graph import Graph
-    from compiler.load import Document
 
 
 EDITS = ("prepend", "append", "remove")

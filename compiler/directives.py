@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -11,10 +12,6 @@ from compiler.profile import SCHEMA
 from compiler.settings import FILE_KEYS
 from compiler.shapes import say_value
 from compiler.spans import Entry, TomlPath, split_key
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 LEVEL_TABLES = ("defaults", "force")

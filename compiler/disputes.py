@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
 from compiler.definitions import Claim, Kind
 from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.graph import Graph
 from compiler.near import near
 from compiler.origins import Level, Path, dotted
 from compiler.spans import text_at
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from compiler.graph import Graph
 
 
 _LONGEST_SHOWN = 40

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler.definitions import Claim, Kind
+from compiler.graph import Graph
 from compiler.origins import Level, Loser
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from compiler.graph import Graph
 
 
 @frozen

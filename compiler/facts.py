@@ -5,16 +5,34 @@ Every figure of a catalogue file has a source; `sources` maps a key of the file 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
 from attrs import field, frozen
 
 from compiler.ranges import Range
+from compiler.releases import Action, Build, Flag, Release, Sources
 
 
-Sources = Mapping[str, str]
+__all__ = [
+    "Action",
+    "Boot",
+    "Build",
+    "Draft",
+    "Evidence",
+    "Flag",
+    "Gpu",
+    "Gqa",
+    "Mla",
+    "Model",
+    "Moe",
+    "Quantization",
+    "Release",
+    "Sources",
+    "Unknown",
+    "Vision",
+    "weakest",
+]
 
 
 class Evidence(StrEnum):
@@ -172,69 +190,6 @@ class Draft:
     dtype_bits: int = 16
     sources: Sources = field(factory=dict)
     shipped: bool = True
-
-
-@frozen(kw_only=True)
-class Flag:
-    """One command-line flag of one release.
-
-    Attributes:
-        name: with its dashes.
-        takes: `str`, `int`, `float`, ... or `None` for a flag without a value.
-        nargs: argparse's `nargs` (`+`, `*`, `?`, a number as text) or `None`.
-    """
-
-    name: str
-    aliases: tuple[str, ...] = ()
-    takes: str | None = None
-    nargs: str | None = None
-    choices: tuple[str, ...] = ()
-    default: str | int | float | bool | None = None
-    required: bool = False
-    deprecated: str | None = None
-
-
-@frozen(kw_only=True)
-class Build:
-    """A private build: what it adds to a release, and what is assumed about it.
-
-    Attributes:
-        flags: flags it adds, or whose choices it widens (then the flag is given whole).
-        algorithms: speculation algorithms it adds.
-        draft_pricing: the ways it may count the draft in a token's bytes, likeliest first
-            (`layer-scaled`, `exact`, `none`).
-        needs: settings it works with only (`page_size = 1`).
-        assumptions: sentences for the output.
-    """
-
-    id: str
-    release: str
-    flags: tuple[Flag, ...] = ()
-    algorithms: tuple[str, ...] = ()
-    draft_pricing: tuple[str, ...] = ()
-    needs: Mapping[str, str] = field(factory=dict)
-    assumptions: tuple[str, ...] = ()
-    sources: Sources = field(factory=dict)
-    shipped: bool = True
-
-
-@frozen(kw_only=True)
-class Release:
-    """One release of an engine, with a build's overlay applied when one is asked for.
-
-    Attributes:
-        version: the release asked for.
-        read_version: the release whose table is used; another one than `version` when that was not read.
-        flags: by full name.
-        aliases: other name -> full name.
-    """
-
-    engine: str
-    version: str
-    read_version: str
-    flags: Mapping[str, Flag]
-    aliases: Mapping[str, str]
-    build: Build | None = None
 
 
 @frozen(kw_only=True)

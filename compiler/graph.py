@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, MutableMapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -12,10 +12,6 @@ from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
 from compiler.near import near
 from compiler.shapes import printable
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableMapping
 
 
 @frozen(kw_only=True)
@@ -160,10 +156,10 @@ def _suggestions(name: str, reader: Reader) -> Iterator[str]:
         names = reader.names()
     except OSError:
         return
-    if name.removesuffix(SUFFIX) in names:
+    if name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in names:
         yield f"names are written without `{SUFFIX}`: `{name.removesuffix(SUFFIX)}`"
         return
-    meant = near(name, names)
+    meant = near(name, (each for each in names if each != name))  # a symlink to nowhere has a name
     if meant is not None:
         yield f"a profile with a similar name exists: `{meant}`"
 

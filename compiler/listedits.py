@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
 from compiler.definitions import EDITS, Claim, Kind, items_of
+from compiler.diagnostics import Diagnostic
 from compiler.disputes import Disputes, same
+from compiler.dominance import Dominance
+from compiler.graph import Graph
 from compiler.origins import ItemOrigin
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.dominance import Dominance
-    from compiler.graph import Graph
 
 
 Items = tuple[ItemOrigin, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -16,10 +17,6 @@ from compiler.shapes import is_control
 from compiler.source import Source
 from compiler.spans import Entry, TomlPath, index_spans
 from compiler.syntax import parse_toml
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 SUFFIX = ".toml"
@@ -53,9 +50,10 @@ class DiskReader:
         path = self.root / f"{name}{SUFFIX}"
         try:
             mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if not stat.S_ISREG(mode):
-                number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-                raise OSError(number, os.strerror(number), str(path))
+                raise OSError(errno.EINVAL, "not a regular file", str(path))
             return path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None

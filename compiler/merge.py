@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import define, field, frozen
 
 from compiler.definitions import Claim, Kind, ListSettings, collect_claims, edit_faults, items_of
+from compiler.diagnostics import Diagnostic, Span
 from compiler.disputes import Disputes, same
 from compiler.dominance import Dominance
+from compiler.graph import Graph
 from compiler.listedits import Items, same_items, settle_lists
 from compiler.origins import Origin, Origins, Path
 from compiler.unsets import covers, judge_unsets
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compiler.diagnostics import Diagnostic, Span
-    from compiler.graph import Graph
 
 
 @frozen(kw_only=True)

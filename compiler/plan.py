@@ -158,6 +158,10 @@ class Service:
     restarts: int
     start_limit_interval_s: int
 
+    def installed(self, file: str) -> str:
+        """Where one of the target's files is on the host, whichever generation is installed."""
+        return f"{self.state_dir}/current/{file}"
+
 
 @frozen(kw_only=True)
 class Plan:

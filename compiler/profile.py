@@ -81,7 +81,7 @@ class Engine:
     """The engine, its exact release, and how it is started."""
 
     name: Name = setting("engine")
-    version: Name = setting("release, written in full")
+    version: Text = setting("release, written in full")
     build: Name | None = setting("catalogue overlay for a private build", default=None)
     python: HostPath | None = setting("the Python that has the engine installed", default=None)
     attention_backend: Name | None = setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from attrs import frozen
@@ -42,6 +43,8 @@ class Duration:
             if unit not in _DURATION_S:
                 raise ValueError(f"`{unit}` is no unit of time; there are `s`, `min` and `h`")
             seconds += float(number) * _DURATION_S[unit]
+        if not math.isfinite(seconds):
+            raise ValueError(f"`{text}` is too long")
         if seconds < 1:
             raise ValueError(f"`{text}` is less than a second")
         return cls(round(seconds))

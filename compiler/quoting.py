@@ -59,7 +59,7 @@ _SHELL_OWNS: Final = frozenset(
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE_WORD: Final = re.compile(r"[A-Za-z0-9_./:=,@+-]+")
-_PLAIN_PROGRAM: Final = re.compile(r"/.*[^/]|[A-Za-z0-9_.][A-Za-z0-9_.+-]*", re.DOTALL)
+_PLAIN_PROGRAM: Final = re.compile(r"/.*[^/]|[A-Za-z0-9_][A-Za-z0-9_.+-]*", re.DOTALL)
 _NONCHARACTER: Final = re.compile(
     "[\ufdd0-\ufdef"
     + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))

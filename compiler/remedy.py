@@ -74,7 +74,7 @@ def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...
         )
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {each.price}" for each in remedies]
-    lead = "this passes" if len(remedies) == 1 else "any one of these passes"
+    lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
     return ("\n".join([f"{lead} (prices by the best estimate)", *lines]), more)
 
 
@@ -111,7 +111,7 @@ def _reserve_price(before: Plan, after: Plan) -> str:
     old, new = _memory(before).reserve, _memory(after).reserve
     need = f"{new.needed_gib.low:.1f} to {new.needed_gib.high:.1f}"
     text = f"reserve {old.available_gib.best:.2f} -> {new.available_gib.best:.2f} GiB for {need}"
-    return text if _reserve_passes(after) else f"{text}: uncertain"
+    return text if _reserve_passes(after) else f"{text}, uncertain"
 
 
 def _pool_price(plan: Plan) -> str:
@@ -138,7 +138,7 @@ def _by_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
     after = replan(profile)
     setting = ("memory.fraction", f"{least / THOUSANDTHS:g}")
     if _reserve_passes(after, worst=Outcome.UNCERTAIN):
-        yield Remedy(settings=(setting,), price=_reserve_price(plan, after), plan=after)
+        yield Remedy(settings=(setting,), price=f"least for the pool; {_reserve_price(plan, after)}", plan=after)
         return
     # The pool passes there and the reserve does not: it needs fewer requests as well.
     requests = _most_requests(after, profile, replan)
@@ -146,7 +146,7 @@ def _by_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
         after = replan(_with_requests(profile, requests))
         yield Remedy(
             settings=(setting, ("serve.max_running_requests", str(requests))),
-            price=f"{_reserve_price(plan, after)}; the reserve needs fewer requests",
+            price=f"least for the pool; the reserve then needs fewer requests, {_reserve_price(plan, after)}",
             plan=after,
         )
 

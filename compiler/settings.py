@@ -5,20 +5,15 @@ Near names, list edits, the generated reference and the JSON schema come from he
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler import shapes
+from compiler.origins import Path
 from compiler.profile import Argument, Profile
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.origins import Path
-    from compiler.shapes import Member
+from compiler.shapes import Member
 
 
 ANY_KEY = "*"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.diagnostics import Span
-    from compiler.source import Source
+from compiler.diagnostics import Span
+from compiler.source import Source
 
 
 TomlPath = tuple[str | int, ...]

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from compiler import settings, shapes
 from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.merge import Resolved
 from compiler.near import near
 from compiler.origins import Path, dotted
 from compiler.profile import Profile
+from compiler.scalars import Key
 from compiler.typed import Fault, FaultKind, structure_value
-
-
-if TYPE_CHECKING:
-    from compiler.merge import Resolved
-    from compiler.scalars import Key
 
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

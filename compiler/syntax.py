@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.origins import dotted
+from compiler.source import Source
 from compiler.spans import TomlPath, index_spans
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.source import Source
 
 
 DEEPEST = 32

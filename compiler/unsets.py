@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from compiler.definitions import Claim, Kind
+from compiler.diagnostics import Diagnostic
+from compiler.disputes import Disputes
+from compiler.dominance import Dominance
 from compiler.origins import Level, Path
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.disputes import Disputes
-    from compiler.dominance import Dominance
 
 
 def covers(path: Path, other: Path) -> bool:

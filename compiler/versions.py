@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 
-_PARTS = re.compile(r"(\d+(?:\.\d+)*)(?:(rc|\.post)(\d+))?")
-_RANK = {"rc": -1, None: 0, ".post": 1}
+# A local part (`+cu129`) says how it was built, not when it was released.
+_PARTS = re.compile(r"(\d+(?:\.\d+)*)(?:(\.dev|rc|\.post)(\d+))?(?:\+[A-Za-z0-9.]+)?")
+_RANK = {".dev": -2, "rc": -1, None: 0, ".post": 1}
 
 
 def version_key(text: str) -> tuple[tuple[int, ...], int, int] | None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import tomllib
+import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.load import DiskReader
+from compiler.near import near
+from compiler.shapes import printable
 from compiler.source import Source
+from compiler.spans import index_spans
+from compiler.syntax import parse_toml
 
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -20,6 +26,7 @@ PIN_FILE = "poolproof.toml"
 PROFILES = "profiles"
 OUT = "out"
 SUFFIX = ".toml"
+REQUIRES = "requires"
 
 
 @frozen
@@ -52,12 +59,13 @@ def find(asked: Sequence[str], *, here: Path) -> Found:
     """Find the tree from the first profile's path upwards, else from `here`.
 
     A profile is asked for by its path (`profiles/k2.6-200k.toml`) or by its name (`k2.6-200k`).
+
+    Errors: `tree-missing`, `profile-outside`.
     """
-    paths = [here / each for each in asked if (here / each).is_file()]
-    start = paths[0].resolve().parent if paths else here
+    start = _start(asked, here)
     root = _root_above(start)
     if root is None:
-        return Found(workspace=None, names=(), diagnostics=(_no_tree(here),))
+        return Found(workspace=None, names=(), diagnostics=(_no_tree(start),))
     workspace = Workspace(root)
     names, faults = [], []
     for each in asked:
@@ -69,26 +77,45 @@ def find(asked: Sequence[str], *, here: Path) -> Found:
     return Found(workspace=workspace, names=tuple(dict.fromkeys(names)), diagnostics=tuple(faults))
 
 
+def _start(asked: Sequence[str], here: Path) -> Path:
+    for each in asked:
+        folder = (here / each).parent
+        if _is_path(each, here) and _stands(folder, stat.S_ISDIR):
+            return folder.resolve()
+    return here
+
+
+def _is_path(asked: str, here: Path) -> bool:
+    """Whether a profile is asked for by its path, not its name; `./x.toml` is one even where nothing stands."""
+    return asked.endswith(SUFFIX) and (
+        asked.startswith(("/", "./", "../")) or _stands(here / asked, stat.S_ISREG)
+    )
+
+
+def _stands(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Whether something of a kind stands there; what cannot be looked at does not."""
+    try:
+        return is_kind(path.stat().st_mode)
+    except (OSError, ValueError):  # a NUL in a path is a ValueError
+        return False
+
+
 def _root_above(start: Path) -> Path | None:
     for folder in (start, *start.parents):
-        if (folder / PIN_FILE).is_file() or (folder / PROFILES).is_dir():
+        if _stands(folder / PIN_FILE, stat.S_ISREG) or _stands(folder / PROFILES, stat.S_ISDIR):
             return folder
     return None
 
 
 def _name_in(workspace: Workspace, asked: str, here: Path) -> str | None:
+    """The name of a profile in this tree; `None` for a path that leads elsewhere. Its file may be a symlink."""
+    if not _is_path(asked, here):
+        return asked.removesuffix(SUFFIX).removeprefix(f"{PROFILES}/")
     path = here / asked
-    if asked.endswith(SUFFIX) and path.is_file():
-        try:
-            return (
-                path.resolve()
-                .relative_to(workspace.profiles.resolve())
-                .as_posix()
-                .removesuffix(SUFFIX)
-            )
-        except ValueError:
-            return None
-    return asked.removesuffix(SUFFIX).removeprefix(f"{PROFILES}/")
+    with suppress(OSError, RuntimeError, ValueError):  # loops of symlinks, and what is not below it
+        below = (path.parent.resolve() / path.name).relative_to(workspace.profiles.resolve())
+        return below.as_posix().removesuffix(SUFFIX)
+    return None
 
 
 def _no_tree(here: Path) -> Diagnostic:
@@ -108,34 +135,69 @@ def _outside(asked: str, workspace: Workspace) -> Diagnostic:
 
 
 def check_pin(workspace: Workspace, *, version: str) -> tuple[Diagnostic, ...]:
-    """Whether this compiler is one that the tree's `poolproof.toml` allows; no file allows every one."""
+    """Whether this compiler is one that the tree's `poolproof.toml` allows; no file allows every one.
+
+    Errors: `pin-mismatch`, `pin-invalid`, and those of `parse_toml`.
+    """
+    source, faults = _read_pin(workspace)
+    if source is None:
+        return faults
+    values, faults = parse_toml(source)
+    if values is None:
+        return faults
+    # In this order, since the pin of a later compiler may have keys that this one does not know.
+    return _compare(values, source, version=version) or _unknown_keys(values, source)
+
+
+def _read_pin(workspace: Workspace) -> tuple[Source | None, tuple[Diagnostic, ...]]:
     try:
-        text = (workspace.root / PIN_FILE).read_text("utf-8")
-        pin = tomllib.loads(text).get("requires")
-    except FileNotFoundError:
-        return ()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        return (error("pin-invalid", f"`{PIN_FILE}` cannot be read: {fault}", _start()),)
-    if pin is None:
-        return ()
-    return _compare(pin, text, version)
+        data = DiskReader(workspace.root).read(PIN_FILE.removesuffix(SUFFIX))
+        return None if data is None else Source(PIN_FILE, data.decode()), ()
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8, as TOML must be"
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+    start = Label(Span(file=PIN_FILE, line=1, column=1, end_line=1, end_column=1))
+    return None, (error("pin-invalid", f"`{PIN_FILE}` cannot be read: {reason}", start),)
 
 
-def _compare(pin: object, text: str, version: str) -> tuple[Diagnostic, ...]:
+def _unknown_keys(values: Mapping[str, object], source: Source) -> tuple[Diagnostic, ...]:
+    """A misspelled pin would otherwise pin nothing."""
+    spans = index_spans(source)
+    return tuple(
+        error(
+            "pin-invalid",
+            f"unknown key `{printable(key)}` in `{PIN_FILE}`",
+            Label(spans[(key,)].key or spans[(key,)].value),
+            help=(f"a key with a similar name exists: `{REQUIRES}`",)
+            if near(key, [REQUIRES])
+            else (),
+        )
+        for key in values
+        if key != REQUIRES
+    )
+
+
+def _compare(
+    values: Mapping[str, object], source: Source, *, version: str
+) -> tuple[Diagnostic, ...]:
+    if REQUIRES not in values:
+        return ()
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - only a pinned tree pays for it
 
-    place = _place(text)
+    pin = values[REQUIRES]
     try:
         allowed = SpecifierSet(pin if isinstance(pin, str) else "!")
     except InvalidSpecifier:
-        return (error("pin-invalid", "`requires` is no version range like `>=0.1,<0.2`", place),)
+        summary = f"`{REQUIRES}` is no version range like `>=0.1,<0.2`"
+        return (error("pin-invalid", summary, _pin(source)),)
     if allowed.contains(version, prereleases=True):
         return ()
     return (
         error(
             "pin-mismatch",
             f"this tree wants poolproof {allowed}, this is {version}",
-            place,
+            _pin(source),
             notes=("another version may write other bytes, and the diff would hide a real change",),
             help=(
                 f"install the version that it wants: `pip install 'poolproof{allowed}'`",
@@ -145,12 +207,5 @@ def _compare(pin: object, text: str, version: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def _place(text: str) -> Label:
-    source = Source(PIN_FILE, text)
-    start = text.find("requires")
-    end = text.find("\n", start)
-    return Label(source.span(start, len(text) if end < 0 else end), "the pin")
-
-
-def _start() -> Label:
-    return Label(Span(file=PIN_FILE, line=1, column=1, end_line=1, end_column=1))
+def _pin(source: Source) -> Label:
+    return Label(index_spans(source)[REQUIRES,].value, "the pin")

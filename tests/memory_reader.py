@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from compiler.graph import link
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.graph import Graph
+from compiler.diagnostics import Diagnostic
+from compiler.graph import Graph, link
+from compiler.merge import Resolved, merge_graph
+from compiler.origins import Origin
 
 
 class MemoryReader:
@@ -45,3 +41,27 @@ def places(diagnostic: Diagnostic) -> list[str]:
     labels = (diagnostic.primary, *diagnostic.secondary)
     spans = [each.span for each in labels if each is not None]
     return [f"{each.file.removeprefix('profiles/')}:{each.line}:{each.column}" for each in spans]
+
+
+LIST_SETTINGS = frozenset({("flags", "*"), ("gpus", "indices")})
+"""The settings that tests of merging take for lists."""
+
+
+def merged(files: Mapping[str, str | bytes], root: str = "root") -> Resolved:
+    """The merge of profiles with which nothing is wrong."""
+    resolved, diagnostics = merge_graph(linked(files, root), list_settings=LIST_SETTINGS)
+    assert resolved is not None, diagnostics
+    assert not diagnostics
+    return resolved
+
+
+def merge_faults(files: Mapping[str, str | bytes], root: str = "root") -> tuple[Diagnostic, ...]:
+    """What is wrong with profiles that can be linked and not merged."""
+    resolved, diagnostics = merge_graph(linked(files, root), list_settings=LIST_SETTINGS)
+    assert resolved is None
+    return diagnostics
+
+
+def losers(origin: Origin) -> list[tuple[str, str]]:
+    """The profile and the reason of every loser."""
+    return [(each.definition.profile, each.reason) for each in origin.losers]

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from attrs import evolve, field, frozen
@@ -16,16 +17,10 @@ from hypothesis import strategies as st
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.catalog.shelves import Shelf, file_stem, id_of
 from compiler.catalog.writing import gpu_toml
+from compiler.diagnostics import Diagnostic
 from compiler.facts import Flag, Gpu, Gqa, Mla
 from compiler.ranges import Range
 from compiler.shapes import is_control
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from compiler.diagnostics import Diagnostic
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=100)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from memory_reader import places
 
 from compiler.directives import Directives, read_directives
 from compiler.source import Source
 from compiler.spans import index_spans
+from memory_reader import places
 
 
 def read(text: str) -> tuple[Directives, list[tuple[str, list[str]]]]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_reader import MemoryReader, linked, places
 
+from compiler.diagnostics import Diagnostic
 from compiler.graph import link
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from random import Random
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.load import Loaded
+from compiler.load import Loaded
+from memory_reader import MemoryReader, linked, places
 
 
 def extends(*names: str) -> str:
@@ -196,11 +191,14 @@ def test_a_broken_parent_is_reported_once() -> None:
 def test_names_that_cannot_be_listed() -> None:
     """When the disk does not list the profiles, the missing one is still named."""
 
-    class Unlisted(MemoryReader):
+    class Unlisted:
+        def read(self, name: str) -> bytes | None:
+            return None if name else b""
+
         def names(self) -> tuple[str, ...]:
             raise PermissionError
 
-    _, (diagnostic,) = link(Unlisted({}), "root")
+    _, (diagnostic,) = link(Unlisted(), "root")
     assert (diagnostic.code, diagnostic.help) == ("profile-missing", ())
 
 

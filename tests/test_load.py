@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from memory_reader import MemoryReader, places
 
 from compiler.load import DiskReader, load_document, load_source, name_fault
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from memory_reader import MemoryReader, places
 
 
 BAD_NAMES = (

@@ -141,6 +141,7 @@ def test_a_refusal_is_told_beforehand(text: str, place: Place) -> None:
         ),
         (Place.PROGRAM, "/opt/", "is neither the absolute path of a file nor a plain name"),
         (Place.PROGRAM, "bin/python", "is neither the absolute path of a file nor a plain name"),
+        (Place.PROGRAM, "..", "is neither the absolute path of a file nor a plain name"),
         (Place.PROGRAM, "@python", "is neither the absolute path of a file nor a plain name"),
         (Place.PROGRAM, "", "is neither the absolute path of a file nor a plain name"),
         (

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.diagnostics import Span
 from compiler.source import Source
 from compiler.spans import Entry, TomlPath, index_spans, split_key, text_at
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.diagnostics import Span
 
 
 REPOSITORY = Path(__file__).parent.parent

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from attrs import frozen
 
+from compiler.diagnostics import Diagnostic, Label
 from compiler.graph import link
 from compiler.merge import Resolved, merge_graph
 from compiler.report.text import render_text
 from compiler.settings import list_settings
 from compiler.source import Source
 from compiler.structure import check_fragment, structure_profile
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.diagnostics import Diagnostic, Label
 
 
 STORY = """\
@@ -320,17 +315,22 @@ def test_control_characters_of_a_key_do_not_reach_a_message() -> None:
     assert "\\u001b" in fault.summary
 
 
-def test_the_real_fragments_are_sound() -> None:
-    """Every profile of this repository that is there has sound keys and types."""
+def test_the_real_profiles_are_sound() -> None:
+    """Every profile of this repository is structured, and every fragment of it has sound keys and types."""
     root = Path(__file__).parent.parent / "profiles"
     files = {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
-        for folder in ("base", "hw")
-        for path in (root / folder).glob("*.toml")
+        for path in root.rglob("*.toml")
+        if path.relative_to(root).parts[0] not in ("boots", "catalog")
     }
+    deployable = 0
     for name in files:
         graph, faults = link(Texts(files), name)
         assert graph is not None, faults
         resolved, faults = merge_graph(graph, list_settings=list_settings())
         assert resolved is not None, faults
+        if "targets" in resolved.values:
+            deployable += 1
+            assert structure_profile(resolved)[1] == ()
         assert check_fragment(resolved) == ()
+    assert 0 < deployable < len(files)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_reader import places
 
 from compiler.source import Source
 from compiler.syntax import DEEPEST, parse_toml
+from memory_reader import places
 
 
 def fault(text: str) -> tuple[str, str, list[str]]:

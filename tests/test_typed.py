@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 from attrs import field, frozen
@@ -19,10 +20,6 @@ from compiler.quantities import Duration, Size
 from compiler.ranges import Range
 from compiler.shapes import is_control, say_type
 from compiler.typed import Fault, FaultKind, structure_value
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)

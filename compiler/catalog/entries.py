@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from attrs import AttrsInstance, evolve, fields_dict
 
 from compiler.catalog.shelves import EntryFile, whole_file
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Boot, Build
+from compiler.scalars import Key
 from compiler.source import Source
 from compiler.syntax import parse_toml
 from compiler.typed import Fault, FaultKind, structure_value
-
-
-if TYPE_CHECKING:
-    from compiler.scalars import Key
 
 
 T = TypeVar("T", bound=AttrsInstance)

@@ -6,7 +6,8 @@ A table holds hundreds of flags and is read by every `check`, so it is taken apa
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
 
@@ -14,12 +15,7 @@ from compiler.catalog.entries import decode
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.facts import Flag
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compiler.source import Source
+from compiler.source import Source
 
 
 _TOP_KEYS = {"engine": str, "version": str, "source": str, "flags": list}

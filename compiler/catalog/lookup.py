@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
@@ -24,13 +25,8 @@ from compiler.catalog.shelves import (
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
 from compiler.near import near
+from compiler.source import Source
 from compiler.versions import version_key
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from compiler.source import Source
 
 
 T = TypeVar("T")
@@ -136,6 +132,11 @@ class Catalog:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""
         shelves = (*self.shelves, *([self.boot_shelf] if self.boot_shelf else []))
         return next(filter(None, (each.source(shown) for each in shelves)), None)
+
+    def entry_file(self, kind: Kind, id_: str) -> EntryFile | None:
+        """The file of an entry as it stands, to be shown; `None` when there is none, or it cannot be read."""
+        stem = file_stem(id_)
+        return None if stem is None else self._open(f"{kind}/{stem}.toml")[0]
 
     def _once(self, key: tuple[str, ...], read: Callable[[], Found[T]]) -> Found[T]:
         if key not in self._known:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from compiler.facts import Gpu
+from compiler.ranges import Range
 from compiler.shapes import is_control
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.facts import Gpu
-    from compiler.ranges import Range
 
 
 _GROUPED_FROM = 10_000  # shorter numbers read well without `_`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.checks import flags, fraction, layout, memory, secrets, target, unknown
+from compiler.checks import flags, fraction, layout, memory, secrets, spelling, target, unknown
 from compiler.engines import ENGINES
 from compiler.rules import Rule, collect
 
@@ -15,25 +15,35 @@ if TYPE_CHECKING:
     from compiler.plan import Plan
 
 
-GENERAL: tuple[Rule, ...] = collect(flags, fraction, layout, memory, secrets, target, unknown)
-
-
-def rules_for(plan: Plan) -> tuple[Rule, ...]:
-    """All rules for one plan: the engine's own, then those of every engine."""
-    engine = ENGINES.get(plan.profile.engine.name)
-    return (*(engine.rules if engine else ()), *GENERAL)
+GENERAL: tuple[Rule, ...] = collect(
+    flags, fraction, layout, memory, secrets, spelling, target, unknown
+)
 
 
 def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
-    """Judge one plan. A flag that an engine rule already explained is not reported a second time."""
-    found = [finding for each in rules_for(plan) for finding in each.judge(plan, where)]
-    explained = {
-        _table(each.path) for each in found if each.is_error and each.code not in flags.CODES
-    }
-    return tuple(
-        each for each in found if each.code not in flags.CODES or _table(each.path) not in explained
+    """Judge one plan: the engine's own rules, then those of every engine.
+
+    A typed setting's flag is not reported once more when an engine rule refused something in the same table: the rule's
+    words are better.
+    """
+    engine = ENGINES.get(plan.profile.engine.name)
+    own = _judge(engine.rules if engine else (), plan, where)
+    explained = {_table(each) for each in own if each.is_error}
+    return (
+        *own,
+        *(
+            each
+            for each in _judge(GENERAL, plan, where)
+            if each.code not in flags.CODES or _table(each) not in explained
+        ),
     )
 
 
-def _table(path: str | None) -> str | None:
-    return path.partition(".")[0] if path and not path.startswith("flags.") else None
+def _judge(rules: tuple[Rule, ...], plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
+    return tuple(finding for each in rules for finding in each.judge(plan, where))
+
+
+def _table(finding: Diagnostic) -> str:
+    """The table that a finding is about; a raw flag stands for itself."""
+    path = finding.path or ""
+    return path if path.startswith("flags.") else path.partition(".")[0]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
 from compiler.near import near
 from compiler.rules import rule
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from compiler.facts import Flag, Release
     from compiler.origins import Origins
@@ -22,15 +22,29 @@ if TYPE_CHECKING:
 CODES = frozenset({"flag-unknown", "flag-value"})
 """Findings that an engine's own rule may already have explained in better words."""
 
-_NUMBER = {
-    "int": re.compile(r"[+-]?\d+"),
-    "float": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE),
+_STOPS = "the server stops at once: its parser refuses the command line"
+_WORDS: Mapping[str, str] = {
+    "int": "a whole number",
+    "int-with-suffix": "a whole number, or one such as `16k`",
+    "float": "a number",
+    "json": "JSON",
 }
+_WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
 
 
 def _release_name(release: Release) -> str:
     name = f"{release.engine} {release.read_version}"
     return f"{name} with the build `{release.build.id}`" if release.build else name
+
+
+def _doubt(plan: Plan, release: Release) -> str | None:
+    """Why the server's own table may be another one; `None` when the table that was read is the server's."""
+    build = plan.profile.engine.build
+    if release.read_version != release.version:
+        return f"{release.engine} {release.version} was not read, and may differ"
+    if build is not None and release.build is None:
+        return f"the build `{build}` is not described, and may differ"
+    return None
 
 
 def _key(where: Origins, option: Option, text: str) -> Label:
@@ -43,21 +57,40 @@ def _key(where: Origins, option: Option, text: str) -> Label:
 
 @rule("flag-unknown")
 def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The release's parser stops at a flag it does not have."""
-    if plan.release is None:
+    """The release's parser stops at a flag it does not have; a warning when the server's own table was not read."""
+    release = plan.release
+    if release is None:
         return
+    doubt = _doubt(plan, release)
     for option in plan.options:
-        if _find(plan.release, option.flag) is not None:
+        if _find(release, option.flag) is not None:
             continue
-        similar = near(option.flag, plan.release.flags)
-        yield error(
-            "flag-unknown",
-            f"{_release_name(plan.release)} has no flag `{option.flag}`",
-            _key(where, option, "this flag"),
-            notes=("the server stops at once: its parser refuses the command line",),
-            help=(f"a flag with a similar name exists: `{similar}`",) if similar else (),
+        note, advice = _meant(release, option.flag)
+        yield Diagnostic(
+            code="flag-unknown",
+            severity=Severity.WARNING if doubt else Severity.ERROR,
+            summary=f"{_release_name(release)} has no flag `{option.flag}`",
+            primary=_key(where, option, "this flag"),
+            notes=(doubt or note,),
+            help=advice,
             path=option.setting,
         )
+
+
+def _meant(release: Release, name: str) -> tuple[str, tuple[str, ...]]:
+    """What the parser makes of a name it does not have, and what was probably meant."""
+    longer = {
+        _full_name(release, each)
+        for each in (*release.flags, *release.aliases)
+        if each.startswith(name)
+    }
+    if len(longer) == 1:
+        full = longer.pop()
+        note = f"at best the parser takes it for `{full}`, until a release adds a flag of the same beginning"
+        return note, (f"write it in full: `{full}`",)
+    similar = near(name, release.flags)
+    advice = (f"a flag with a similar name exists: `{similar}`",) if similar else ()
+    return _STOPS, advice
 
 
 @rule("flag-deprecated")
@@ -79,48 +112,62 @@ def current(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("flag-value")
 def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The release's parser stops at a value it cannot read."""
-    if plan.release is None:
+    """The release's parser stops at a value it cannot read; a warning when the server's own table was not read."""
+    release = plan.release
+    if release is None:
         return
+    doubt = _doubt(plan, release)
     for option in plan.options:
-        flag = _find(plan.release, option.flag)
+        flag = _find(release, option.flag)
         fault = _fault(flag, option) if flag else None
         if flag is None or fault is None:
             continue
-        similar = near(option.values[0], flag.choices) if option.values and flag.choices else None
-        yield error(
-            "flag-value",
-            f"`{option.flag}` {fault}",
-            where.primary(option.setting, text="this value"),
-            notes=("the server stops at once: its parser refuses the command line",),
-            help=(
-                *((f"a similar value exists: `{similar}`",) if similar else ()),
-                *(
-                    (
-                        f"{_release_name(plan.release)} takes {', '.join(f'`{each}`' for each in flag.choices)}",
-                    )
-                    if flag.choices
-                    else ()
-                ),
-            ),
+        yield Diagnostic(
+            code="flag-value",
+            severity=Severity.WARNING if doubt else Severity.ERROR,
+            summary=f"`{option.flag}` {fault}",
+            primary=where.primary(option.setting, text="this value"),
+            notes=(doubt or _STOPS,),
+            help=tuple(_values(release, flag, option)),
             path=option.setting,
         )
+
+
+def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
+    """The values a flag takes, when it takes a few only; first the one that was probably meant."""
+    if not flag.choices:
+        return
+    similar = near(option.values[0], flag.choices) if option.values else None
+    if similar:
+        yield f"a similar value exists: `{similar}`"
+    yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
 
 
 def _fault(flag: Flag, option: Option) -> str | None:
     if flag.takes is None:
         return f"takes no value; write `{option.flag[2:]} = true`" if option.values else None
     if not option.values:
-        return None if flag.nargs in {"?", "*"} else f"needs a value of type {flag.takes}"
+        return None if flag.nargs in {"?", "*"} else f"needs {_WORDS.get(flag.takes, 'a value')}"
     if len(option.values) > 1 and flag.nargs is None:
         return f"takes one value, not {len(option.values)}"
     for value in option.values:
-        number = _NUMBER.get(flag.takes)
-        if number is not None and not number.fullmatch(value):
-            return f"takes a value of type {flag.takes}"
+        if not _is_number(value, flag.takes):
+            return f"takes {_WORDS[flag.takes]}"
         if flag.choices and value not in flag.choices:
             return "does not take this value"
     return None
+
+
+def _is_number(value: str, takes: str) -> bool:
+    """Whether the parser can read a value as the number that it wants; true for what is to be no number."""
+    try:
+        if takes == "float":
+            float(value)
+        elif takes == "int" or (takes == "int-with-suffix" and not _WITH_SUFFIX.fullmatch(value)):
+            int(value)
+    except ValueError:
+        return False
+    return True
 
 
 @rule("flag-duplicated")

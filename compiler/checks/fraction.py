@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from compiler.plan import Plan
 
 
+_PERCENT = 100
+
+
 @rule("fraction-range")
 def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A share is between 0 and 1; the engine itself does not check it."""
     fraction = plan.profile.memory.fraction
     if isinstance(fraction, str) or 0 < fraction < 1:
         return
-    percent = f"{fraction / 100:g}"
     advice = (
-        f"write `{percent}` for {fraction:g} %"
-        if 1 < fraction < 100
+        f"write `{fraction / _PERCENT:g}` for {fraction:g} %"
+        if 1 < fraction < _PERCENT
         else 'write a share like `0.9`, or `"fit"`'
     )
     yield error(

@@ -12,8 +12,13 @@ from compiler.rules import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compiler.facts import Model
     from compiler.origins import Origins
     from compiler.plan import Plan
+    from compiler.profile import Parallel
+
+
+_USUAL_RANKS = (1, 2, 4, 8, 16, 32)
 
 
 def _labels(*labels: Label | None) -> tuple[Label, ...]:
@@ -69,24 +74,34 @@ def heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if model is None:
         return
     ranks = max(1, parallel.tensor // parallel.data) if parallel.dp_attention else parallel.tensor
-    faults = []
-    if model.heads % ranks:
-        faults.append(f"{model.heads} attention heads")
-    if isinstance(model.attention, Gqa):
-        kv_heads = model.attention.kv_heads
-        if kv_heads % ranks and ranks % kv_heads:
-            faults.append(f"{kv_heads} KV heads")
+    faults = _undivided(model, ranks)
     if not faults:
         return
-    fitting = [str(size) for size in (1, 2, 4, 8, 16, 32) if model.heads % size == 0]
     yield error(
         "heads-not-divisible",
         f"{' and '.join(faults)} do not divide over {ranks} ranks",
         where.primary("parallel.tensor", text=f"{ranks} ranks"),
         secondary=_labels(where.label("model.id", f"{model.heads} attention heads")),
         notes=("the server stops with a bare assertion while it builds the model",),
-        help=(f"tensor parallel sizes that divide: {', '.join(fitting)}",),
+        help=(f"tensor parallel sizes that divide: {_fitting_sizes(model, parallel)}",),
         path="parallel.tensor",
+    )
+
+
+def _undivided(model: Model, ranks: int) -> tuple[str, ...]:
+    """The heads of a model that neither divide over the ranks nor are copied evenly."""
+    faults = [f"{model.heads} attention heads"] if model.heads % ranks else []
+    if isinstance(model.attention, Gqa):
+        kv_heads = model.attention.kv_heads
+        if kv_heads % ranks and ranks % kv_heads:
+            faults.append(f"{kv_heads} KV heads")
+    return tuple(faults)
+
+
+def _fitting_sizes(model: Model, parallel: Parallel) -> str:
+    replicas = parallel.data if parallel.dp_attention else 1
+    return ", ".join(
+        str(ranks * replicas) for ranks in _USUAL_RANKS if not _undivided(model, ranks)
     )
 
 

@@ -107,11 +107,14 @@ def _need_text(plan: Plan, memory: Memory) -> str:
 
 def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...]:
     known = memory.pool
-    choices = " or ".join(f"{cell:,}" for cell in known.cell_choices)
-    several = len(known.cell_choices) > 1
+    *others, last = (f"{cell:,}" for cell in known.cell_choices)
+    choices = f"{', '.join(others)}, or {last}"
+    several = len(known.cell_choices) > 1 and not known.tokens.is_exact
     asked_fit = plan.profile.memory.fraction == "fit"
     return _present(
-        where.label("serve.concurrency", "requests of full context at the same time"),
+        where.label("serve.concurrency", "requests of full context at the same time")
+        if plan.profile.serve.concurrency > 1
+        else None,
         where.label(
             "memory.fraction",
             f"{'comes to ' + format(memory.fraction, 'g') + ', ' if asked_fit else ''}gives a pool of {_tokens(known.tokens)}",

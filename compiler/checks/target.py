@@ -51,7 +51,7 @@ def user_unit_names_no_user(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("python-missing")
 def engine_has_a_python(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """systemd looks a bare name up in a fixed path, which seldom holds the engine."""
+    """A bare name is looked up in a fixed path of systemd, which seldom holds the engine."""
     if plan.target is None or plan.profile.engine.python is not None:
         return
     yield error(

@@ -30,7 +30,7 @@ _WHAT: Mapping[str, str] = {
 _HELP: Mapping[str, tuple[str, ...]] = {
     "gpu-unknown": ("describe it: `poolproof catalog add-gpu --help`",),
     "model-unknown": (
-        "describe it in `profiles/catalog/models/`, as `poolproof catalog show MODEL --toml` prints one",
+        "describe it in `profiles/catalog/models/`, in the form that `poolproof catalog show MODEL` prints",
     ),
     "draft-unknown": ("describe it in `profiles/catalog/drafts/`",),
     "build-unknown": ("describe it in `profiles/catalog/engines/NAME/builds/`",),
@@ -55,5 +55,7 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 
 def _advice(each: Unknown) -> tuple[str, ...]:
-    near = (f"a known name is similar: `{each.near}`",) if each.near else ()
-    return (*near, *_HELP.get(each.code, ()))
+    # What is known by name, and not in full, is nearest to itself.
+    is_other = each.near is not None and each.near != each.name.partition(" ")[0]
+    similar = (f"a known name is similar: `{each.near}`",) if is_other else ()
+    return (*similar, *_HELP.get(each.code, ()))

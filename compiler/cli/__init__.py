@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from compiler.cli.exits import Exit
+from compiler.cli.streams import StreamFailed, bear_lost_readers
+
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
 
 
 def main() -> NoReturn:
     """Run the command line and exit; a fault of ours says so and exits 70."""
+    bear_lost_readers()
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = Exit.INTERRUPTED
+    except StreamFailed as fault:
+        print(f"the output cannot be written: {fault}", file=sys.stderr)
+        code = Exit.MACHINE
+    except Exception as bug:  # noqa: BLE001 - whatever comes here is a bug, and must say so
+        _report_bug(bug)
+        code = Exit.BUG
+    sys.exit(code)
+
+
+def _run() -> int:
     import click  # noqa: PLC0415 - so that an interrupt while importing ends well, too
 
     from compiler.cli.commands import poolproof  # noqa: PLC0415 - as above
 
     try:
-        sys.exit(poolproof.main(prog_name="poolproof", standalone_mode=False) or Exit.OK)
-    except click.exceptions.Exit as end:
-        sys.exit(end.exit_code)
+        return poolproof.main(prog_name="poolproof", standalone_mode=False) or Exit.OK
     except click.ClickException as wrong:
         wrong.show()
-        sys.exit(wrong.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
-        sys.exit(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        _close_quietly()
-        sys.exit(Exit.OK)
-    except Exception as bug:  # noqa: BLE001 - whatever comes here is a bug, and must say so
-        _report_bug(bug)
-        sys.exit(Exit.BUG)
-
-
-def _close_quietly() -> None:
-    """The reader went away (`| head`): say nothing when the interpreter flushes at its end."""
-    import os  # noqa: PLC0415 - on this path only
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return wrong.exit_code
+    except click.Abort:  # what click makes of an interrupt
+        raise KeyboardInterrupt from None
 
 
 def _report_bug(bug: Exception) -> None:
@@ -46,12 +52,18 @@ def _report_bug(bug: Exception) -> None:
 
     if "--debug" in sys.argv:
         traceback.print_exception(bug)
-    last = traceback.extract_tb(bug.__traceback__)[-1]
-    where = f"{last.name} ({last.filename.rpartition('compiler')[2].lstrip('/')}:{last.lineno})"
     print(
         f"poolproof {__version__}: this is a bug in Poolproof, not in your profiles\n"
         f"  {type(bug).__name__}: {bug}\n"
-        f"  in {where}\n"
-        "  please report it with the profile that shows it; `--debug` prints the traceback",
+        f"  in {_place(traceback.extract_tb(bug.__traceback__))}\n"
+        "  please report it with the profile that shows it; `poolproof --debug ...` prints the traceback",
         file=sys.stderr,
     )
+
+
+def _place(frames: list[FrameSummary]) -> str:
+    """The innermost place of our own, since below it somebody else's code did as it was told."""
+    package = __file__.removesuffix("cli/__init__.py")
+    ours = [each for each in frames if each.filename.startswith(package)]
+    last = (ours or frames)[-1]
+    return f"{last.name} ({last.filename.removeprefix(package)}:{last.lineno})"

@@ -18,8 +18,8 @@ from compiler.pipeline import Checked, check_profiles, strictly
 @click.option(
     "--format",
     "form",
-    type=click.Choice([Format.TEXT, Format.GITHUB, Format.JSON]),
-    default=Format.TEXT,
+    type=click.Choice([each.value for each in Format]),
+    default=Format.TEXT.value,
     help="How findings are shown.",
 )
 def command(profiles: tuple[str, ...], *, strict: bool, as_json: bool, form: str) -> int:
@@ -49,12 +49,8 @@ def _print_json(checked: Checked) -> None:
 
     from compiler.report.contract import check_json  # noqa: PLC0415 - as above
 
-    json.dump(
-        check_json(checked.diagnostics, judged=checked.judged),
-        sys.stdout,
-        indent=2,
-        ensure_ascii=False,
-    )
+    # ASCII only, so that it is JSON in whatever encoding a terminal has.
+    json.dump(check_json(checked.diagnostics, judged=checked.judged), sys.stdout, indent=2)
     sys.stdout.write("\n")
 
 

@@ -20,18 +20,26 @@ MACHINE_CODES = frozenset({"out-busy", "out-unreadable", "out-unwritable"})
 
 @click.command(name="compile")
 @click.argument("profiles", nargs=-1, metavar="[PROFILE]...")
-@click.option("--check", is_flag=True, help="Write nothing; exit 3 if out/ is not what the profiles give.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit 3 if out/ is not what the profiles give."
+)
 @click.option("--diff", is_flag=True, help="With --check, show what would change.")
-@click.option("--strict", is_flag=True, help="Treat every warning as an error, and with --check foreign files too.")
-@click.option("--overwrite", is_flag=True, help="Write over files that were edited by hand or are not ours.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Treat every warning as an error, and with --check foreign files too.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Write over files that were edited by hand or are not ours."
+)
 @click.option(
     "--format",
     "form",
-    type=click.Choice([Format.TEXT, Format.GITHUB]),
-    default=Format.TEXT,
+    type=click.Choice([Format.TEXT.value, Format.GITHUB.value]),
+    default=Format.TEXT.value,
     help="How findings are shown.",
 )
-def command(
+def command(  # noqa: PLR0913 - click hands over each option
     profiles: tuple[str, ...], *, check: bool, diff: bool, strict: bool, overwrite: bool, form: str
 ) -> int:
     """Write units, env files and launch scripts below out/.
@@ -52,7 +60,7 @@ def command(
         show(tree, session, form=Format(form), err=True)
         return _refuse(checking=check)
     if check:
-        return _compare(tree, session, diff=diff, strict=strict)
+        return _compare(tree, session, diff=diff, strict=strict, form=Format(form))
     return _write(tree, session, checked, overwrite=overwrite, form=Format(form))
 
 
@@ -79,7 +87,9 @@ def _refuse(*, checking: bool) -> Exit:
     return Exit.REFUSED
 
 
-def _write(tree: OutTree, session: Session, checked: Checked, *, overwrite: bool, form: Format) -> Exit:
+def _write(
+    tree: OutTree, session: Session, checked: Checked, *, overwrite: bool, form: Format
+) -> Exit:
     done = write(tree, root=session.workspace.out, profiles=_scope(session), overwrite=overwrite)
     if not isinstance(done, Written):
         show(done, session, form=form, err=True)
@@ -89,7 +99,9 @@ def _write(tree: OutTree, session: Session, checked: Checked, *, overwrite: bool
     if done.resumed:
         click.echo("an earlier run was cut off; it is finished now", err=True)
     count = len(done.written)
-    click.echo(f"wrote {count} {'file' if count == 1 else 'files'} below out/, {done.unchanged} unchanged")
+    click.echo(
+        f"wrote {count} {'file' if count == 1 else 'files'} below out/, {done.unchanged} unchanged"
+    )
     return Exit.OK
 
 
@@ -107,9 +119,9 @@ _MEANING = {
 }
 
 
-def _compare(tree: OutTree, session: Session, *, diff: bool, strict: bool) -> Exit:
+def _compare(tree: OutTree, session: Session, *, diff: bool, strict: bool, form: Format) -> Exit:
     comparison = compare(tree, root=session.workspace.out, profiles=_scope(session))
-    show(comparison.diagnostics, session, form=Format.TEXT, err=True)
+    show(comparison.diagnostics, session, form=form, err=True)
     for each in comparison.differences:
         notes = "".join(f"; {note}" for note in each.notes)
         click.echo(f"{each.state.value:<8} out/{each.path} ({_MEANING[each.state]}{notes})")

@@ -13,7 +13,7 @@ from compiler import __version__
 from compiler.catalog import FolderReader, open_catalog
 from compiler.load import DiskReader, load_source
 from compiler.pipeline import Inputs
-from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin, find
+from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
 
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Session:
 
 def open_session(asked: Sequence[str]) -> tuple[Session | None, tuple[Diagnostic, ...]]:
     """Find the tree and open its inputs, or say why not."""
-    found = find(asked, here=Path.cwd())
+    found = find_tree(asked)
     if found.workspace is None:
         return None, found.diagnostics
     faults = (*check_pin(found.workspace, version=__version__), *found.diagnostics)
@@ -60,6 +60,18 @@ def open_session(asked: Sequence[str]) -> tuple[Session | None, tuple[Diagnostic
     inputs = Inputs(reader=reader, catalog=open_catalog(FolderReader(folder)))
     session = Session(workspace=found.workspace, inputs=inputs, names=names, named=bool(asked))
     return session, ()
+
+
+def find_tree(asked: Sequence[str]) -> Found:
+    """Find the tree from the working directory; see `workspace.find`."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        from compiler.diagnostics import error  # noqa: PLC0415 - on this path only
+
+        gone = error("tree-missing", "the working directory is not there any more")
+        return Found(workspace=None, names=(), diagnostics=(gone,))
+    return find(asked, here=here)
 
 
 def _unlistable(fault: OSError) -> Diagnostic:

@@ -33,11 +33,6 @@ class CommandLine:
         return (*self.program.words, *(word for part in self.options for word in part.words))
 
 
-def installed(service: Service, *, file: str) -> str:
-    """Where one of the target's files is on the host, whichever generation is installed."""
-    return f"{service.state_dir}/current/{file}"
-
-
 def engine_command(plan: Plan) -> CommandLine:
     """What runs the engine, on the host itself.
 
@@ -62,7 +57,7 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine:
     if plan.profile.secrets.api_key is not None:
         options.append(("--secret", plan.profile.secrets.api_key.file))
     return CommandLine(
-        program=Part(words=(python, installed(service, file="ready.py"))),
+        program=Part(words=(python, service.installed("ready.py"))),
         options=tuple(Part(words=words) for words in options),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.quantities import Duration
-from compiler.render.start import engine_command, installed, probe_command
+from compiler.render.start import engine_command, probe_command
 from compiler.render.templates import fill
 
 
@@ -54,7 +54,7 @@ def unit_user(plan: Plan) -> str | None:
 
 def environment_file(plan: Plan, *, service: Service) -> str | None:
     """Where the unit finds its variables; `None` when it has none."""
-    return installed(service, file=f"{service.unit}.env") if plan.environment else None
+    return service.installed(f"{service.unit}.env") if plan.environment else None
 
 
 def _seconds(seconds: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compiler.shapes import printable
+
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,11 +23,8 @@ def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _name(judged: Judged) -> str:
-    return (
-        judged.profile_name
-        if judged.target_name is None
-        else f"{judged.profile_name} on {judged.target_name}"
-    )
+    name = printable(judged.profile_name)
+    return name if judged.target_name is None else f"{name} on {judged.target_name}"
 
 
 def _numbers(judged: Judged) -> str:

@@ -10,7 +10,15 @@ from compiler.tree import troubles
 from compiler.tree.disk import Kind, Standing, look, survey
 from compiler.tree.locks import WAIT_S, locked
 from compiler.tree.manifest import Line, render_manifest
-from compiler.tree.places import JOURNAL, MANIFEST, PENDING, is_working_file, printable
+from compiler.tree.places import (
+    JOURNAL,
+    MANIFEST,
+    PENDING,
+    is_working_file,
+    parents,
+    path_fault,
+    printable,
+)
 from compiler.tree.record import Record, next_lines, read_record
 from compiler.tree.states import Comparison, Difference, State, Version
 
@@ -53,26 +61,26 @@ def judge(
     files = tree.of(profiles)
     wanted = {file.path: file for file in files}
     found: list[Difference] = []
-    for path in record.paths(profiles) | wanted.keys():
+    for path in record.paths(profiles) - wanted.keys():
         standing = look(root, path)
-        line = record.line(path, standing)
-        file = wanted.get(path)
-        if file is not None:
-            found += _judge_wanted(file, standing, line, record=record, root=root)
-        else:
-            found += _judge_unwanted(path, standing, line)
+        found += _judge_unwanted(path, standing, record.line(path, standing))
+    going = {each.path for each in found if each.is_unwanted}
+    for file in files:
+        found += _judge_wanted(file, record, root=root, going=going)
     found += _judge_manifest(record, files, root=root, profiles=profiles)
     found += _judge_pending(record, profiles=profiles)
-    known = {*record.paths(None), *wanted, MANIFEST}
+    folders = {above for path in wanted for above in parents(path)}
+    known = {*record.paths(None), *wanted, *folders, MANIFEST}
     found += _foreign(root, known=known, profiles=profiles)
     return Comparison(differences=tuple(sorted(found, key=lambda each: each.path)))
 
 
 def _judge_wanted(
-    file: OutFile, standing: Standing, line: Line | None, *, record: Record, root: Path
+    file: OutFile, record: Record, *, root: Path, going: Collection[str]
 ) -> Iterator[Difference]:
     wanted = Version(file.text.encode(), file.executable)
-    state, notes = _state_of(standing, wanted, line)
+    standing = look(root, file.path)
+    state, notes = _state_of(standing, wanted, record.line(file.path, standing))
     if state is None:
         if record.manifest.kind is Kind.ABSENT or Line.of(file) in record.listed.get(file.path, ()):
             return
@@ -84,7 +92,7 @@ def _judge_wanted(
         notes=notes,
         standing=standing.version,
         wanted=wanted,
-        immovable=_is_immovable(root, file.path, standing),
+        immovable=_is_immovable(root, file.path, standing, going=going),
     )
 
 
@@ -95,7 +103,7 @@ def _state_of(
         return None, ()
     if standing.kind is Kind.ABSENT:
         return State.MISSING, (() if line else ("it was never written",))
-    notes = (standing.note,) if standing.note else ()
+    notes: tuple[str, ...] = (standing.note,) if standing.note else ()
     if line is None:
         return State.BLOCKED, notes
     if standing.version is not None and standing.version.identity == line.identity:
@@ -137,7 +145,7 @@ def _judge_manifest(
             notes=record.faults,
             standing=standing.version,
             wanted=Version(render_manifest(lines).encode(), executable=False),
-            immovable=_is_immovable(root, MANIFEST, standing),
+            immovable=_is_immovable(root, MANIFEST, standing, going=()),
         )
 
 
@@ -151,8 +159,9 @@ def _judge_pending(record: Record, *, profiles: frozenset[str] | None) -> Iterat
         yield Difference(path=f"{PENDING}/{JOURNAL}", state=State.STALE, notes=notes)
 
 
-def _is_immovable(root: Path, path: str, standing: Standing) -> bool:
-    return standing.kind is Kind.DIRECTORY and bool(survey(root, path))
+def _is_immovable(root: Path, path: str, standing: Standing, *, going: Collection[str]) -> bool:
+    """Whether a directory stands there with something in it that is not about to go."""
+    return standing.kind is Kind.DIRECTORY and not set(survey(root, path)) <= set(going)
 
 
 def _foreign(
@@ -160,7 +169,8 @@ def _foreign(
 ) -> Iterator[Difference]:
     if not root.exists():
         return
-    folders = [""] if profiles is None else sorted(profiles)
+    named = profiles or frozenset()
+    folders = [""] if profiles is None else [name for name in named if path_fault(name) is None]
     for path in sorted({path for folder in folders for path in survey(root, folder)}):
         if path not in known and path != PENDING and not is_working_file(path):
             yield Difference(path=printable(path), state=State.FOREIGN)

@@ -79,12 +79,11 @@ def commit(work: Work) -> None:
         with suppress(OSError):
             (work.root / folder).rmdir()
     for folder in sorted({above for path in work.paths for above in parents(path)}):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             _sync(work.root / folder)
     _sync(work.root)
     (pending / MANIFEST).replace(_clear_way(work.root, MANIFEST))
     _sync(work.root)
-    _discard(pending, but=JOURNAL)
     _discard(pending)
     with suppress(OSError):  # somebody keeps something in it
         pending.rmdir()

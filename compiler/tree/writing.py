@@ -109,7 +109,9 @@ def _plan(
     files = tree.of(profiles)
     wrong = {each.path for each in comparison.differences if each.standing != each.wanted}
     unwanted = [each.path for each in comparison.differences if each.is_unwanted]
-    vacated = {above for path in unwanted for above in parents(path)}
+    # A run that was cut off may have made a folder and not the file it was for.
+    left = (record.paths(profiles) | record.journal.keys()) - {file.path for file in files}
+    vacated = {above for path in left for above in parents(path)}
     lines = next_lines(record, files, root=root, profiles=profiles)
     return Work(
         root=root,

@@ -107,7 +107,7 @@ def launch(profile: Profile, *, gpu: Gpu, model: Model, draft: Draft | None) -> 
         else parallel.tensor,
         kv_bytes=kv_bytes(memory.kv_dtype, model),
         page=memory.page_size or 1,
-        chunk=memory.chunked_prefill or chunk,
+        chunk=_chunk(profile, default=chunk),
         verify_width=verify_width(profile, draft),
         draft_width=block,
         graph_max_batch=0
@@ -166,6 +166,14 @@ def default_backend(gpu: Gpu, model: Model) -> str:
     if isinstance(model.attention, Mla):
         return "trtllm_mla" if generation == "10" else "triton"
     return "trtllm_mha" if generation == "10" else "flashinfer"
+
+
+def _chunk(profile: Profile, *, default: int) -> int:
+    """Tokens of a prefill step; without chunking (0 or less) a whole prompt is one."""
+    asked = profile.memory.chunked_prefill
+    if asked is None:
+        return default
+    return asked if asked > 0 else profile.serve.context
 
 
 def _tier(gpu: Gpu, *, ranks: int) -> tuple[int, int]:

@@ -156,19 +156,20 @@ class Case:
 
     def _tokens(self, known: KnownBoot | None) -> Callable[[Hypothesis], int]:
         """The pool in one world; a boot of exactly these settings knows it in all of them."""
-        if known is not None and self._is_measured(known):
+        if known is not None and self.is_measured(known):
             measured = known.boot.pool_tokens
             return lambda _world: measured
         page, limit = self.launch.page, self.profile.memory.max_pool_tokens
         return lambda world: world.tokens(self.fraction, page=page, limit=limit)
 
-    def _is_measured(self, known: KnownBoot) -> bool:
+    def is_measured(self, known: KnownBoot) -> bool:
+        """Whether a boot is of exactly these settings."""
         return not boots.differences(self.profile, self.launch, known.boot, fraction=self.fraction)
 
     def _evidence(self, known: KnownBoot | None) -> Evidence:
         if known is None:
             return Evidence.DERIVED
-        return Evidence.MEASURED if self._is_measured(known) else Evidence.CARRIED
+        return Evidence.MEASURED if self.is_measured(known) else Evidence.CARRIED
 
     def _pool(
         self,

@@ -31,9 +31,9 @@ def pool_formula(
             f"pool = {rest:.2f} GiB / {best.cell.priced_bytes:,} B = {tokens:,} tokens{page}"
         )
     if known is not None:
-        steps.append(
-            f"weights carried from {known.boot.name} (pool {known.boot.pool_tokens:,} at {known.boot.fraction:g})"
-        )
+        boot = known.boot
+        what = "measured: the settings of" if case.is_measured(known) else "weights carried from"
+        steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g})")
     else:
         steps.append("weights from the model's tensors; a recorded boot makes them exact")
     return tuple(steps)

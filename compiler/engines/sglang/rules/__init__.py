@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.rules import context, speculation, starting
+from compiler.engines.sglang.rules import context, speculation, starting, tree
 from compiler.rules import Rule, collect
 
 
-RULES: tuple[Rule, ...] = collect(context, speculation, starting)
+RULES: tuple[Rule, ...] = collect(context, speculation, starting, tree)

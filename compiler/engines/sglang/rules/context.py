@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-_TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
+_TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
 
 @rule("context-beyond-model")

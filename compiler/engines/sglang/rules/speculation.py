@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.launch import TREE, draft_width, drafts_blocks
+from compiler.engines.sglang.rules.places import labels
 from compiler.rules import rule
 
 
@@ -24,36 +25,6 @@ def _blocks(plan: Plan) -> Speculative | None:
 
 def _name(speculative: Speculative) -> str:
     return "DDTree" if speculative.algorithm == TREE else "DFlash"
-
-
-def _labels(where: Origins, **texts: str) -> tuple[Label, ...]:
-    found = (where.label(setting.replace("__", "."), text) for setting, text in texts.items())
-    return tuple(label for label in found if label is not None)
-
-
-@rule("ddtree-needs-build")
-def tree_needs_a_build(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """No release has DDTree: it takes a build that adds it."""
-    speculative = plan.profile.speculative
-    if speculative is None or speculative.algorithm != TREE:
-        return
-    build = plan.release.build if plan.release else None
-    if build is not None and TREE in build.algorithms:
-        return
-    engine = plan.profile.engine
-    named = f"the build `{engine.build}` does not add it" if build else "no release has it"
-    yield error(
-        "ddtree-needs-build",
-        f"{engine.name} {engine.version} does not know the algorithm `ddtree`",
-        where.primary("speculative.algorithm", text=named),
-        secondary=_labels(where, engine__version="this release"),
-        notes=("the server would stop at once: its parser refuses the value",),
-        help=(
-            'set `engine.build = "ddtree"` and install that build',
-            'or set `speculative.algorithm = "dflash"`, and unset `speculative.tree_budget` and `speculative.tree_topk`',
-        ),
-        path="speculative.algorithm",
-    )
 
 
 @rule("draft-path-missing")
@@ -85,7 +56,7 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "draft-pipeline",
         f"{_name(speculative)} runs with pipeline parallel size 1 only, not {stages}",
         where.primary("parallel.pipeline", text=f"{stages} stages"),
-        secondary=_labels(where, speculative__algorithm="needs one stage"),
+        secondary=labels(where, speculative__algorithm="needs one stage"),
         notes=("the server refuses to start",),
         help=(
             f"set `parallel.pipeline = 1` and `parallel.tensor = {plan.profile.parallel.tensor * stages}`",
@@ -96,17 +67,20 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("draft-dp-attention")
 def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash does not run with data parallel attention in the releases whose rules we have."""
-    speculative = _blocks(plan)
-    if speculative is None or not plan.profile.parallel.dp_attention:
+    """DFlash does not run with data parallel attention; the server drops the latter where data parallel size is 1."""
+    speculative, parallel = _blocks(plan), plan.profile.parallel
+    if speculative is None or not parallel.dp_attention or parallel.data == 1:
         return
     yield error(
         "draft-dp-attention",
         f"{_name(speculative)} does not run with data parallel attention",
         where.primary("parallel.dp_attention", text="data parallel attention"),
-        secondary=_labels(where, speculative__algorithm="does not support it"),
+        secondary=labels(where, speculative__algorithm="does not support it"),
         notes=("the server refuses to start",),
-        help=("set `parallel.dp_attention = false`", "or leave `[speculative]` out"),
+        help=(
+            "set `parallel.dp_attention = false` and `parallel.data = 1`",
+            "or leave `[speculative]` out",
+        ),
         path="parallel.dp_attention",
     )
 
@@ -124,7 +98,7 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "draft-block-size",
             f"the block size is {block} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",
             where.primary("flags.speculative-num-draft-tokens", text=f"{tokens} tokens"),
-            secondary=_labels(where, speculative__block_size=f"a block of {block}"),
+            secondary=labels(where, speculative__block_size=f"a block of {block}"),
             notes=("the server refuses to start",),
             help=("remove the flag: the block size sets both",),
             path="speculative.block_size",
@@ -155,7 +129,7 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "draft-window",
         f"the draft's window of {speculative.draft_window} tokens is smaller than its block of {block}",
         where.primary("speculative.draft_window", text=f"{speculative.draft_window} tokens"),
-        secondary=_labels(where, speculative__block_size=f"a block of {block}"),
+        secondary=labels(where, speculative__block_size=f"a block of {block}"),
         notes=("the server refuses to start",),
         help=(f"set `speculative.draft_window` to {block} or more",),
         path="speculative.draft_window",
@@ -175,7 +149,7 @@ def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "draft-heads",
         f"the draft's {heads} heads and {kv_heads} KV heads do not divide over {ranks} tensor parallel ranks",
         where.primary("parallel.tensor", text=f"{ranks} ranks"),
-        secondary=_labels(where, speculative__draft=f"{heads} heads, {kv_heads} KV heads"),
+        secondary=labels(where, speculative__draft=f"{heads} heads, {kv_heads} KV heads"),
         notes=("the draft's layers stop with an assertion while loading",),
         help=("choose a tensor parallel size that divides both, or is a multiple of the KV heads",),
         path="parallel.tensor",
@@ -192,128 +166,10 @@ def draft_target(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "draft-target",
         f"the draft `{draft.id}` was made for {', '.join(f'`{each}`' for each in draft.targets)}",
         where.primary("speculative.draft", text="this draft"),
-        secondary=_labels(where, model__id="serves this model"),
+        secondary=labels(where, model__id="serves this model"),
         notes=(
             "with another target few drafted tokens are accepted, and shapes may not fit at all",
         ),
         help=("use the draft of this model",),
         path="speculative.draft",
     )
-
-
-@rule("draft-page-size")
-def page_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A build may run its tree with one page size and one attention backend only."""
-    speculative = plan.profile.speculative
-    build = plan.release.build if plan.release else None
-    if speculative is None or build is None or speculative.algorithm not in build.algorithms:
-        return
-    needed, page = build.needs.get("page_size"), plan.profile.memory.page_size or 1
-    if needed is None or str(page) == needed:
-        return
-    yield error(
-        "draft-page-size",
-        f"{_name(speculative)} of the build `{build.id}` needs page size {needed}, not {page}",
-        where.primary("memory.page_size", text=f"pages of {page} tokens"),
-        secondary=_labels(where, speculative__algorithm="its tree is stored token by token"),
-        help=(f"set `memory.page_size = {needed}`, or unset it",),
-        path="memory.page_size",
-    )
-
-
-@rule("draft-backend")
-def backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A build may run its tree with one attention backend only."""
-    speculative = plan.profile.speculative
-    build = plan.release.build if plan.release else None
-    if speculative is None or build is None or speculative.algorithm not in build.algorithms:
-        return
-    needed, chosen = build.needs.get("attention_backend"), plan.attention_backend
-    if needed is None or chosen in (None, needed):
-        return
-    yield error(
-        "draft-backend",
-        f"{_name(speculative)} of the build `{build.id}` needs the attention backend `{needed}`, not `{chosen}`",
-        where.primary("engine.attention_backend", "gpus.kind", text=f"gives `{chosen}`"),
-        secondary=_labels(where, speculative__algorithm=f"needs `{needed}`"),
-        help=(f'set `engine.attention_backend = "{needed}"`',),
-        path="engine.attention_backend",
-    )
-
-
-@rule("tree-budget", "tree-topk")
-def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A tree cannot have more nodes than its depth and its children allow, nor more children than nodes."""
-    speculative = plan.profile.speculative
-    if speculative is None:
-        return
-    if speculative.algorithm != TREE:
-        yield from _tree_without_tree(speculative, where)
-        return
-    depth = draft_width(plan.profile, plan.draft) - 1
-    budget, topk = speculative.tree_budget or depth, speculative.tree_topk
-    most = _most_nodes(depth=depth, topk=topk) if topk else None
-    if most is not None and budget > most:
-        yield error(
-            "tree-budget",
-            f"a tree of depth {depth} with at most {topk} children a node has {most:,} nodes, fewer than the budget of {budget:,}",
-            where.primary("speculative.tree_budget", text=f"{budget:,} nodes"),
-            secondary=_labels(
-                where,
-                speculative__tree_topk=f"{topk} children a node",
-                speculative__block_size=f"{depth} levels below the root",
-            ),
-            notes=("the verify step would be padded with nodes that cannot exist",),
-            help=(f"set `speculative.tree_budget` to {most:,} or less",),
-            path="speculative.tree_budget",
-        )
-    if topk is not None and topk > budget:
-        yield error(
-            "tree-topk",
-            f"a node may have {topk} children, but the whole tree only {budget} nodes",
-            where.primary("speculative.tree_topk", text=f"{topk} children"),
-            secondary=_labels(where, speculative__tree_budget=f"{budget} nodes"),
-            help=(f"set `speculative.tree_topk` to {budget} or less",),
-            path="speculative.tree_topk",
-        )
-    if budget < depth:
-        yield warning(
-            "tree-budget",
-            f"a budget of {budget} nodes is less than the {depth} tokens that plain DFlash verifies",
-            where.primary("speculative.tree_budget", text=f"{budget} nodes"),
-            secondary=_labels(
-                where, speculative__block_size=f"drafts {depth} tokens beyond the first"
-            ),
-            help=(f"set `speculative.tree_budget` to {depth} or more",),
-            path="speculative.tree_budget",
-        )
-
-
-def _most_nodes(*, depth: int, topk: int) -> int:
-    """Nodes of the full tree without its root: topk + topk^2 + ... + topk^depth, cut where no budget reaches."""
-    nodes, level = 0, 1
-    for _ in range(depth):
-        level *= topk
-        nodes += level
-        if nodes > 2**31:
-            break
-    return nodes
-
-
-def _tree_without_tree(speculative: Speculative, where: Origins) -> Iterator[Diagnostic]:
-    for setting, value in (
-        ("tree_budget", speculative.tree_budget),
-        ("tree_topk", speculative.tree_topk),
-    ):
-        if value is not None:
-            yield error(
-                setting.replace("_", "-"),
-                f"`speculative.{setting}` belongs to the algorithm `ddtree`, not `{speculative.algorithm}`",
-                where.primary(f"speculative.{setting}", text="no tree here"),
-                secondary=_labels(where, speculative__algorithm="verifies a line of tokens"),
-                help=(
-                    f'unset it: `unset = ["speculative.{setting}"]`',
-                    'or set `speculative.algorithm = "ddtree"`',
-                ),
-                path=f"speculative.{setting}",
-            )

@@ -33,15 +33,24 @@ def secret_is_yaml(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("model-name-colon")
 def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A served name with a colon reads as an adapter (server_args.py, `served_model_name`)."""
-    name = plan.profile.model.served_name
-    if name is None or ":" not in name:
+    """A colon in the served name separates an adapter's name (server_args.py, line 6804); the path stands in for it."""
+    model = plan.profile.model
+    name = model.served_name or model.path or model.id
+    if ":" not in name:
         return
+    setting = "served name" if model.served_name else "path, which is also the served name,"
     yield error(
         "model-name-colon",
-        f"the served name `{name}` holds a colon",
-        where.primary("model.served_name", text="a colon separates an adapter's name"),
+        f"the model's {setting} holds a colon: `{name}`",
+        where.primary(
+            *(["model.served_name"] if model.served_name else ["model.path", "model.id"]),
+            text="a colon separates an adapter's name",
+        ),
         notes=("the server refuses to start",),
-        help=(f"write `{name.replace(':', '-')}`",),
+        help=(f"set `model.served_name`, for instance to `{_plain(name)}`",),
         path="model.served_name",
     )
+
+
+def _plain(name: str) -> str:
+    return name.rpartition("/")[2].replace(":", "-")

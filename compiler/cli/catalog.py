@@ -1,0 +1,183 @@
+"""`poolproof catalog`: the facts, ours and a team's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+
+import click
+
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
+from compiler.catalog.entries import read_entry
+from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
+from compiler.catalog.writing import gpu_toml
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, find_tree, show
+from compiler.diagnostics import Diagnostic, error
+from compiler.facts import Gpu
+from compiler.near import near
+from compiler.ranges import Range
+
+
+KINDS = {"gpus": Kind.GPU, "models": Kind.MODEL, "drafts": Kind.DRAFT}
+
+
+@click.group(name="catalog")
+def command() -> None:
+    """List, show and add what is known about GPUs, models, drafts and engines."""
+
+
+@command.command(name="list")
+@click.argument("kind", required=False, type=click.Choice([*KINDS, "engines", "boots"]))
+def list_entries(kind: str | None) -> int:
+    """List the catalogue's entries, or those of one KIND."""
+    catalog = _catalog()
+    wanted = [kind] if kind else [*KINDS, "engines", "boots"]
+    for each in wanted:
+        sys.stdout.writelines(f"{each:<8} {line}\n" for line in _lines(catalog, each))
+    return Exit.OK
+
+
+def _lines(catalog: Catalog, kind: str) -> Iterator[str]:
+    if kind == "engines":
+        for engine in catalog.engines():
+            yield from (f"{engine} {version}" for version in catalog.versions(engine))
+            yield from (f"{engine} build {build}" for build in catalog.builds(engine))
+    elif kind == "boots":
+        yield from (
+            f"{boot.name}  pool {boot.pool_tokens:,} at {boot.fraction:g}"
+            for boot in catalog.boots()[0]
+        )
+    else:
+        yield from (f"{id_}{_own(catalog, KINDS[kind], id_)}" for id_ in catalog.ids(KINDS[kind]))
+
+
+def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
+    file = catalog.entry_file(kind, id_)
+    return "" if file is None or file.shipped else "  (this tree's own)"
+
+
+@command.command(name="show")
+@click.argument("id_", metavar="ID")
+def show_entry(id_: str) -> int:
+    """Print one entry with its sources, as its file has it."""
+    catalog = _catalog()
+    for kind in KINDS.values():
+        file = catalog.entry_file(kind, id_)
+        if file is not None:
+            whose = "shipped with poolproof" if file.shipped else "this tree's own"
+            sys.stdout.write(f"# {file.shown} ({whose})\n\n{file.data.decode(errors='replace')}")
+            return Exit.OK
+    similar = near(id_, [known for kind in KINDS.values() for known in catalog.ids(kind)])
+    hint = f"; a similar id exists: `{similar}`" if similar else ""
+    click.echo(f"the catalogue has no `{id_}`{hint}", err=True)
+    return Exit.REFUSED
+
+
+def _finite(
+    context: click.Context, option: click.Parameter, several: tuple[float, ...]
+) -> tuple[float, ...]:
+    if not all(isfinite(each) for each in several):
+        raise click.BadParameter("expected a number of GiB", ctx=context, param=option)
+    return several
+
+
+@command.command(name="add-gpu")
+@click.argument("id_", metavar="ID")
+@click.option(
+    "--name", "names", multiple=True, required=True, help="Name the driver prints; may be repeated."
+)
+@click.option(
+    "--total-mib",
+    type=click.IntRange(min=1),
+    required=True,
+    help="memory.total of nvidia-smi, MiB.",
+)
+@click.option(
+    "--compute-capability", required=True, metavar="X.Y", help="compute_cap of nvidia-smi."
+)
+@click.option(
+    "--multiprocessors",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Streaming multiprocessors.",
+)
+@click.option("--interconnect", type=click.Choice(["pcie", "nvlink"]), required=True)
+@click.option(
+    "--free-before",
+    type=float,
+    callback=_finite,
+    multiple=True,
+    metavar="GIB",
+    help="Free memory before weights load, as a log printed it; repeat it for several logs.",
+)
+@click.option("--source", required=True, help="Where the figures are from: an address, or a log.")
+def add_gpu(  # noqa: PLR0913 - click hands over each option
+    id_: str,
+    *,
+    names: tuple[str, ...],
+    total_mib: int,
+    compute_capability: str,
+    multiprocessors: int,
+    interconnect: str,
+    free_before: tuple[float, ...],
+    source: str,
+) -> int:
+    """Describe a GPU of your own, beside your profiles."""
+    found = find_tree(())
+    stem = file_stem(id_)
+    if found.workspace is None or stem is None:
+        return _refuse(found.diagnostics or (_bad_id(id_),))
+    free = sorted(free_before)
+    gpu = Gpu(
+        id=id_,
+        names=names,
+        total_mib=total_mib,
+        free_before_load_gib=Range(free[0], free[len(free) // 2], free[-1]) if free else None,
+        compute_capability=compute_capability,
+        multiprocessors=multiprocessors,
+        interconnect=interconnect,
+        sources={"*": source},
+    )
+    path = found.workspace.profiles / "catalog" / "gpus" / f"{stem}.toml"
+    text = gpu_toml(gpu)
+    entry = EntryFile(data=text.encode(), shown=path.name, shipped=False)
+    given = {"shipped": False}
+    _, faults = read_entry(entry, Gpu, id_=id_, given=given, code=CATALOGUE_INVALID)
+    return _refuse(faults) if faults else _add(path, text)
+
+
+def _refuse(faults: tuple[Diagnostic, ...]) -> int:
+    show(faults, None, form=Format.TEXT, err=True)
+    return Exit.REFUSED
+
+
+def _bad_id(id_: str) -> Diagnostic:
+    return error(
+        "catalogue-id",
+        f"`{id_}` is no id: letters, digits, `.`, `_`, `+`, `-`, and `/` between them",
+    )
+
+
+def _add(path: Path, text: str) -> int:
+    """Write a new entry beside what is there, never over it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        click.echo(f"`{path}` is there already; edit it, or remove it first", err=True)
+        return Exit.REFUSED
+    except OSError as fault:
+        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
+        return Exit.MACHINE
+    click.echo(f"wrote {path}")
+    return Exit.OK
+
+
+def _catalog() -> Catalog:
+    """The catalogue of the tree we stand in; the shipped one where there is none."""
+    found = find_tree(())
+    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))

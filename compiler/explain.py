@@ -1,0 +1,21 @@
+"""The code of a finding goes in; its explanation page comes out. Every code has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+_PAGES = Path(__file__).parent / "pages"
+_SUFFIX = ".md"
+
+
+def codes() -> tuple[str, ...]:
+    """Every code that a finding may have, sorted."""
+    return tuple(sorted(each.stem for each in _PAGES.glob(f"*{_SUFFIX}")))
+
+
+def page(code: str) -> str | None:
+    """The page of a code, Markdown that ends in a newline; `None` when no finding has the code."""
+    if code not in codes():
+        return None
+    return (_PAGES / f"{code}{_SUFFIX}").read_text("utf-8")
