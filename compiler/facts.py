@@ -6,10 +6,26 @@ Every figure of a catalogue file has a source; `sources` maps a key of the file 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
 from attrs import field, frozen
 
+from compiler.architecture import (
+    Format,
+    Gqa,
+    Indexer,
+    LayerKind,
+    Mla,
+    Moe,
+    Nextn,
+    Quantization,
+    Role,
+    Rope,
+    State,
+    StateKind,
+    Vision,
+    VisionPart,
+    Window,
+)
 from compiler.ranges import Range
 from compiler.releases import Action, Build, Flag, Release, Sources
 
@@ -21,16 +37,26 @@ __all__ = [
     "Draft",
     "Evidence",
     "Flag",
+    "Format",
     "Gpu",
     "Gqa",
+    "Indexer",
+    "LayerKind",
     "Mla",
     "Model",
     "Moe",
+    "Nextn",
     "Quantization",
     "Release",
+    "Role",
+    "Rope",
     "Sources",
+    "State",
+    "StateKind",
     "Unknown",
     "Vision",
+    "VisionPart",
+    "Window",
     "weakest",
 ]
 
@@ -83,65 +109,20 @@ class Gpu:
 
 
 @frozen(kw_only=True)
-class Mla:
-    """Multi-head latent attention: one latent a token and layer, the same on every tensor parallel rank."""
-
-    kind: Literal["mla"] = "mla"
-    kv_lora_rank: int
-    qk_rope_head_dim: int
-    qk_nope_head_dim: int
-    v_head_dim: int
-    q_lora_rank: int
-
-
-@frozen(kw_only=True)
-class Gqa:
-    """Multi-head or grouped-query attention."""
-
-    kind: Literal["gqa"] = "gqa"
-    kv_heads: int
-    head_dim: int
-    v_head_dim: int
-
-
-@frozen(kw_only=True)
-class Moe:
-    """Mixture of experts."""
-
-    routed_experts: int
-    active_experts: int
-    shared_experts: int
-    intermediate: int
-
-
-@frozen(kw_only=True)
-class Vision:
-    """A vision tower and the projector behind it."""
-
-    layers: int
-    hidden: int
-    intermediate: int
-    projector_parameters: int
-    other_parameters: int
-
-
-@frozen(kw_only=True)
-class Quantization:
-    """How the routed experts are stored; everything else is in the model's own number format."""
-
-    method: str
-    expert_bits: float
-    group_size: int
-    scale_bits: int
-
-
-@frozen(kw_only=True)
 class Model:
     """One model, as its public `config.json` describes it.
 
     Attributes:
-        context: the longest context the checkpoint declares, tokens.
-        layers: hidden layers; the first `dense_layers` of them have no experts.
+        context: the longest context an engine derives from the config, rope scaling included, tokens.
+        layers: hidden layers.
+        pattern: the kinds of the layers in order, repeated over all of them.
+        dense_layers: layers with a dense MLP; the first, unless `moe.every` spreads them.
+        intermediate: of a dense MLP.
+        heads: query heads of full attention.
+        attention: of the layers of kind `full`.
+        gated_mlp: a dense MLP has three matrices, else two.
+        tied: the head is the embedding.
+        other_parameters: what no feature names and every GPU holds whole.
         dtype_bits: bits of an unquantized weight, and of a KV element when `memory.kv_dtype` is `auto`.
         checkpoint_gb: size of the weight files, 10^9 bytes.
     """
@@ -152,28 +133,40 @@ class Model:
     vocabulary: int
     hidden: int
     layers: int
+    pattern: tuple[LayerKind, ...] = (LayerKind.FULL,)
     dense_layers: int
     intermediate: int
     heads: int
     attention: Mla | Gqa
+    window: Window | None = None
+    state: State | None = None
     moe: Moe | None = None
     vision: Vision | None = None
+    nextn: Nextn | None = None
+    rope: Rope | None = None
     quantization: Quantization | None = None
+    gated_mlp: bool = True
+    tied: bool = False
+    other_parameters: int = 0
     dtype_bits: int = 16
-    checkpoint_gb: float
+    checkpoint_gb: float | None = None
     sources: Sources = field(factory=dict)
     shipped: bool = True
 
 
 @frozen(kw_only=True)
 class Draft:
-    """One draft model for speculative decoding.
+    """One draft model for speculative decoding: a block drafter (DFlash), or a head that drafts token by token (EAGLE).
 
     Attributes:
-        algorithms: what it was made for (`dflash`).
+        algorithms: what it was made for (`dflash`, `eagle3`).
         targets: the models it drafts for.
         block_size: tokens it drafts at once.
         taps: layers of the target whose hidden states it reads.
+        target_hidden: the target's hidden size when it is another.
+        wide_input: its first layer reads the embedding beside the hidden state (EAGLE3).
+        head_vocabulary: of its own head; 0 when it uses the target's.
+        embedding_vocabulary: of its own embedding; 0 when it uses the target's.
     """
 
     id: str
@@ -184,8 +177,12 @@ class Draft:
     intermediate: int
     heads: int
     attention: Gqa
-    block_size: int
+    block_size: int = 1
     taps: int
+    target_hidden: int | None = None
+    wide_input: bool = False
+    head_vocabulary: int = 0
+    embedding_vocabulary: int = 0
     context: int
     dtype_bits: int = 16
     sources: Sources = field(factory=dict)

@@ -174,6 +174,7 @@ class Plan:
         memory: both budgets; `None` when something that decides them is unknown.
         unknowns: what nobody described.
         attention_backend: the backend the engine will use; `None` when unknown.
+        prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
@@ -192,6 +193,7 @@ class Plan:
     options: tuple[Option, ...]
     environment: tuple[Variable, ...]
     attention_backend: str | None = None
+    prefill_chunk: int | None = None
     verify_width: int = 1
     running_requests: int | None = None
     memory: Memory | None = None

@@ -52,6 +52,7 @@ class Flag:
         const: what `CONST` stores; or what a flag with `nargs` `?` stores when no value follows.
         action: what the parser does; `None` in a table stands for `STORE`, or `TRUE` when it takes no value.
         deprecated: what the release says about its future, and what to use instead.
+        custom: whether a class of the engine's own does it, and not one of argparse's; a file of settings may not know it.
         keys: the keys a JSON object may have, dotted; empty when the parser looks at none.
     """
 
@@ -66,6 +67,7 @@ class Flag:
     action: Action | None = None
     required: bool = False
     deprecated: str | None = None
+    custom: bool = False
     keys: tuple[str, ...] = ()
 
     @property

@@ -202,7 +202,7 @@ def _by_concurrency(plan: Plan, replan: Replan) -> Iterator[Remedy]:
     if not 1 <= at_once < serve.concurrency:
         return
     after = replan(evolve(plan.profile, serve=evolve(serve, concurrency=at_once)))
-    if _pool_passes(after):
+    if _pool_passes(after) and _reserve_passes(after, worst=Outcome.UNCERTAIN):
         noun = "request" if at_once == 1 else "requests"
         yield Remedy(
             settings=(("serve.concurrency", str(at_once)),),
@@ -227,12 +227,10 @@ def _by_requests(plan: Plan, replan: Replan) -> Iterator[Remedy]:
 
 
 def _by_chunk(plan: Plan, replan: Replan) -> Iterator[Remedy]:
-    chunk = plan.profile.memory.chunked_prefill or 0
-    while chunk // 2 >= _LEAST_CHUNK:
-        chunk //= 2
-        after = replan(
-            evolve(plan.profile, memory=evolve(plan.profile.memory, chunked_prefill=chunk))
-        )
+    chunk = _power_of_two_below(plan.prefill_chunk or 0)
+    while chunk >= _LEAST_CHUNK:
+        memory = evolve(plan.profile.memory, chunked_prefill=chunk)
+        after = replan(evolve(plan.profile, memory=memory))
         if _reserve_passes(after):
             yield Remedy(
                 settings=(("memory.chunked_prefill", str(chunk)),),
@@ -240,6 +238,12 @@ def _by_chunk(plan: Plan, replan: Replan) -> Iterator[Remedy]:
                 plan=after,
             )
             return
+        chunk //= 2
+
+
+def _power_of_two_below(number: int) -> int:
+    """The greatest power of two that is less than a number; 0 when there is none."""
+    return 1 << ((number - 1).bit_length() - 1) if number > 1 else 0
 
 
 def _by_lower_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:

@@ -15,7 +15,7 @@ from attrs import frozen
 from compiler.diagnostics import Diagnostic
 
 
-_ONE = r'(?P<severity>error|warning): \[(?P<code>[a-z0-9-]+)\]'
+_ONE = r"(?P<severity>error|warning): \[(?P<code>[a-z0-9-]+)\]"
 _HERE = re.compile(rf'{_ONE}(?: "(?P<text>[^"]*)")?')
 _ELSEWHERE = re.compile(rf'# elsewhere: {_ONE} (?P<file>\S+)(?: "(?P<text>[^"]*)")?')
 
@@ -41,9 +41,11 @@ class Assertion:
             and self.line in (None, span.line)
         )
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> str:
         """As messages show it."""
-        return f"line {self.line or '-'} of {self.file or 'the case'}: {self.severity}: [{self.code}] {self.text}"
+        place = self.file or f"line {self.line}"
+        return f"{place}: {self.severity}: [{self.code}] {self.text}"
 
 
 def read_assertions(case: str) -> Iterator[Assertion]:
@@ -51,11 +53,22 @@ def read_assertions(case: str) -> Iterator[Assertion]:
     for number, line in enumerate(case.split("\n"), 1):
         elsewhere = _ELSEWHERE.fullmatch(line.strip())
         if elsewhere:
-            yield Assertion(**(elsewhere.groupdict("")))
+            yield _assertion(elsewhere, file=elsewhere["file"])
             continue
-        comment = line.partition("#")[2] if "# error: [" in line or "# warning: [" in line else ""
-        for match in _HERE.finditer(comment):
-            yield Assertion(**match.groupdict(""), line=number)
+        for match in _HERE.finditer(line.partition("#")[2]):
+            yield _assertion(match, line=number)
+
+
+def _assertion(
+    match: re.Match[str], *, file: str | None = None, line: int | None = None
+) -> Assertion:
+    return Assertion(
+        severity=match["severity"],
+        code=match["code"],
+        file=file,
+        line=line,
+        text=match["text"] or "",
+    )
 
 
 def mismatches(
@@ -67,7 +80,7 @@ def mismatches(
     for assertion in sorted(assertions, key=lambda each: -len(each.text)):
         answer = next((each for each in left if assertion.accepts(each, case_file=case_file)), None)
         if answer is None:
-            missing.append(f"asserted, not found: {assertion}")
+            missing.append(f"asserted, not found: {assertion.said}")
         else:
             left.remove(answer)
     return (*missing, *(f"found, not asserted: {_said(each)}" for each in left))

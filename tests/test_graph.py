@@ -158,6 +158,12 @@ def test_a_deployable_parent() -> None:
     assert places(diagnostic) == ["root.toml:2:3", "a.toml:2:2"]
 
 
+def test_a_deployable_profile_in_a_cycle() -> None:
+    """Of a profile that has a target and extends itself, only the cycle is reported."""
+    (diagnostic,) = faults({"root": extends("root") + "[targets.x]"})
+    assert diagnostic.code == "extends-cycle"
+
+
 def test_a_deployable_root_is_fine() -> None:
     """The profile at the end of the line may have targets."""
     graph = linked({"root": extends("a") + "[targets.ct200]\n", "a": ""}, "root")

@@ -108,6 +108,48 @@ def test_an_edit_does_not_settle_a_conflict_below_it() -> None:
     assert places(diagnostic) == ["b.toml:1:11", "c.toml:1:11"]
 
 
+def test_edits_of_the_same_conflict_tell_it_once() -> None:
+    """Two edits that rest on one conflict do not report it twice."""
+    files = {
+        "root": "extends = ['d', 'e']",
+        "d": "extends = ['b', 'c']\nflags.x.append = ['4']",
+        "e": "extends = ['b', 'c']\nflags.x.append = ['5']",
+        "b": "flags.x = ['1']",
+        "c": "flags.x = ['2']",
+    }
+    (diagnostic,) = merge_faults(files)
+    assert places(diagnostic) == ["b.toml:1:11", "c.toml:1:11"]
+
+
+def test_an_edit_of_what_one_side_removed() -> None:
+    """When one parent removes the list and another gives it anew, the edit rests on their conflict."""
+    files = {
+        "root": "extends = ['b', 'c']\nflags.x.append = ['4']",
+        "b": "extends = ['a']\nunset = ['flags.x']",
+        "c": "extends = ['a']\nflags.x = ['2']",
+        **BASE,
+    }
+    (diagnostic,) = merge_faults(files)
+    assert diagnostic.code == "merge-conflict"
+    assert places(diagnostic) == ["b.toml:2:10", "c.toml:2:11"]
+
+
+def test_an_edit_of_an_edit_that_failed() -> None:
+    """An edit that rests on a wrong one adds no finding of its own."""
+    files = {
+        "root": "extends = ['mid']\nflags.x.append = ['5']",
+        "mid": "flags.x.append = ['4']",
+    }
+    (diagnostic,) = merge_faults(files)
+    assert places(diagnostic) == ["mid.toml:1:7"]
+    assert diagnostic.notes == ()
+
+
+def test_an_empty_table_is_no_edit() -> None:
+    """A table without keys edits nothing, so where a list belongs it stays a table."""
+    assert merged({"root": "flags.x = {}"}).values == {"flags": {"x": {}}}
+
+
 def test_a_list_and_a_value_are_a_conflict_of_values() -> None:
     """An edit beside a value that is no list is a conflict like any other."""
     files = {

@@ -229,6 +229,32 @@ def test_the_whole_history_is_kept() -> None:
     assert [each.definition.removes for each in origin.losers] == [False, False, True, False]
 
 
+def test_a_loser_names_what_it_really_lost_to() -> None:
+    """A weaker definition in between does not count as what a stronger one lost to."""
+    files = {
+        "root": "extends = ['mid']\nforce.x = 3",
+        "mid": "extends = ['base']\nx = 2",
+        "base": "force.x = 1",
+    }
+    assert losers(merged(files).origins.by_path["x",]) == [
+        ("mid", "forced by root"),
+        ("base", "overridden by root"),
+    ]
+
+
+def test_the_longest_way_counts() -> None:
+    """A file that is also extended from nearby still comes after every file that extends it."""
+    files = {
+        "root": "extends = ['far', 'near']\nx = 0",
+        "far": "extends = ['z']",
+        "z": "extends = ['a', 'y']\nx = 1",
+        "near": "extends = ['a']\nx = 2",
+        "a": "x = 3",
+        "y": "",
+    }
+    assert [name for name, _ in losers(merged(files).origins.by_path["x",])] == ["near", "z", "a"]
+
+
 def test_a_list_knows_where_its_items_are() -> None:
     """A list replaces a list, and each item has its own place."""
     resolved = merged({"root": "extends = ['b']\nx = [\n 'a', 'b' ]", "b": "x = ['c']"})

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from compiler.accept import ACCEPTABLE
 from compiler.explain import codes, page
 from emitted import PACKAGE, emitted_codes
 
 
 PARTS = ("Why", "Example", "How to mend it")
+HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 SHORTEST, LONGEST = 15, 40
 """Lines of a page: enough to say why, and still one screen."""
 
@@ -32,13 +35,19 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
 @pytest.mark.parametrize("code", codes())
 def test_a_page_has_its_parts(code: str) -> None:
     """The code, a sentence of what it means, then why, an example, and how to mend it, none of them empty."""
-    text = text_of(code)
-    title, meaning, *rest = (each.strip() for each in re.split(r"^#+ .*$", text, flags=re.M))
-    assert re.findall(r"^# (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.M) == [code]
-    assert title == ""
+    prose = FENCED.sub("CODE", text_of(code))
+    assert HEADING.findall(prose) == [f"# {code}", *(f"## {part}" for part in PARTS)]
+    before, meaning, *parts = (each.strip() for each in HEADING.split(prose))
+    assert before == ""
     assert meaning.endswith(".")
-    assert re.findall(r"^## (.*)$", text, flags=re.M) == list(PARTS)
-    assert all(rest)
+    assert all(parts)
+    assert "CODE" in parts[PARTS.index("Example")]
+
+
+@pytest.mark.parametrize("code", codes())
+def test_a_page_says_whether_it_can_be_accepted(code: str) -> None:
+    """The findings that `[accept]` may name say so and show how; the others do not."""
+    assert (f'can be accepted: `[accept] {code} = "why"`' in text_of(code)) == (code in ACCEPTABLE)
 
 
 @pytest.mark.parametrize("code", codes())
@@ -58,7 +67,9 @@ def test_a_page_names_codes_that_there_are(code: str) -> None:
     assert set(named) <= set(codes())
 
 
-@pytest.mark.parametrize("code", ["", "no-such-code", "../explain", "../../README", "pool-too-small.md"])
+@pytest.mark.parametrize(
+    "code", ["", "no-such-code", "../explain", "../../README", "pool-too-small.md"]
+)
 def test_what_is_no_code_has_no_page(code: str) -> None:
     """Only the codes themselves are looked up, never a path."""
     assert page(code) is None
@@ -71,7 +82,11 @@ def test_pages_are_read_without_the_compiler() -> None:
         "print(*sorted(each for each in set(sys.modules) - before if each.partition('.')[0] not in sys.stdlib_module_names))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=PACKAGE.parent
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=PACKAGE.parent,
     )
     assert done.stdout.split() == ["compiler", "compiler.explain"]
 

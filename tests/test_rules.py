@@ -15,6 +15,7 @@ import pytest
 from assertions import Assertion, mismatches, read_assertions
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Label, Span, error
+from compiler.engines.sglang.extract import extract
 from deployments import check_text
 from emitted import emitted_codes
 
@@ -27,8 +28,9 @@ FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
 
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
-    "catalogue-id": "test_unplaced.py::test_an_id_that_no_entry_can_have",
+    "catalogue-id": "test_cli.py::test_a_gpu_that_makes_no_entry",
     "catalogue-invalid": "test_catalog.py::test_a_broken_entry_is_shown_where_it_is_wrong",
+    "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
@@ -38,13 +40,13 @@ ELSEWHERE = {
     "out-path": "test_tree.py::test_a_path_that_cannot_be_written_is_refused",
     "out-unreadable": "test_tree.py::test_out_that_is_a_file_is_said",
     "out-unwritable": "test_tree_write.py::test_out_that_is_a_file",
-    "pin-invalid": "test_unplaced.py::test_a_pin_that_is_no_range",
-    "pin-mismatch": "test_unplaced.py::test_a_pin_for_another_compiler",
-    "profile-not-deployable": "test_unplaced.py::test_a_fragment_is_not_compiled",
-    "profile-outside": "test_unplaced.py::test_a_profile_beside_the_tree",
+    "pin-invalid": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
+    "pin-mismatch": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
+    "profile-not-deployable": "test_cli.py::test_a_fragment_cannot_be_compiled",
+    "profile-outside": "test_cli.py::test_a_profile_of_another_tree",
     "profile-unreadable": "test_load.py::test_a_file_that_cannot_be_read",
     "rendering-unfaithful": "test_render.py::test_an_unfaithful_file_is_found",
-    "tree-missing": "test_unplaced.py::test_a_folder_without_a_tree",
+    "tree-missing": "test_cli.py::test_no_tree",
 }
 """The codes that no single profile of a sound tree can trigger, with the test that does."""
 
@@ -78,7 +80,9 @@ def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Cat
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_code_has_a_case_on_each_side(folder: Path) -> None:
     """Some case asserts the code of its folder, and some `ok-*` case does not."""
-    cases = {path: folder.name in {each.code for each in asserted(path)} for path in folder.iterdir()}
+    cases = {
+        path: folder.name in {each.code for each in asserted(path)} for path in folder.iterdir()
+    }
     passing = {path for path in cases if path.stem.startswith("ok-")}
     assert passing == {path for path, triggers in cases.items() if not triggers}
     assert passing
@@ -100,6 +104,13 @@ def test_the_test_elsewhere_is_there(code: str, test: str) -> None:
     functions = {each.name for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)}
     assert name in functions
     assert code in text
+
+
+def test_what_is_no_engine_gives_no_flags(tmp_path: Path) -> None:
+    """`engine-unreadable`: an empty folder holds no SGLang."""
+    extracted, found = extract(tmp_path)
+    assert extracted is None
+    assert [each.code for each in found] == ["engine-unreadable"]
 
 
 @pytest.mark.parametrize(

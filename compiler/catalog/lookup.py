@@ -10,6 +10,7 @@ from attrs import AttrsInstance, field, frozen
 
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
+from compiler.catalog.series import SERIES, Series, read_series
 from compiler.catalog.shelves import (
     CATALOGUE_INVALID,
     EntryFile,
@@ -89,7 +90,7 @@ class Catalog:
         if table is None:
             return None, faults
         if overlay is not None:
-            table = flag_table([*table.flags.values(), *overlay.flags])
+            table = flag_table(table.flags.changed(overlay.flags, without=overlay.removed))
             if overlay.release != version:
                 faults = (*faults, self._other_release(engine, version, overlay))
         release = Release(
@@ -117,8 +118,12 @@ class Catalog:
 
     def versions(self, engine: str) -> tuple[str, ...]:
         """The releases of an engine that were read, the oldest first."""
-        stems = self._stems(f"engines/{engine}", suffix=".json")
-        return tuple(sorted(stems, key=_release_order))
+        known: set[str] = set()
+        for shelf in self.shelves:
+            stems, _ = shelf.stems(_engine(engine), suffix=".json")
+            series, _ = self._series(engine, shelf) if SERIES in stems else (None, ())
+            known.update(stems, series.releases if series else ())
+        return tuple(sorted(known - {SERIES}, key=_release_order))
 
     def builds(self, engine: str) -> tuple[str, ...]:
         """The builds of an engine, sorted."""
@@ -169,13 +174,28 @@ class Catalog:
         )
 
     def _flags(self, engine: str, version: str) -> Found[FlagTable]:
+        """The table of a release that was read, from the first shelf that has it by itself or among others."""
+
         def read() -> Found[FlagTable]:
-            file, faults = self._open(f"engines/{engine}/{version}.json")
-            if file is None:
-                return None, faults
-            return read_flags(file, engine=engine, version=version)
+            for shelf in self.shelves:
+                file, faults = shelf.open(f"{_engine(engine)}/{version}.json")
+                if file is not None:
+                    return read_flags(file, engine=engine, version=version)
+                series, found = self._series(engine, shelf) if not faults else (None, ())
+                if faults or found:
+                    return None, (*faults, *found)
+                if series is not None and version in series.releases:
+                    return series.table(version), ()
+            return None, ()
 
         return self._once(("flags", engine, version), read)
+
+    def _series(self, engine: str, shelf: Shelf) -> Found[Series]:
+        def read() -> Found[Series]:
+            file, faults = shelf.open(f"{_engine(engine)}/{SERIES}.json")
+            return read_series(file, engine=engine) if file is not None else (None, faults)
+
+        return self._once(("series", engine, shelf.shown), read)
 
     def _nearest(self, engine: str, version: str) -> str | None:
         """The release that was read and is the same, or the highest below."""
@@ -222,8 +242,12 @@ class Catalog:
         return tuple(sorted(found))
 
 
+def _engine(engine: str) -> str:
+    return f"engines/{engine}"
+
+
 def _builds(engine: str) -> str:
-    return f"engines/{engine}/builds"
+    return f"{_engine(engine)}/builds"
 
 
 def _release_order(version: str) -> tuple[tuple[int, ...], int, int]:

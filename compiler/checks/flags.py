@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compiler.catalog.moves import (
+    Replacement,
+    releases_with,
+    replacement,
+    value_replacement,
+)
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
+from compiler.facts import Action
 from compiler.near import near
 from compiler.rules import rule
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from compiler.facts import Flag, Release
     from compiler.origins import Origins
@@ -28,6 +35,8 @@ _WORDS: Mapping[str, str] = {
     "int-with-suffix": "a whole number, or one such as `16k`",
     "float": "a number",
     "json": "JSON",
+    "json-list": "a JSON list",
+    "cuda-graph-config": "a JSON object",
 }
 _WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
 
@@ -63,34 +72,60 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     doubt = _doubt(plan, release)
     for option in plan.options:
-        if _find(release, option.flag) is not None:
+        flag = _find(release, option.flag)
+        if flag is not None and flag.effect is not Action.REFUSE:
             continue
-        note, advice = _meant(release, option.flag)
+        verb = "has no flag" if flag is None else "refuses the flag"
+        notes, advice = _meant(release, option)
         yield Diagnostic(
             code="flag-unknown",
             severity=Severity.WARNING if doubt else Severity.ERROR,
-            summary=f"{_release_name(release)} has no flag `{option.flag}`",
+            summary=f"{_release_name(release)} {verb} `{option.flag}`",
             primary=_key(where, option, "this flag"),
-            notes=(doubt or note,),
+            notes=(doubt,) if doubt else notes,
             help=advice,
             path=option.setting,
         )
 
 
-def _meant(release: Release, name: str) -> tuple[str, tuple[str, ...]]:
-    """What the parser makes of a name it does not have, and what was probably meant."""
+def _meant(release: Release, option: Option) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the parser makes of a flag it does not have, and what to write instead."""
+    known = replacement(option.flag, release=release)
+    if known is not None:
+        advice = (_rewritten(option, known),) if known.name else ()
+        return (_STOPS, *known.notes), advice
     longer = {
         _full_name(release, each)
         for each in (*release.flags, *release.aliases)
-        if each.startswith(name)
+        if each.startswith(option.flag)
     }
     if len(longer) == 1:
         full = longer.pop()
         note = f"at best the parser takes it for `{full}`, until a release adds a flag of the same beginning"
-        return note, (f"write it in full: `{full}`",)
-    similar = near(name, release.flags)
-    advice = (f"a flag with a similar name exists: `{similar}`",) if similar else ()
-    return _STOPS, advice
+        return (note,), (f"write it in full: `{full}`",)
+    others = releases_with(option.flag, engine=release.engine)
+    if others:
+        return (_STOPS, f"releases {others[0]} to {others[-1]} have it"), ()
+    similar = near(option.flag, release.flags)
+    return (_STOPS,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
+
+
+def _rewritten(option: Option, known: Replacement) -> str:
+    """How to write the flag's successor, in `[flags]` or on the command line."""
+    name = known.name or ""
+    values = [known.values.get(each, each) for each in option.values]
+    if not values and "" in known.values:
+        values = [known.values[""]]
+    if not option.setting.startswith("flags."):
+        return f"`{' '.join((name, *values))}` took its place"
+    return f"write `{name[2:]} = {_toml(values)}` in its place"
+
+
+def _toml(values: Sequence[str]) -> str:
+    if not values:
+        return "true"
+    words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else f'"{each}"' for each in values]
+    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
 
 
 @rule("flag-deprecated")
@@ -100,14 +135,17 @@ def current(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     for option in plan.options:
         flag = _find(plan.release, option.flag)
-        if flag is not None and flag.deprecated:
-            yield warning(
-                "flag-deprecated",
-                f"{_release_name(plan.release)} is about to drop `{option.flag}`",
-                _key(where, option, "deprecated"),
-                notes=(flag.deprecated,),
-                path=option.setting,
-            )
+        if flag is None or not flag.deprecated or flag.effect is Action.REFUSE:
+            continue
+        known = replacement(option.flag, release=plan.release)
+        yield warning(
+            "flag-deprecated",
+            f"{_release_name(plan.release)} is about to drop `{option.flag}`",
+            _key(where, option, "deprecated"),
+            notes=known.notes if known and known.notes else (flag.deprecated,),
+            help=(_rewritten(option, known),) if known and known.name else (),
+            path=option.setting,
+        )
 
 
 @rule("flag-value")
@@ -137,6 +175,12 @@ def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
     """The values a flag takes, when it takes a few only; first the one that was probably meant."""
     if not flag.choices:
         return
+    for each in option.values:
+        known = value_replacement(option.flag, each, release=release)
+        if known is not None:
+            yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
+            yield from (f"`{each}` is gone: {note}" for note in known.notes)
+            return
     similar = near(option.values[0], flag.choices) if option.values else None
     if similar:
         yield f"a similar value exists: `{similar}`"
@@ -174,7 +218,11 @@ def _is_number(value: str, takes: str) -> bool:
 def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A flag in `[flags]` that a typed setting writes, or that stands there under two names: the last one would win."""
     engine = ENGINES.get(plan.profile.engine.name)
-    owned = engine.owned_flags() if engine else {}
+    # One release calls it by one of its names first, another by another.
+    owned = {
+        _full_name(plan.release, name): setting
+        for name, setting in (engine.owned_flags() if engine else {}).items()
+    }
     seen: dict[str, Option] = {}
     for option in plan.options:
         if not option.setting.startswith("flags."):

@@ -43,7 +43,7 @@ def user_unit_names_no_user(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield error(
         "target-user",
         f"`{setting}` runs in a user's systemd, which cannot change to the user `{target.user}`",
-        where.primary(f"{setting}.user", text="ignored there, and the unit fails"),
+        where.primary(f"{setting}.user", text="not possible there; the unit fails"),
         help=(f"unset `{setting}.user`", f'or set `{setting}.manager = "system"`'),
         path=f"{setting}.user",
     )

@@ -127,9 +127,10 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
 ) -> int:
     """Describe a GPU of your own, beside your profiles."""
     found = find_tree(())
-    stem = file_stem(id_)
-    if found.workspace is None or stem is None:
-        return _refuse(found.diagnostics or (_bad_id(id_),))
+    if found.workspace is None:
+        return _refuse(found.diagnostics)
+    if file_stem(id_) != id_ or "+" in id_:  # a model's id may have these, and a GPU's is a name
+        return _refuse((_bad_id(id_),))
     free = sorted(free_before)
     gpu = Gpu(
         id=id_,
@@ -141,7 +142,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
         interconnect=interconnect,
         sources={"*": source},
     )
-    path = found.workspace.profiles / "catalog" / "gpus" / f"{stem}.toml"
+    path = found.workspace.profiles / "catalog" / "gpus" / f"{id_}.toml"
     text = gpu_toml(gpu)
     entry = EntryFile(data=text.encode(), shown=path.name, shipped=False)
     given = {"shipped": False}
@@ -157,7 +158,7 @@ def _refuse(faults: tuple[Diagnostic, ...]) -> int:
 def _bad_id(id_: str) -> Diagnostic:
     return error(
         "catalogue-id",
-        f"`{id_}` is no id: letters, digits, `.`, `_`, `+`, `-`, and `/` between them",
+        f"`{id_}` is no id of a GPU: letters, digits, `.`, `_`, and `-`, with a letter or a digit first",
     )
 
 

@@ -21,7 +21,7 @@ class StreamFailed(Exception):  # noqa: N818 - it says what happened
 class _Lenient(FileIO):
     """A stream whose reader may go away (`| head`): what it does not read is lost, the run and its exit code are not."""
 
-    def write(self, data: ReadableBuffer, /) -> int:  # type: ignore[explicit-override] - `override` is of Python 3.12
+    def write(self, data: ReadableBuffer, /) -> int:  # type: ignore[explicit-override]  # `override` is of Python 3.12
         """As in `FileIO`, which gives `None` only where a descriptor does not block.
 
         Raises:
@@ -45,13 +45,12 @@ def bear_lost_readers() -> None:
 def _lenient(stream: TextIO | None, *, own: TextIO | None) -> TextIO:
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
-    if stream is not own or not isinstance(
-        stream, TextIOWrapper
-    ):  # somebody took the place of it, as tests do
+    somebody_elses = stream is not own  # a test's, as a rule
+    if somebody_elses or not isinstance(stream, TextIOWrapper):
         return stream
     return TextIOWrapper(
         BufferedWriter(_Lenient(stream.fileno(), "w", closefd=False)),
         encoding=stream.encoding,
         errors="backslashreplace",
-        line_buffering=stream.line_buffering,
+        line_buffering=stream.line_buffering or stream.write_through,
     )

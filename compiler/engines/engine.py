@@ -51,6 +51,7 @@ class Sized:
 
     Attributes:
         memory: both budgets; `None` when `unknowns` says why not.
+        prefill_chunk: tokens of a prefill step; `None` when unknown.
         attention_backend: what the engine will use; `None` when unknown.
         verify_width: slots the last verify step of a request wants.
         running_requests: most requests at once, defaults filled in.
@@ -61,6 +62,7 @@ class Sized:
     verify_width: int
     running_requests: int | None
     attention_backend: str | None = None
+    prefill_chunk: int | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Weights on one GPU, from the shapes of a model's tensors and how tensor parallelism lays them out.
+"""Weights on one GPU: tensors as the engine allocates them in, GiB as the driver sees them out.
 
 File size over tensor parallel size is wrong: what is not split stands whole on every GPU. For Kimi K2.x INT4 on eight
 GPUs the difference is 2.6 GiB of 72.
@@ -6,60 +6,125 @@ GPUs the difference is 2.6 GiB of 72.
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable
 
 from attrs import frozen
 
 from compiler.ranges import Range
 
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
 GIB = 2**30
+_MIB = 2**20
+
+# PyTorch's caching allocator (c10/core/AllocatorConfig.h): requests up to 1 MiB are served from segments of 2 MiB, those
+# below 10 MiB from segments of 20 MiB, larger ones get a segment of their own in whole steps of 2 MiB. What a log calls
+# "mem usage" is what the driver gave.
+_SMALL = 1 * _MIB
+_SMALL_SEGMENT = 2 * _MIB
+_LARGE = 10 * _MIB
+_SHARED_SEGMENT = 20 * _MIB
+_STEP = 2 * _MIB
+_SMALL_STEP = 512
+_KEPT_REST = 1 * _MIB
+"""What is left of a segment is handed out again when it is more than this."""
 
 
-class Layout(Enum):
-    """How tensor parallelism lays a tensor out."""
+@frozen(kw_only=True)
+class Split:
+    """Over how many ranks what is split.
 
-    SPLIT = "split over the tensor parallel ranks"
-    REPLICATED = "whole on every rank"
+    Attributes:
+        tensor: ranks of one pipeline stage.
+        expert: groups that the routed experts are dealt out to; the ranks of a group split each expert.
+        data: replicas of the attention (data parallel attention); 1 without.
+        pipeline: stages.
+        dense_whole: dense MLPs stand whole on every rank (`--moe-dense-tp-size 1`).
+        shared_whole: so do shared experts (an all-to-all backend).
+        vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
+    """
+
+    tensor: int = 1
+    expert: int = 1
+    data: int = 1
+    pipeline: int = 1
+    dense_whole: bool = False
+    shared_whole: bool = False
+    vision_whole: bool = False
+
+    @property
+    def attention(self) -> int:
+        """Ranks that share one attention layer's heads."""
+        return max(1, self.tensor // self.data)
+
+    @property
+    def within_expert(self) -> int:
+        """Ranks that share one expert."""
+        return max(1, self.tensor // self.expert)
 
 
 @frozen(kw_only=True)
 class Tensors:
-    """Tensors of one role: `count` of them with `elements` elements of `bits` bits each, before any split.
+    """Tensors of one role as one rank has them: `count` of them, each with `elements` elements of `bits` bits.
 
-    `bits` includes what quantization stores beside the values (scales), spread over them.
+    Attributes:
+        whole: every rank has all of it.
     """
 
     role: str
     elements: int
     bits: float
-    layout: Layout
     count: int = 1
+    whole: bool = False
 
-    def gib(self, *, ranks: int) -> float:
-        """GiB on one of `ranks` tensor parallel ranks."""
-        share = ranks if self.layout is Layout.SPLIT else 1
-        return self.elements * self.count * self.bits / 8 / share / GIB
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of one of them."""
+        return math.ceil(self.elements * self.bits / 8)
 
-    def formula(self, *, ranks: int) -> str:
-        """The arithmetic for the reader."""
-        over = f" / {ranks}" if self.layout is Layout.SPLIT and ranks > 1 else ""
-        return f"{self.elements * self.count:,} x {self.bits:g} bit{over}"
+    @property
+    def bytes(self) -> int:
+        """Bytes of all of them."""
+        return self.bytes_each * self.count
+
+    @property
+    def gib(self) -> float:
+        """GiB of all of them."""
+        return self.bytes / GIB
+
+    def formula(self) -> str:
+        """The arithmetic for a reader."""
+        return f"{self.count} x {self.elements:,} x {self.bits:g} bit"
 
 
-# PyTorch's caching allocator takes requests of 10 MiB and more from the driver in multiples of 2 MiB, and serves smaller
-# ones from blocks of 2 or 20 MiB (c10/cuda/CUDACachingAllocator.h: kMinLargeAlloc, kRoundLarge, kSmallBuffer,
-# kLargeBuffer). What a log calls "mem usage" is what the driver gave, so each tensor may cost up to 2 MiB more than its
-# size.
-ALLOCATION_STEP_GIB = 2 / 1024
+def exact_gib(tensors: Iterable[Tensors]) -> float:
+    """What the values themselves take."""
+    return sum(each.bytes for each in tensors) / GIB
 
 
-def rounding_gib(tensors: Iterable[Tensors]) -> Range:
-    """What the allocator's rounding may add over all tensors: nothing, half a step each, a whole step each."""
-    count = sum(each.count for each in tensors)
-    return Range(0.0, count * ALLOCATION_STEP_GIB / 2, count * ALLOCATION_STEP_GIB)
+def allocated(tensors: Iterable[Tensors]) -> Range:
+    """What the driver hands out for them, GiB.
+
+    Low: no rounding at all (`expandable_segments`). Best: each in the segment that its size asks for, segments packed.
+    High: each tensor of a megabyte and more also keeps the largest rest that the allocator does not hand out again, and
+    segments of 20 MiB are half empty where buffers of the load stood beside them.
+    """
+    low = small = middle = large = rests = 0
+    for each in tensors:
+        size = each.bytes_each
+        low += each.bytes
+        if size <= _SMALL:
+            small += each.count * -(-size // _SMALL_STEP) * _SMALL_STEP
+            continue
+        rests += each.count * _KEPT_REST
+        if size < _LARGE:
+            middle += each.bytes
+        else:
+            large += each.count * -(-size // _STEP) * _STEP
+    best = large + _segments(small, _SMALL_SEGMENT) + _segments(middle, _SHARED_SEGMENT)
+    high = best + rests + middle
+    return Range(low / GIB, best / GIB, high / GIB)
+
+
+def _segments(size: int, segment: int) -> int:
+    return -(-size // segment) * segment

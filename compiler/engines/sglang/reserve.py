@@ -12,7 +12,7 @@ from attrs import frozen
 
 from compiler.facts import Draft, Evidence, Gqa, Mla, Model
 from compiler.memory.tensors import draft_tensors
-from compiler.memory.weights import GIB, rounding_gib
+from compiler.memory.weights import GIB, Split, allocated
 from compiler.plan import Line
 from compiler.ranges import Range, most
 
@@ -88,14 +88,12 @@ def _draft_weights(server: Server) -> Iterator[Line]:
     draft = server.draft
     if draft is None:
         return
-    tensors = draft_tensors(draft)
     ranks = server.launch.ranks
-    exact = sum(each.gib(ranks=ranks) for each in tensors)
-    rounding = rounding_gib(tensors)
+    undivided = draft_tensors(draft, split=Split())
     yield _line(
         "draft weights",
-        Range(exact, exact, exact + rounding.high),
-        f"{sum(e.elements * e.count for e in tensors):,} parameters, split over {ranks} but for `fc`",
+        allocated(draft_tensors(draft, split=Split(tensor=ranks))),
+        f"{sum(e.elements * e.count for e in undivided):,} parameters, split over {ranks} but for `fc`",
     )
     # One fp32 cosine and sine table over the draft's context; stacked K and V weights of all layers are kept as a copy.
     shape = draft.attention

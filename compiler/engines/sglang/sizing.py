@@ -21,8 +21,8 @@ from compiler.engines.sglang.pool import (
 from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.facts import Draft, Evidence, Gpu, Model
 from compiler.memory.attention import cell_bytes
-from compiler.memory.tensors import target_tensors
-from compiler.memory.weights import GIB, rounding_gib
+from compiler.memory.tensors import weights_gib
+from compiler.memory.weights import GIB, Split
 from compiler.plan import Line, Memory, Pool, Reserve
 from compiler.ranges import Range, total
 
@@ -63,6 +63,7 @@ def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
         verify_width=width,
         running_requests=case.launch.table_rows(memory.pool.tokens.best),
         attention_backend=case.launch.backend,
+        prefill_chunk=case.launch.chunk,
         assumptions=limits.assumptions(profile, facts),
     )
 
@@ -150,9 +151,8 @@ class Case:
         )
 
     def _derived_weights_gib(self) -> Range:
-        tensors = target_tensors(self.model) or ()
-        exact = sum(each.gib(ranks=self.launch.ranks) for each in tensors)
-        return Range.exactly(exact) + rounding_gib(tensors)
+        split = Split(tensor=self.launch.ranks, expert=self.profile.parallel.expert)
+        return weights_gib(self.model, split=split)
 
     def _tokens(self, known: KnownBoot | None) -> Callable[[Hypothesis], int]:
         """The pool in one world; a boot of exactly these settings knows it in all of them."""

@@ -194,6 +194,12 @@ _ROWS: tuple[Row, ...] = (
         words=lambda p: _given(p.parsers.reasoning),
     ),
 )
+# From 0.5.22 on one flag says both that attention is data parallel and how wide; the two older ones are about to go.
+_ATTENTION_DATA = Row(
+    setting="parallel.data",
+    flags=("--attn-dp-size",),
+    words=lambda p: (str(p.parallel.data),),
+)
 _FRACTION_BEFORE = "memory.kv_dtype"
 _FRACTION_FLAG = "--mem-fraction-static"
 _FRACTION_WHY = (
@@ -206,20 +212,20 @@ def spell(profile: Profile, release: Release | None, *, fraction: float | None) 
     python = profile.engine.python or "python3"
     return Spelled(
         command=(python, *ENTRY),
-        options=(*_typed(profile, release, fraction), *_raw(profile)),
+        options=(*_typed(profile, release, fraction), *_raw(profile, release)),
         environment=tuple(_environment(profile)),
     )
 
 
 def owned_flags() -> dict[str, str]:
     """Every flag a typed setting writes, in any release -> that setting."""
-    owned = {flag: row.setting for row in _ROWS for flag in row.flags}
+    owned = {flag: row.setting for row in (*_ROWS, _ATTENTION_DATA) for flag in row.flags}
     owned[_FRACTION_FLAG] = "memory.fraction"
     return owned
 
 
 def _typed(profile: Profile, release: Release | None, fraction: float | None) -> Iterator[Option]:
-    for row in _ROWS:
+    for row in _rows(profile, release):
         if row.setting == _FRACTION_BEFORE and fraction is not None:
             yield Option(
                 flag=_FRACTION_FLAG,
@@ -232,18 +238,31 @@ def _typed(profile: Profile, release: Release | None, fraction: float | None) ->
             yield Option(flag=_name(row, release), values=words, setting=row.setting, why=row.why)
 
 
+def _rows(profile: Profile, release: Release | None) -> Iterator[Row]:
+    """The rows for a release, in order."""
+    one_flag = profile.parallel.dp_attention and _has(release, _ATTENTION_DATA.flags[0])
+    for row in _ROWS:
+        if one_flag and row.setting == _ATTENTION_DATA.setting:
+            yield _ATTENTION_DATA
+        elif not (one_flag and row.setting == "parallel.dp_attention"):
+            yield row
+
+
 def _name(row: Row, release: Release | None) -> str:
-    if release is not None:
-        for flag in row.flags:
-            if flag in release.flags:
-                return flag
-    return row.flags[0]
+    return next((flag for flag in row.flags if _has(release, flag)), row.flags[0])
 
 
-def _raw(profile: Profile) -> Iterator[Option]:
+def _has(release: Release | None, name: str) -> bool:
+    return release is not None and (name in release.flags or name in release.aliases)
+
+
+def _raw(profile: Profile, release: Release | None) -> Iterator[Option]:
     for name, value in sorted(profile.flags.items()):
         if value is not False:
             yield Option(flag=f"--{name}", values=_words(value), setting=f"flags.{name}")
+        elif _has(release, f"--no-{name}"):
+            # Without either flag of a pair the engine decides, so that only this says no.
+            yield Option(flag=f"--no-{name}", values=(), setting=f"flags.{name}")
 
 
 def _words(value: Argument) -> Words:

@@ -39,6 +39,7 @@ ACTIONS: Mapping[str, Action] = {
 }
 """argparse's word, or the name of a class of the engine -> what it does."""
 
+_OF_ARGPARSE = frozenset({"store", "store_true", "store_const", "BooleanOptionalAction"})
 _WITHOUT_VALUE = frozenset(
     {Action.TRUE, Action.TRUE_OR_UNSET, Action.PAIR, Action.NOTHING, Action.REFUSE}
 )
@@ -112,6 +113,7 @@ def make_flag(declared: Declaration, module: Module) -> Flag:
         action=None if action is plain else action,
         required=declared.required,
         deprecated=_deprecated(declared, action),
+        custom=declared.action is not None and declared.action not in _OF_ARGPARSE,
         keys=declared.keys,
     )
 

@@ -1,0 +1,257 @@
+"""The types of what a model is made of, by feature: attention, states, experts, vision, number formats. No behaviour.
+
+A new model is one file of these values. A family that needs a feature that is not here is not described at all.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from attrs import frozen
+
+
+class LayerKind(StrEnum):
+    """What a layer mixes tokens with; the last two are layers that hold an MLP alone (Nemotron-H)."""
+
+    FULL = "full"
+    """Attention over the whole context."""
+    WINDOW = "window"
+    """Attention over a sliding window or chunk."""
+    STATE = "state"
+    """A state of fixed size a request: linear attention, Mamba, short convolution."""
+    MLP = "mlp"
+    EXPERTS = "experts"
+
+
+class Role(StrEnum):
+    """What a weight is for: the unit by which checkpoints choose a number format."""
+
+    EMBEDDING = "embedding"
+    HEAD = "head"
+    ATTENTION = "attention"
+    """All projections of an attention layer but the last."""
+    OUTPUT = "attention-output"
+    """The last projection of an attention layer."""
+    INDEXER = "indexer"
+    STATE = "state"
+    """Both projections of a layer with a state."""
+    DENSE = "dense"
+    EXPERTS = "experts"
+    SHARED = "shared"
+    """The MLP that stands beside the routed experts: a shared expert, or a dense MLP (Gemma 4)."""
+    ROUTER = "router"
+    VISION = "vision"
+    NEXTN = "nextn"
+    """The layers of the model's own draft; their parts have the formats of the other roles."""
+    OTHER = "other"
+
+
+@frozen(kw_only=True)
+class Indexer:
+    """The small attention that picks the tokens an MLA layer attends to (DSA).
+
+    Attributes:
+        every: one layer in so many has its own, counted from the second; the first has one too.
+    """
+
+    heads: int
+    head_dim: int
+    every: int = 1
+
+
+@frozen(kw_only=True)
+class Mla:
+    """Multi-head latent attention: one latent a token and layer, the same on every tensor parallel rank.
+
+    Attributes:
+        q_lora_rank: 0 when queries are not low rank.
+    """
+
+    kind: Literal["mla"] = "mla"
+    kv_lora_rank: int
+    qk_rope_head_dim: int
+    qk_nope_head_dim: int
+    v_head_dim: int
+    q_lora_rank: int
+    indexer: Indexer | None = None
+
+
+@frozen(kw_only=True)
+class Gqa:
+    """Multi-head or grouped-query attention.
+
+    Attributes:
+        gated: a gate as wide as the output comes with the query projection.
+        shared_projection: keys are used as values: there is no projection of its own for them.
+    """
+
+    kind: Literal["gqa"] = "gqa"
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    gated: bool = False
+    shared_projection: bool = False
+
+
+@frozen(kw_only=True)
+class Window:
+    """The attention of the layers that see a window only.
+
+    Attributes:
+        size: tokens.
+        heads: query heads; `None` when they are as many as in the other layers.
+    """
+
+    size: int
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+    heads: int | None = None
+    gated: bool = False
+
+
+class StateKind(StrEnum):
+    """Families of layers with a state; their weights differ, their states have one formula."""
+
+    GDN = "gdn"
+    KDA = "kda"
+    MAMBA2 = "mamba2"
+    LIGHTNING = "lightning"
+    CONVOLUTION = "convolution"
+
+
+@frozen(kw_only=True)
+class State:
+    """The layers that keep a state.
+
+    Attributes:
+        heads, head_dim: of the values; together the width of the layer.
+        groups, state_size: key heads and their width (Mamba: groups and state); 0 without.
+        conv_kernel: 1 without a convolution.
+        state_bits: bits of an element of the recurrent state.
+    """
+
+    kind: StateKind
+    heads: int
+    head_dim: int
+    groups: int = 0
+    state_size: int = 0
+    conv_kernel: int = 1
+    state_bits: int = 32
+
+
+@frozen(kw_only=True)
+class Moe:
+    """Mixture of experts.
+
+    Attributes:
+        intermediate: of one routed expert.
+        shared_intermediate: of the shared experts together; `None`: as many times `intermediate`.
+        gated: an expert has three matrices, else two.
+        latent: the width routed experts work in; `None`: the hidden size.
+        every: one layer in so many has experts, the last of each group; the others have a dense MLP.
+        router_bits: bits of a weight of the router as the engine keeps it.
+    """
+
+    routed_experts: int
+    active_experts: int
+    shared_experts: int
+    intermediate: int
+    shared_intermediate: int | None = None
+    gated: bool = True
+    latent: int | None = None
+    every: int = 1
+    router_bits: int = 16
+
+
+class VisionPart(StrEnum):
+    """The parts of a vision tower that tensor parallelism may split."""
+
+    ATTENTION = "attention"
+    MLP = "mlp"
+    PROJECTOR = "projector"
+    OTHER = "other"
+
+
+@frozen(kw_only=True)
+class Vision:
+    """A vision tower and the projector behind it.
+
+    Attributes:
+        heads: attention heads; tensor parallelism must divide them.
+        gated: an MLP has three matrices, else two.
+        split: the parts that tensor parallelism splits; the others stand whole on every GPU.
+    """
+
+    layers: int
+    hidden: int
+    intermediate: int
+    heads: int | None = None
+    gated: bool = False
+    projector_parameters: int
+    other_parameters: int
+    split: tuple[VisionPart, ...] = (VisionPart.ATTENTION,)
+
+
+@frozen(kw_only=True)
+class Format:
+    """How the weights of some roles are stored.
+
+    Attributes:
+        bits: of a value.
+        group_size: values that share one scale (a block of 128 x 128: 16,384); 0 when scales are too few to count.
+        scale_bits, zero_bits: of a scale, and of a zero point beside it.
+    """
+
+    roles: tuple[Role, ...]
+    bits: float
+    group_size: int = 0
+    scale_bits: int = 0
+    zero_bits: int = 0
+
+
+@frozen(kw_only=True)
+class Quantization:
+    """How a checkpoint is quantized; a role that no format names is in the model's own number format.
+
+    Attributes:
+        method: the name in the config (`fp8`, `compressed-tensors`, `modelopt_fp4`, `awq`, `gptq`, `mxfp4`).
+        kv_cache: the KV number format that the checkpoint asks for (`fp8_e4m3`).
+    """
+
+    method: str
+    formats: tuple[Format, ...]
+    kv_cache: str | None = None
+
+
+@frozen(kw_only=True)
+class Rope:
+    """Rotary position tables.
+
+    Attributes:
+        kind: the scaling's name (`default`, `yarn`, `llama3`).
+        dim: dimensions of a head that are rotated.
+        tables: different ones, by base (Gemma has one for each kind of layer).
+    """
+
+    kind: str = "default"
+    dim: int
+    tables: int = 1
+
+
+@frozen(kw_only=True)
+class Nextn:
+    """The model's own draft: layers that predict further tokens (MTP). Its KV heads are the target's.
+
+    Attributes:
+        layers: how many the checkpoint has.
+        experts: whether their MLP is one of experts.
+        windowed: whether their attention is that of the window layers.
+        intermediate: of a dense MLP when it is not the model's.
+    """
+
+    layers: int
+    experts: bool = False
+    windowed: bool = False
+    intermediate: int | None = None

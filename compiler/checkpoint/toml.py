@@ -1,0 +1,85 @@
+"""A described model goes in; the text of its catalogue file comes out, for a person to read and complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+import attrs
+
+from compiler.facts import Model
+from compiler.shapes import is_control
+
+
+_GROUPED_FROM = 10_000  # shorter numbers read well without `_`
+_WIDTH = 100
+_LEFT_OUT = frozenset({"sources", "shipped"})
+
+
+def model_toml(model: Model, *, heading: Iterable[str] = ()) -> str:
+    """The file of a model; the same text for the same model. What has its default is left out.
+
+    `heading` are lines of comment for its top.
+    """
+    lines = [f"# {line}".rstrip() for line in heading]
+    lines += [""] if lines else []
+    lines += [f"{name} = {_value(value)}" for name, value in _said(model)]
+    if model.sources:
+        lines += ["", "[sources]"]
+        lines += [f"{_key(key)} = {_text(source)}" for key, source in model.sources.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _said(value: attrs.AttrsInstance) -> Iterator[tuple[str, object]]:
+    """The fields that a reader has to be told."""
+    for each in attrs.fields(type(value)):
+        found = getattr(value, each.name)
+        told = each.name == "kind" or found != each.default
+        if told and each.name not in _LEFT_OUT:
+            yield each.name, found
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Enum):
+        return _text(str(value.value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"{value:_}" if value >= _GROUPED_FROM else f"{value:g}"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return _list([_value(each) for each in value])
+    if attrs.has(type(value)):
+        inside = ", ".join(f"{name} = {_value(each)}" for name, each in _said(value))  # type: ignore[arg-type]
+        return f"{{ {inside} }}"
+    raise TypeError(f"no way to write a {type(value).__name__}")
+
+
+def _list(items: list[str]) -> str:
+    line = f"[{', '.join(items)}]"
+    if len(line) <= _WIDTH:
+        return line
+    rows: list[str] = []
+    for item in items:
+        if rows and len(rows[-1]) + len(item) + 2 <= _WIDTH:
+            rows[-1] += f" {item},"
+        else:
+            rows.append(f"    {item},")
+    return "\n".join(["[", *rows, "]"])
+
+
+def _key(key: str) -> str:
+    bare = key.replace("_", "").replace("-", "")
+    return key if bare.isascii() and bare.isalnum() else _text(key)
+
+
+def _text(text: str) -> str:
+    """A TOML basic string (TOML 1.0, "String")."""
+    return f'"{"".join(_escaped(each) for each in text)}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return f"\\u{ord(character):04x}" if is_control(character) else character

@@ -1,0 +1,121 @@
+"""A command line goes in, what a release's parser makes of it comes out: settings with the words that set them, or its refusal.
+
+`parser` builds the parser, on Python's argparse; `words` and `configfile` put together what it is given; `parsed` has the
+types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from compiler.engines.sglang.arguments.configfile import config_path, config_words, without_config
+from compiler.engines.sglang.arguments.parsed import Entry, Given, Parsed, Refusal, RefusalKind
+from compiler.engines.sglang.arguments.parser import (
+    FlagParser,
+    Namespace,
+    RefusedError,
+    flag_parser,
+    missing,
+)
+from compiler.engines.sglang.arguments.words import Word, place, serve_words, words_of
+
+
+if TYPE_CHECKING:
+    from compiler.facts import Release
+
+
+__all__ = [
+    "ConfigReader",
+    "Entry",
+    "Given",
+    "Parsed",
+    "Parser",
+    "Refusal",
+    "RefusalKind",
+    "make_parser",
+    "parse",
+]
+
+ConfigReader = Callable[[str], str | None]
+"""The path of a file of `--config` to its text; `None` when there is no such file."""
+
+
+@frozen(kw_only=True)
+class Parser:
+    """The parser of one release; it keeps nothing from one command line to the next."""
+
+    release: Release
+    _parser: FlagParser = field(alias="parser", repr=False)
+
+    def parse(
+        self,
+        argv: Sequence[str],
+        *,
+        entry: Entry = Entry.MODULE,
+        read_config: ConfigReader | None = None,
+    ) -> Parsed:
+        """Read the words behind `sglang.launch_server` or `sglang serve`.
+
+        Without `read_config` the file of `--config` is not known; what it might set is then not missed.
+        """
+        namespace = Namespace()
+        words = words_of(argv)
+        path: str | None = None
+        try:
+            if entry is Entry.SERVE:
+                words = serve_words(words, release=self.release)
+            path = config_path(words, release=self.release)
+            if path is not None:
+                words = self._merged(words, path, read_config)
+            self._run(words, namespace, lenient=path is not None and read_config is None)
+        except RefusedError as refused:
+            refusal = refused.refusal
+        else:
+            refusal = None
+        return Parsed(
+            values={} if refusal else namespace.settings(),
+            given=tuple(place(namespace.met_, words)),
+            config=path,
+            config_read=path is None or read_config is not None,
+            refusal=refusal,
+        )
+
+    def _merged(
+        self, words: tuple[Word, ...], path: str, read_config: ConfigReader | None
+    ) -> tuple[Word, ...]:
+        rest = without_config(words)
+        if read_config is None:
+            return rest
+        return (*config_words(read_config(path), path=path, release=self.release), *rest)
+
+    def _run(self, words: tuple[Word, ...], namespace: Namespace, *, lenient: bool) -> None:
+        """Raises `RefusedError` where the release's parser stops."""
+        texts = [word.text for word in words]
+        _, extra = self._parser.parse_known_args(texts, namespace)
+        lacking = missing(self._parser, namespace.met_, tuple(self.release.flags.values()))
+        if lacking is not None and not lenient:
+            raise RefusedError(lacking)
+        if extra:
+            message = f"unrecognized arguments: {' '.join(extra)}"
+            raise RefusedError(
+                Refusal(kind=RefusalKind.UNRECOGNIZED, message=message, words=tuple(extra))
+            )
+
+
+def make_parser(release: Release) -> Parser:
+    """The parser of a release; make it once for many command lines."""
+    return Parser(release=release, parser=flag_parser(release))
+
+
+def parse(
+    argv: Sequence[str],
+    *,
+    release: Release,
+    entry: Entry = Entry.MODULE,
+    read_config: ConfigReader | None = None,
+) -> Parsed:
+    """`Parser.parse` of a release, for one command line."""
+    return make_parser(release).parse(argv, entry=entry, read_config=read_config)

@@ -1,0 +1,109 @@
+"""A model in; what each of its layers is made of out, and which of them a pipeline stage holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from compiler.architecture import LayerKind, Mla
+from compiler.facts import Model
+
+
+_ALONE = frozenset({LayerKind.MLP, LayerKind.EXPERTS})
+
+
+@frozen(kw_only=True)
+class Layer:
+    """One layer.
+
+    Attributes:
+        kind: what it mixes tokens with; `MLP` and `EXPERTS` mix nothing.
+        experts: whether its MLP is one of experts.
+        dense: whether its MLP is a dense one; a layer of a model whose MLPs stand alone may have neither.
+        indexed: whether it has an indexer of its own.
+    """
+
+    kind: LayerKind
+    experts: bool
+    dense: bool
+    indexed: bool
+
+
+@frozen(kw_only=True)
+class Counts:
+    """How many of a run of layers are what."""
+
+    full: int
+    window: int
+    state: int
+    indexed: int
+    experts: int
+    dense: int
+
+    @property
+    def attention(self) -> int:
+        """Layers with attention of either kind."""
+        return self.full + self.window
+
+
+def layers_of(model: Model) -> tuple[Layer, ...]:
+    """The hidden layers, in order."""
+    pattern = model.pattern or (LayerKind.FULL,)
+    alone = not _ALONE.isdisjoint(pattern)
+    kinds = [pattern[at % len(pattern)] for at in range(model.layers)]
+    return tuple(_layer(model, at, kind, alone=alone) for at, kind in enumerate(kinds))
+
+
+def _layer(model: Model, at: int, kind: LayerKind, *, alone: bool) -> Layer:
+    if alone:
+        experts = kind is LayerKind.EXPERTS
+        dense = kind is LayerKind.MLP
+    else:
+        experts = _has_experts(model, at)
+        dense = not experts
+    return Layer(
+        kind=kind,
+        experts=experts,
+        dense=dense,
+        indexed=kind is LayerKind.FULL and _indexed(model, at),
+    )
+
+
+def _has_experts(model: Model, at: int) -> bool:
+    if model.moe is None:
+        return False
+    if model.moe.every > 1:
+        return at % model.moe.every == model.moe.every - 1
+    return at >= model.dense_layers
+
+
+def _indexed(model: Model, at: int) -> bool:
+    """Models that reuse an indexer's choice: SGLang 0.5.11 models/deepseek_v2.py, line 1272."""
+    indexer = model.attention.indexer if isinstance(model.attention, Mla) else None
+    return indexer is not None and max(at - 1, 0) % indexer.every == 0
+
+
+def count(layers: Iterable[Layer]) -> Counts:
+    """Count a run of layers."""
+    several = tuple(layers)
+    kinds = [each.kind for each in several]
+    return Counts(
+        full=kinds.count(LayerKind.FULL),
+        window=kinds.count(LayerKind.WINDOW),
+        state=kinds.count(LayerKind.STATE),
+        indexed=sum(each.indexed for each in several),
+        experts=sum(each.experts for each in several),
+        dense=sum(each.dense for each in several),
+    )
+
+
+def stage_slice(layers: int, *, stage: int, stages: int) -> slice:
+    """The layers of one pipeline stage: equal shares, what is left over goes to the last stages, one each.
+
+    Source: SGLang 0.5.11 distributed/utils.py, `get_pp_indices`.
+    """
+    share, over = divmod(layers, stages)
+    extra = max(0, stage - (stages - over))
+    first = stage * share + extra
+    return slice(first, first + share + (1 if stage >= stages - over else 0))

@@ -1,0 +1,46 @@
+"""A model and a layout in; the tensors that one GPU holds out, by role, as SGLang lays them out."""
+
+from __future__ import annotations
+
+from compiler.facts import Model
+from compiler.memory.layers import count, layers_of, stage_slice
+from compiler.memory.tensors.attention import attention_tensors, state_tensors
+from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
+from compiler.memory.tensors.ends import embedding_tensors, rotary_tensors, vision_tensors
+from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
+from compiler.memory.weights import Split, Tensors, allocated
+from compiler.ranges import Range, most
+
+
+__all__ = ["draft_tensors", "nextn_tensors", "target_tensors", "weights_gib"]
+
+
+def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
+    """The tensors of a model on one rank of one pipeline stage."""
+    first, last = stage == 0, stage == split.pipeline - 1
+    layers = layers_of(model)[stage_slice(model.layers, stage=stage, stages=split.pipeline)]
+    counts = count(layers)
+    tensors = [*embedding_tensors(model, split=split, first=first, last=last)]
+    tensors += attention_tensors(model, counts, split=split)
+    if model.state is not None:
+        tensors += state_tensors(model, model.state, count=counts.state, split=split)
+    tensors += dense_tensors(model, count=counts.dense, split=split)
+    if model.moe is not None:
+        tensors += expert_tensors(model, model.moe, counts, split=split)
+    tensors += rotary_tensors(model)
+    if model.vision is not None:
+        tensors += vision_tensors(model, model.vision, split=split)
+    if model.other_parameters:
+        other = Tensors(
+            role="other", elements=model.other_parameters, bits=model.dtype_bits, whole=True
+        )
+        tensors.append(other)
+    return tuple(each for each in tensors if each.count and each.elements)
+
+
+def weights_gib(model: Model, *, split: Split) -> Range:
+    """What the weights take on the GPU that holds most, GiB."""
+    return most(
+        allocated(target_tensors(model, split=split, stage=stage))
+        for stage in range(split.pipeline)
+    )

@@ -1,0 +1,86 @@
+"""The tensors of drafts: block drafters, heads that draft token by token, and a model's own extra layers.
+
+Sources: SGLang 0.5.11 models/dflash.py, models/llama_eagle3.py, models/deepseek_nextn.py. They share the target's
+embedding and head unless they have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from compiler.architecture import LayerKind, Nextn
+from compiler.facts import Draft, Model
+from compiler.memory.layers import Counts
+from compiler.memory.tensors.attention import attention_tensors
+from compiler.memory.tensors.ends import VOCABULARY_STEP
+from compiler.memory.tensors.formats import padded
+from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
+from compiler.memory.weights import Split, Tensors
+
+
+def draft_tensors(draft: Draft, *, split: Split) -> tuple[Tensors, ...]:
+    """The tensors of a draft model on one rank."""
+    return tuple(_draft(draft, ranks=split.attention))
+
+
+def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
+    shape, bits = draft.attention, draft.dtype_bits
+    queries = draft.heads // ranks * shape.head_dim
+    kv = max(1, shape.kv_heads // ranks) * (shape.head_dim + shape.v_head_dim)
+    wide = 2 if draft.wide_input else 1
+    parts = (
+        ("attention q, k and v", wide * draft.hidden * (queries + kv), draft.layers),
+        ("attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
+        ("MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
+        ("MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
+    )
+    for name, elements, count in parts:
+        yield Tensors(role=f"draft {name}", elements=elements, bits=bits, count=count)
+    tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
+    yield Tensors(role="draft fc", elements=tapped, bits=bits, whole=True)
+    for name, rows in (
+        ("embedding", draft.embedding_vocabulary),
+        ("head", draft.head_vocabulary),
+    ):
+        if rows:
+            elements = padded(rows, step=VOCABULARY_STEP) // ranks * draft.hidden
+            yield Tensors(role=f"draft {name}", elements=elements, bits=bits)
+
+
+def nextn_tensors(model: Model, nextn: Nextn, *, split: Split) -> tuple[Tensors, ...]:
+    """The model's own extra layers: each is one of its layers, and a projection of two hidden states to one."""
+    stored = model if _quantized(model) else evolve(model, quantization=None)
+    kind = LayerKind.WINDOW if nextn.windowed else LayerKind.FULL
+    counts = Counts(
+        full=nextn.layers if kind is LayerKind.FULL else 0,
+        window=nextn.layers if kind is LayerKind.WINDOW else 0,
+        state=0,
+        indexed=nextn.layers,
+        experts=nextn.layers if nextn.experts else 0,
+        dense=0 if nextn.experts else nextn.layers,
+    )
+    tensors = [*attention_tensors(stored, counts, split=split)]
+    if nextn.experts and model.moe is not None:
+        tensors += expert_tensors(stored, model.moe, counts, split=split)
+    else:
+        dense = evolve(stored, intermediate=nextn.intermediate or model.intermediate)
+        tensors += dense_tensors(dense, count=counts.dense, split=split)
+    tensors.append(
+        Tensors(
+            role="projection of two hidden states",
+            elements=2 * model.hidden**2,
+            bits=model.dtype_bits,
+            count=nextn.layers,
+            whole=True,
+        )
+    )
+    return tuple(tensors)
+
+
+def _quantized(model: Model) -> bool:
+    from compiler.architecture import Role
+
+    formats = model.quantization.formats if model.quantization is not None else ()
+    return any(Role.NEXTN in each.roles for each in formats)

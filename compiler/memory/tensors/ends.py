@@ -1,0 +1,86 @@
+"""The tensors at both ends of a model: embedding, head, rotary tables, and the vision tower.
+
+Sources: SGLang 0.5.11 layers/vocab_parallel_embedding.py (64-300), layers/rotary_embedding/{base,rope_variant}.py,
+layers/attention/vision.py (770-880).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.architecture import Mla, Role, Vision, VisionPart
+from compiler.facts import Model
+from compiler.memory.tensors.formats import Matrix, format_of, padded
+from compiler.memory.weights import Split, Tensors
+
+
+VOCABULARY_STEP = 64
+"""The vocabulary is padded to a multiple of this before it is split."""
+
+# Their embedding is a plain one, not split (models/gemma3_causal.py, 518; models/gemma4_causal.py).
+_WHOLE_EMBEDDING = "Gemma"
+
+_ROTARY_BITS = 32
+
+
+def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) -> Iterator[Tensors]:
+    """Embedding on the first stage, head on the last; one tensor when they are tied and the stages are one."""
+    rows = padded(model.vocabulary, step=VOCABULARY_STEP)
+    whole = model.architecture.startswith(_WHOLE_EMBEDDING)
+    ranks = 1 if whole else split.attention
+    if first:
+        elements = rows // ranks * model.hidden
+        yield from Matrix(name="embedding", elements=elements, whole=whole).tensors(
+            format_of(model, Role.EMBEDDING)
+        )
+    if last and not (model.tied and first):
+        tied = model.tied and whole
+        elements = rows // (1 if tied else split.tensor) * model.hidden
+        yield from Matrix(name="head", elements=elements).tensors(format_of(model, Role.HEAD))
+
+
+def rotary_tensors(model: Model) -> Iterator[Tensors]:
+    """Cosines and sines over the whole context, fp32, one set for all layers of a kind.
+
+    The YaRN of MLA models keeps the cosines and the sines of both halves as well.
+    """
+    latent = isinstance(model.attention, Mla)
+    if model.rope is not None:
+        dim, tables, yarn = model.rope.dim, model.rope.tables, model.rope.kind == "yarn"
+    elif isinstance(model.attention, Mla):
+        dim, tables, yarn = model.attention.qk_rope_head_dim, 1, False
+    else:
+        dim, tables, yarn = model.attention.head_dim, 1, False
+    yield Tensors(
+        role="rotary tables",
+        elements=model.context * dim,
+        bits=_ROTARY_BITS,
+        count=3 if latent and yarn else tables,
+        whole=True,
+    )
+
+
+def vision_tensors(model: Model, vision: Vision, *, split: Split) -> Iterator[Tensors]:
+    """The vision tower and its projector."""
+    stored = format_of(model, Role.VISION)
+    parts = (
+        (VisionPart.ATTENTION, "q, k and v", 3 * vision.hidden**2, vision.layers),
+        (VisionPart.ATTENTION, "o", vision.hidden**2, vision.layers),
+        (
+            VisionPart.MLP,
+            "up",
+            (2 if vision.gated else 1) * vision.hidden * vision.intermediate,
+            vision.layers,
+        ),
+        (VisionPart.MLP, "down", vision.hidden * vision.intermediate, vision.layers),
+        (VisionPart.PROJECTOR, "", vision.projector_parameters, 1),
+        (VisionPart.OTHER, "", vision.other_parameters, 1),
+    )
+    for part, name, elements, count in parts:
+        whole = split.vision_whole or part not in vision.split
+        yield from Matrix(
+            name=f"vision {part} {name}".rstrip(),
+            elements=elements // (1 if whole else split.attention),
+            count=count,
+            whole=whole,
+        ).tensors(stored)

@@ -1,0 +1,56 @@
+"""A matrix and the number format of its role in; the tensors that an engine keeps for it out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from compiler.architecture import Format, Role
+from compiler.facts import Model
+from compiler.memory.weights import Tensors
+
+
+def format_of(model: Model, role: Role) -> Format:
+    """How the weights of a role are stored; the model's own number format when no quantization names the role."""
+    formats = model.quantization.formats if model.quantization is not None else ()
+    plain = Format(roles=(role,), bits=model.dtype_bits)
+    return next((each for each in formats if role in each.roles), plain)
+
+
+def padded(size: int, *, step: int) -> int:
+    """The next multiple of a step."""
+    return -(-size // step) * step
+
+
+@frozen(kw_only=True)
+class Matrix:
+    """One weight as one rank has it.
+
+    Attributes:
+        name: what it is called to a reader.
+        elements: on this rank.
+        count: how many of them, by layers.
+        whole: whether every rank has all of it.
+    """
+
+    name: str
+    elements: int
+    count: int = 1
+    whole: bool = False
+
+    def tensors(self, stored: Format) -> Iterator[Tensors]:
+        """The values, then scales and zero points."""
+        if self.count == 0 or self.elements == 0:
+            return
+        yield self._of(self.name, self.elements, stored.bits)
+        if stored.group_size == 0:
+            return
+        groups = math.ceil(self.elements / stored.group_size)
+        for what, bits in (("scales", stored.scale_bits), ("zero points", stored.zero_bits)):
+            if bits:
+                yield self._of(f"{self.name}, {what}", groups, bits)
+
+    def _of(self, name: str, elements: int, bits: float) -> Tensors:
+        return Tensors(role=name, elements=elements, bits=bits, count=self.count, whole=self.whole)
