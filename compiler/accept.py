@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, Severity, error
 from compiler.near import near
-
-
-if TYPE_CHECKING:
-    from compiler.origins import Origins
-    from compiler.plan import Plan
+from compiler.origins import Origins
+from compiler.plan import Plan
 
 
 ACCEPTABLE = frozenset(

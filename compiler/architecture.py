@@ -52,11 +52,13 @@ class Indexer:
     """The small attention that picks the tokens an MLA layer attends to (DSA).
 
     Attributes:
-        every: one layer in so many has its own, counted from the second; the first has one too.
+        first: so many layers at the start have one of their own each.
+        every: after them one layer in so many has; the others reuse its choice.
     """
 
     heads: int
     head_dim: int
+    first: int = 2
     every: int = 1
 
 
@@ -231,13 +233,11 @@ class Rope:
 
     Attributes:
         kind: the scaling's name (`default`, `yarn`, `llama3`).
-        dim: dimensions of a head that are rotated.
-        tables: different ones, by base (Gemma has one for each kind of layer).
+        dims: dimensions that a table rotates, one for each table (Gemma has one for each kind of layer).
     """
 
     kind: str = "default"
-    dim: int
-    tables: int = 1
+    dims: tuple[int, ...]
 
 
 @frozen(kw_only=True)

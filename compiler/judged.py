@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
-    from compiler.plan import Plan
+from compiler.diagnostics import Diagnostic
+from compiler.plan import Plan
 
 
 class Verdict(StrEnum):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from compiler.diagnostics import Label, Span
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 Path = tuple[str, ...]

@@ -9,37 +9,29 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
 from compiler.accept import apply_accepts, is_accepted
+from compiler.catalog import Catalog
 from compiler.checks import check
 from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic, Severity
-from compiler.graph import link
 from compiler.judged import Judged, Verdict
+from compiler.language.graph import link
+from compiler.language.load import Loaded, Reader
+from compiler.language.merge import Resolved, merge_graph
+from compiler.language.settings import list_settings
+from compiler.language.structure import check_fragment, structure_profile
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
-from compiler.merge import Resolved, merge_graph
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
 from compiler.remedy import advise
-from compiler.settings import list_settings
-from compiler.structure import check_fragment, structure_profile
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping, Sequence
-
-    from compiler.catalog import Catalog
-    from compiler.load import Loaded, Reader
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-
-
-if TYPE_CHECKING:
-    from compiler.tree import OutFile, OutTree
+from compiler.tree import OutFile, OutTree
 
 
 @frozen(kw_only=True)
@@ -185,20 +177,27 @@ def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
     return tuple(faults) or assemble(files)
 
 
-def _render_profile(name: str, several: tuple[Judged, ...]) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
+def _render_profile(
+    name: str, several: tuple[Judged, ...]
+) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
     from compiler.render import render_target  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
     from compiler.tree import OutFile  # noqa: PLC0415 - as above
 
-    texts = {"plan.json": (render_plan_file(several), False), "PLAN.md": (render_review(several), False)}
+    texts = {
+        "plan.json": (render_plan_file(several), False),
+        "PLAN.md": (render_review(several), False),
+    }
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:
             rendered = render_target(each.plan)
             faults = (*faults, *prove(each.plan, rendered))
-            texts |= {f"{each.target_name}/{file.path}": (file.text, file.executable) for file in rendered}
+            texts |= {
+                f"{each.target_name}/{file.path}": (file.text, file.executable) for file in rendered
+            }
     files = [
         OutFile(path=f"{name}/{path}", text=text, executable=executable, profile=name)
         for path, (text, executable) in sorted(texts.items())

@@ -1,23 +1,17 @@
-"""The plan: what the engine will be given, what it will do with the GPU, and how each number is known. No behaviour
-beyond putting its own parts side by side.
+"""The plan: what the engine will be given, what it will do with the GPU, and how each number is known.
 
-Checks judge a plan, templates print it, `diff` compares two, `verify` holds one against a running server.
+No behaviour beyond putting its own parts side by side. Checks judge a plan, templates print it, `diff` compares two, `verify` holds one against a running server.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
+from compiler.profile import Profile, Target
 from compiler.ranges import Range
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
-    from compiler.profile import Profile, Target
 
 
 @frozen(kw_only=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Iterable
+from typing import TypedDict
 
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.facts import Unknown
-    from compiler.plan import Line, Plan, Pool
-    from compiler.ranges import Range
+from compiler.facts import Unknown
+from compiler.plan import Line, Plan, Pool
+from compiler.ranges import Range
 
 
 _DECIMALS = 4  # of GiB: a tenth of a MiB, and the same digits whatever the last bits of a sum are

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from attrs import evolve, frozen
 
 from compiler.catalog import Catalog, Kind
+from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
 from compiler.facts import Unknown
 from compiler.memory.outcome import Outcome, pool_outcome
 from compiler.plan import Effective, Memory, Plan
+from compiler.profile import Profile
 from compiler.service import service
-
-
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
-    from compiler.profile import Profile
 
 
 THOUSANDTHS = 1000

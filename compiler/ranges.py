@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from attrs import frozen
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @frozen

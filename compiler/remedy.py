@@ -6,20 +6,16 @@ A refusal's help is made here, after the checks: a rule judges a plan and may no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from compiler.checks.memory import POOL_CODES, RESERVE_CODES
+from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Memory, Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import Profile
-
-
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
-    from compiler.ranges import Range
+from compiler.ranges import Range
 
 
 Replan = Callable[[Profile], Plan]
@@ -80,6 +76,7 @@ def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...
 
 def pool_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
     """One change per lever that makes the pool hold the promise over its whole range."""
+    yield from _by_pool_cap(plan, replan)
     yield from _by_fraction(plan, replan)
     yield from _by_kv_dtype(plan, replan)
     yield from _by_context(plan, replan)
@@ -138,7 +135,11 @@ def _by_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
     after = replan(profile)
     setting = ("memory.fraction", f"{least / THOUSANDTHS:g}")
     if _reserve_passes(after, worst=Outcome.UNCERTAIN):
-        yield Remedy(settings=(setting,), price=f"least for the pool; {_reserve_price(plan, after)}", plan=after)
+        yield Remedy(
+            settings=(setting,),
+            price=f"least for the pool; {_reserve_price(plan, after)}",
+            plan=after,
+        )
         return
     # The pool passes there and the reserve does not: it needs fewer requests as well.
     requests = _most_requests(after, profile, replan)
@@ -165,6 +166,21 @@ def _most_requests(plan: Plan, profile: Profile, replan: Replan) -> int | None:
         if found is not None:
             return found
     return None
+
+
+def _by_pool_cap(plan: Plan, replan: Replan) -> Iterator[Remedy]:
+    cap, required = plan.profile.memory.max_pool_tokens, _memory(plan).pool.required_tokens
+    if cap is None or cap >= required:
+        return
+    after = replan(
+        evolve(plan.profile, memory=evolve(plan.profile.memory, max_pool_tokens=required))
+    )
+    if _pool_passes(after) and _reserve_passes(after, worst=Outcome.UNCERTAIN):
+        yield Remedy(
+            settings=(("memory.max_pool_tokens", f"{required:_}"),),
+            price="the cap is what makes the pool short",
+            plan=after,
+        )
 
 
 def _by_kv_dtype(plan: Plan, replan: Replan) -> Iterator[Remedy]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.origins import Origins
 from compiler.plan import Plan
-
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 Judge = Callable[[Plan, Origins], Iterable[Diagnostic]]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from compiler.facts import Model
 from compiler.plan import Service
-
-
-if TYPE_CHECKING:
-    from compiler.facts import Model
-    from compiler.profile import Profile, Target
+from compiler.profile import Profile, Target
 
 
 # A local NVMe drive or a good network file system; public reports of Kimi-sized loads take 4 to 15 minutes for 595 GB.

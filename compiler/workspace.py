@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.load import DiskReader
+from compiler.language.load import DiskReader
+from compiler.language.shapes import printable
+from compiler.language.spans import index_spans
+from compiler.language.syntax import parse_toml
 from compiler.near import near
-from compiler.shapes import printable
 from compiler.source import Source
-from compiler.spans import index_spans
-from compiler.syntax import parse_toml
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 
 PIN_FILE = "poolproof.toml"

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -216,3 +216,24 @@ def run_unprivileged(tree: Checkout, *words: str) -> Done:
     if done.returncode == _UNREACHABLE:
         pytest.skip("this repository cannot be read by an unprivileged user")
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+@contextmanager
+def open_checkout() -> Iterator[Checkout]:
+    """A copy of this repository's tree that every user of the machine can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    try:
+        yield checkout(folder / "tree")
+    finally:
+        for path in (folder, *folder.rglob("*")):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def give_away(root: Path) -> None:
+    """Give all of a tree to the user that `run_unprivileged` runs as."""
+    if os.geteuid() == 0:
+        for path in (root, *root.rglob("*")):
+            shutil.chown(path, NOBODY, NOBODY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
-from compiler.load import DiskReader
+from compiler.language.load import DiskReader
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.plan import Memory, Plan
 

@@ -12,17 +12,13 @@ A code stands in the source in one of these ways:
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import compiler
 from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.checks.unknown import unknown
-from compiler.typed import FaultKind
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from compiler.language.typed import FaultKind
 
 
 PACKAGE = Path(compiler.__file__).parent

@@ -11,16 +11,12 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from attrs import field, frozen
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 NOBODY = 65534

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.diagnostics import Diagnostic
-from compiler.graph import Graph, link
-from compiler.merge import Resolved, merge_graph
+from compiler.language.graph import Graph, link
+from compiler.language.merge import Resolved, merge_graph
 from compiler.origins import Origin
 
 

@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 import time
@@ -23,7 +22,6 @@ from checkouts import (
     DEPLOYABLE,
     FP8,
     REPOSITORY,
-    SCRIPT,
     SHORT,
     STORY,
     UNIT,
@@ -34,7 +32,8 @@ from checkouts import (
     command,
     compiled_checkout,
     environment,
-    run,
+    give_away,
+    open_checkout,
     run_apart,
     run_unprivileged,
 )
@@ -109,7 +108,7 @@ EDITS: dict[str, tuple[str, str, str, str]] = {
     "a parent elsewhere": ('"base/service"', '"../../etc/passwd"', "profile-name", "2:30"),
     "an absolute parent": ('"base/service"', '"/etc/passwd"', "profile-name", "2:30"),
     "a NUL in a parent": ('"base/service"', '"base\\u0000service"', "profile-name", "2:30"),
-    "a parent twice": ('"base/service"', '"hw/8x-rtx-pro-6000"', "extends-duplicate", "2:75"),
+    "a parent twice": ('"base/service"', '"hw/8x-rtx-pro-6000"', "extends-duplicate", "2:74"),
     "a number as parent": ('"base/service"', "5", "wrong-type", "2:30"),
     # types
     "text": ("200_000\n", '"200k"\n', "wrong-type", "6:11"),
@@ -237,8 +236,8 @@ def test_a_huge_profile(tree: Checkout) -> None:
 
 @pytest.mark.slow
 def test_a_profile_with_very_many_keys(tree: Checkout) -> None:
-    """A quarter of a million variables take a while, and end."""
-    lines = "".join(f'V{number} = "{"x" * 20}"\n' for number in range(250_000))
+    """Fifty thousand variables in one profile take a while, and end."""
+    lines = "".join(f'V{number} = "{"x" * 20}"\n' for number in range(50_000))
     tree.write(STORY, f"{original(STORY)}\n[env]\n{lines}")
     assert tree.run("check", STORY).code == 0
 
@@ -387,14 +386,9 @@ def test_an_empty_folder_of_profiles(tree: Checkout) -> None:
 
 @pytest.fixture
 def open_tree() -> Iterator[Checkout]:
-    """A tree that every user of the machine can reach and this test owns."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield checkout(folder / "tree")
-    for path in (folder, *folder.rglob("*")):
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
-    shutil.rmtree(folder)
+    """A tree that every user of the machine can reach."""
+    with open_checkout() as tree:
+        yield tree
 
 
 def test_an_unreadable_profile(open_tree: Checkout) -> None:
@@ -461,13 +455,6 @@ def test_out_that_cannot_be_read(open_tree: Checkout) -> None:
     is_the_machines_fault(done, code="out-unwritable", said="permission denied")
     done = run_unprivileged(open_tree, "compile", "--check")
     is_the_machines_fault(done, code="out-unreadable", said="permission denied")
-
-
-def give_away(root: Path) -> None:
-    """Give all of a tree to the user that `run_unprivileged` runs as."""
-    if os.geteuid() == 0:
-        for path in (root, *root.rglob("*")):
-            shutil.chown(path, 65534, 65534)
 
 
 @pytest.mark.parametrize("kind", ["a file", "a pipe", "a link to nowhere"])
@@ -596,7 +583,7 @@ def test_killed_compiles(tree: Checkout, wanted: Standing) -> None:
 @pytest.mark.slow
 def test_many_killed_compiles(tree: Checkout, wanted: Standing) -> None:
     """The same, more often."""
-    check_killed(tree, wanted, times=60)
+    check_killed(tree, wanted, times=30)
 
 
 def test_compiles_at_once(tree: Checkout, wanted: Standing) -> None:
@@ -779,7 +766,7 @@ def test_mutated_profiles(fuzzed: Checkout, mutant: tuple[str, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(QUICK, max_examples=5_000)
+@settings(QUICK, max_examples=3_000)
 @given(mutant=mutants())
 def test_many_mutated_profiles(fuzzed: Checkout, mutant: tuple[str, str]) -> None:
     """The same, more often."""
@@ -787,7 +774,7 @@ def test_many_mutated_profiles(fuzzed: Checkout, mutant: tuple[str, str]) -> Non
 
 
 @pytest.mark.slow
-@settings(QUICK, max_examples=2_000)
+@settings(QUICK, max_examples=1_000)
 @given(
     content=st.binary(max_size=200)
     | st.text(max_size=200).map(lambda text: text.encode(errors="replace"))

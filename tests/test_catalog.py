@@ -19,8 +19,8 @@ from compiler.catalog.shelves import Shelf, file_stem, id_of
 from compiler.catalog.writing import gpu_toml
 from compiler.diagnostics import Diagnostic
 from compiler.facts import Flag, Gpu, Gqa, Mla
+from compiler.language.shapes import is_control
 from compiler.ranges import Range
-from compiler.shapes import is_control
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=100)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
+from compiler.diagnostics import Diagnostic
 from compiler.facts import Action, Build, Draft, Flag, Gpu, Mla, Model, Quantization, Vision
+from compiler.language.syntax import parse_toml
 from compiler.ranges import Range
 from compiler.source import Source
-from compiler.syntax import parse_toml
-
-
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
 
 
 ROOT = Path(__file__).parent.parent

@@ -6,9 +6,9 @@ import tomllib
 
 import pytest
 
-from compiler.directives import Directives, read_directives
+from compiler.language.directives import Directives, read_directives
+from compiler.language.spans import index_spans
 from compiler.source import Source
-from compiler.spans import index_spans
 from memory_reader import places
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.diagnostics import Diagnostic
-from compiler.graph import link
-from compiler.load import Loaded
+from compiler.language.graph import link
+from compiler.language.load import Loaded
 from memory_reader import MemoryReader, linked, places
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.load import DiskReader, load_document, load_source, name_fault
+from compiler.language.load import DiskReader, load_document, load_source, name_fault
 from memory_reader import MemoryReader, places
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.merge import merge_graph
+from compiler.language.merge import merge_graph
 from compiler.origins import Level
 from memory_reader import LIST_SETTINGS, linked, losers, merge_faults, merged, places
 

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from compiler.diagnostics import Diagnostic
-from compiler.merge import Resolved, merge_graph
-from compiler.spans import text_at
+from compiler.language.merge import Resolved, merge_graph
+from compiler.language.spans import text_at
 from memory_reader import LIST_SETTINGS, linked
 
 
@@ -316,7 +316,7 @@ def test_losers_come_nearest_first(files: dict[str, File]) -> None:
 
 SCRIPT = """
 from memory_reader import LIST_SETTINGS, linked
-from compiler.merge import merge_graph
+from compiler.language.merge import merge_graph
 files = {"root": "extends = ['a', 'b', 'c', 'd']", **{
     name: f"u = 1\\nv = {{ w = 1 }}\\nx = {number}\\nt.y = {number % 2}\\nflags.l = [{number}]"
     for number, name in enumerate("abcd")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from nasty import any_texts, names, texts
 
-from compiler import quoting
-from compiler.quoting import Encoded, Place, Unrepresentable, refusal
-from compiler.shellfile import read_env_file, read_script
-from compiler.unitfile import read_unit
-from compiler.unitvalue import (
+from compiler.quoting import encoders as quoting
+from compiler.quoting.encoders import Encoded, Place, Unrepresentable, refusal
+from compiler.quoting.shellfile import read_env_file, read_script
+from compiler.quoting.unitfile import read_unit
+from compiler.quoting.unitvalue import (
     read_command_line,
     read_environment,
     read_environment_file,
     read_text,
 )
+from nasty import any_texts, names, texts
 
 
 thorough = settings(derandomize=True, deadline=None, max_examples=120)

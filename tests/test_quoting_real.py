@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from compiler.quoting import encoders as quoting
+from compiler.quoting.encoders import Place, refusal
+from compiler.quoting.shellfile import read_env_file, read_script
+from compiler.quoting.unitfile import read_unit
+from compiler.quoting.unitvalue import read_command_line, read_environment, read_text
 from judges import OS_RELEASE_KEYS, env_file_by_systemd, program, understood_by_systemd
 from nasty import PIECES, draw
-
-from compiler import quoting
-from compiler.quoting import Place, refusal
-from compiler.shellfile import read_env_file, read_script
-from compiler.unitfile import read_unit
-from compiler.unitvalue import read_command_line, read_environment, read_text
 
 
 ALONE = (

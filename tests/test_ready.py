@@ -16,13 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pytest
 
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 PROBE = Path(__file__).parents[1] / "templates" / "ready.py"
 TIMED_OUT, USAGE, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN = 1, 2, 3, 4, 5

@@ -8,31 +8,27 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
-from judges import program, understood_by_systemd, verify_unit
-from nasty import names, texts
-from plans import PYTHON, story_plan, story_profile, story_target
+from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from compiler.plan import Option, Plan, Variable
 from compiler.profile import HostPath, Name, Secrets, Text
-from compiler.quoting import Place, Unrepresentable, comment, refusal
+from compiler.quoting.encoders import Place, Unrepresentable, comment, refusal
+from compiler.quoting.shellfile import read_env_file
+from compiler.quoting.unitfile import read_unit
+from compiler.quoting.unitvalue import read_command_line
 from compiler.render import RenderedFile, render_target, templates
 from compiler.render.proof import prove
 from compiler.render.start import probe_url
-from compiler.shellfile import read_env_file
-from compiler.unitfile import read_unit
-from compiler.unitvalue import read_command_line
-
-
-if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
+from judges import program, understood_by_systemd, verify_unit
+from nasty import names, texts
+from plans import PYTHON, story_plan, story_profile, story_target
 
 
 NASTY_WORDS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from compiler.diagnostics import Diagnostic, Label, Severity, Span, error, warning
@@ -18,10 +18,6 @@ from compiler.report.counting import summary_line
 from compiler.report.prose import NARROWEST, broken
 from compiler.report.text import render_text
 from compiler.source import Source
-
-
-if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
 
 
 class TextFile(SingleFileSnapshotExtension):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from compiler.diagnostics import Label, Span, error, warning
@@ -16,10 +16,6 @@ from compiler.profile import Engine, Gpus, HostPath, Model, Name, Profile, Serve
 from compiler.profile import Memory as MemorySettings
 from compiler.ranges import Range
 from compiler.report.contract import CheckJson, check_json, diagnostic_json
-
-
-if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
 
 
 class JsonFile(SingleFileSnapshotExtension):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.profile import Profile
-from compiler.quantities import Duration
-from compiler.settings import (
+from compiler.language.settings import (
     ANY_KEY,
     all_settings,
     find_setting,
@@ -14,7 +12,9 @@ from compiler.settings import (
     list_settings,
     required_below,
 )
-from compiler.typed import structure_value
+from compiler.language.typed import structure_value
+from compiler.profile import Profile
+from compiler.quantities import Duration
 
 
 def test_every_path_is_there_once_and_has_help() -> None:

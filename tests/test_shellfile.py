@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.shellfile import read_env_file, read_script
+from compiler.quoting.shellfile import read_env_file, read_script
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.diagnostics import Span
+from compiler.language.spans import Entry, TomlPath, index_spans, split_key, text_at
 from compiler.source import Source
-from compiler.spans import Entry, TomlPath, index_spans, split_key, text_at
 
 
 REPOSITORY = Path(__file__).parent.parent

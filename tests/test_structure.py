@@ -9,12 +9,12 @@ import pytest
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label
-from compiler.graph import link
-from compiler.merge import Resolved, merge_graph
+from compiler.language.graph import link
+from compiler.language.merge import Resolved, merge_graph
+from compiler.language.settings import list_settings
+from compiler.language.structure import check_fragment, structure_profile
 from compiler.report.text import render_text
-from compiler.settings import list_settings
 from compiler.source import Source
-from compiler.structure import check_fragment, structure_profile
 
 
 STORY = """\

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.language.syntax import DEEPEST, parse_toml
 from compiler.source import Source
-from compiler.syntax import DEEPEST, parse_toml
 from memory_reader import places
 
 

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.facts import Draft, Gpu, Gqa, Mla, Model
+from compiler.language.shapes import is_control, say_type
+from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.profile import Argument, HostPath, Name, Profile, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
-from compiler.shapes import is_control, say_type
-from compiler.typed import Fault, FaultKind, structure_value
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
@@ -446,7 +446,7 @@ def test_a_profile_is_structured_quickly_from_cold() -> None:
 import sys, time
 sys.path[:0] = {sys.path!r}
 from compiler.profile import Profile
-from compiler.typed import structure_value
+from compiler.language.typed import structure_value
 values = {STORY!r}
 start = time.process_time()
 profile, faults = structure_value(values, Profile)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.unitfile import Assignment, is_clean, read_unit
+from compiler.quoting.unitfile import Assignment, is_clean, read_unit
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

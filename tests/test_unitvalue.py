@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.unitvalue import (
+from compiler.quoting.unitvalue import (
     Command,
     read_command_line,
     read_environment,

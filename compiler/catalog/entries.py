@@ -10,10 +10,10 @@ from attrs import AttrsInstance, evolve, fields_dict
 from compiler.catalog.shelves import EntryFile, whole_file
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Boot, Build
-from compiler.scalars import Key
+from compiler.language.scalars import Key
+from compiler.language.syntax import parse_toml
+from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.source import Source
-from compiler.syntax import parse_toml
-from compiler.typed import Fault, FaultKind, structure_value
 
 
 T = TypeVar("T", bound=AttrsInstance)
@@ -134,7 +134,7 @@ def _stands_for_something(name: str, values: Mapping[str, Any]) -> bool:
 
 
 def _diagnose(faults: tuple[Fault, ...], source: Source, *, code: str) -> tuple[Diagnostic, ...]:
-    from compiler.spans import index_spans  # noqa: PLC0415 - positions are only wanted for a fault
+    from compiler.language.spans import index_spans  # noqa: PLC0415 - positions are only wanted for a fault
 
     spans = index_spans(source)
     found: list[Diagnostic] = []

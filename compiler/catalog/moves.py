@@ -14,8 +14,8 @@ from compiler.catalog.entries import decode
 from compiler.catalog.series import SERIES, read_series
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, shipped_shelf
 from compiler.facts import Release
-from compiler.syntax import parse_toml
-from compiler.typed import structure_value
+from compiler.language.syntax import parse_toml
+from compiler.language.typed import structure_value
 
 
 @frozen(kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.facts import Gpu
+from compiler.language.shapes import is_control
 from compiler.ranges import Range
-from compiler.shapes import is_control
 
 
 _GROUPED_FROM = 10_000  # shorter numbers read well without `_`

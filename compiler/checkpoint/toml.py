@@ -8,7 +8,7 @@ from enum import Enum
 import attrs
 
 from compiler.facts import Model
-from compiler.shapes import is_control
+from compiler.language.shapes import is_control
 
 
 _GROUPED_FROM = 10_000  # shorter numbers read well without `_`

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from compiler.checks import flags, fraction, layout, memory, secrets, spelling, target, unknown
+from compiler.checks import (
+    flags,
+    fraction,
+    layout,
+    memory,
+    promise,
+    secrets,
+    spelling,
+    target,
+    unknown,
+)
+from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.rules import Rule, collect
 
 
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-
-
 GENERAL: tuple[Rule, ...] = collect(
-    flags, fraction, layout, memory, secrets, spelling, target, unknown
+    flags, fraction, layout, memory, promise, secrets, spelling, target, unknown
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.catalog.moves import (
     Replacement,
@@ -13,17 +13,11 @@ from compiler.catalog.moves import (
 )
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
-from compiler.facts import Action
+from compiler.facts import Action, Flag, Release
 from compiler.near import near
+from compiler.origins import Origins
+from compiler.plan import Option, Plan
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from compiler.facts import Flag, Release
-    from compiler.origins import Origins
-    from compiler.plan import Option, Plan
 
 
 CODES = frozenset({"flag-unknown", "flag-value"})

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, Label, error
-from compiler.facts import Gqa
+from compiler.facts import Gqa, Model
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.profile import Parallel
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.facts import Model
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-    from compiler.profile import Parallel
 
 
 _USUAL_RANKS = (1, 2, 4, 8, 16, 32)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, Severity
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.origins import Origins
+from compiler.plan import Memory, Plan
+from compiler.ranges import Range
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compiler.origins import Origins
-    from compiler.plan import Memory, Plan
-    from compiler.ranges import Range
 
 
 POOL_CODES: Mapping[Outcome, str] = {

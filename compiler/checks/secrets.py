@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, Label, error
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-
-
-# Names that hold a secret, as flags (dashes) or variables (underscores).
-_SECRET_NAME = re.compile(
-    r"(^|[-_])(api[-_]?key|token|secret|password|passwd|credentials?)$", re.IGNORECASE
-)
-_NOT_SECRET = re.compile(
-    r"(max|num|draft|bos|eos|pad|special|per|prefill|total)[-_]", re.IGNORECASE
-)
-# Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, GitHub, AWS, Slack.
-_SECRET_VALUE = re.compile(r"(sk-|hf_|ghp_|github_pat_|gho_|AKIA|xox[bp]-)[A-Za-z0-9_-]{12,}")
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if not value or value.startswith("/"):
-        return False
-    named = _SECRET_NAME.search(name) is not None and _NOT_SECRET.search(name) is None
-    return named or _SECRET_VALUE.search(value) is not None
+from compiler.secrecy import is_secret
 
 
 def _hidden(where: Origins, setting: str, text: str) -> Label:
@@ -45,7 +22,7 @@ def _hidden(where: Origins, setting: str, text: str) -> Label:
 def in_argv(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A key on the command line is read by `ps` and stands in the repository."""
     for option in plan.options:
-        if any(_is_secret(option.flag, value) for value in option.values):
+        if any(is_secret(option.flag, value) for value in option.values):
             yield error(
                 "secret-in-argv",
                 f"`{option.flag}` would put a secret on the command line",
@@ -65,7 +42,7 @@ def in_argv(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def in_environment(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A key among the environment variables stands in the committed env file."""
     for variable in plan.environment:
-        if _is_secret(variable.name, variable.value):
+        if is_secret(variable.name, variable.value):
             yield error(
                 "secret-in-env",
                 f"the variable `{variable.name}` would put a secret into the env file",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic, error
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.quoting import Place, refusal
+from compiler.quoting.encoders import Place, refusal
 from compiler.rules import rule
 
 

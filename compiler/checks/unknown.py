@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, error, warning
+from compiler.facts import Unknown
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compiler.facts import Unknown
-    from compiler.origins import Origins
-    from compiler.plan import Plan
 
 
 _WHAT: Mapping[str, str] = {

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from traceback import FrameSummary
+from typing import NoReturn
 
 from compiler.cli.exits import Exit
 from compiler.cli.streams import StreamFailed, bear_lost_readers
-
-
-if TYPE_CHECKING:
-    from traceback import FrameSummary
 
 
 def main() -> NoReturn:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from compiler import __version__
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 VERBS: Mapping[str, str] = {

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler import __version__
 from compiler.catalog import FolderReader, open_catalog
-from compiler.load import DiskReader, load_source
+from compiler.diagnostics import Diagnostic
+from compiler.language.load import DiskReader, load_source
 from compiler.pipeline import Inputs
+from compiler.source import Source
 from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.source import Source
 
 
 class Format(StrEnum):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from attrs import frozen
 
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
-    from compiler.plan import Memory, Option, Variable
-    from compiler.profile import Profile
-    from compiler.rules import Rule
+from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
+from compiler.plan import Memory, Option, Variable
+from compiler.profile import Profile
+from compiler.rules import Rule
 
 
 @frozen(kw_only=True)

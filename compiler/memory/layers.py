@@ -79,9 +79,9 @@ def _has_experts(model: Model, at: int) -> bool:
 
 
 def _indexed(model: Model, at: int) -> bool:
-    """Models that reuse an indexer's choice: SGLang 0.5.11 models/deepseek_v2.py, line 1272."""
+    """Whether a layer has its own indexer (SGLang 0.5.11 models/deepseek_v2.py, line 1272, for two first layers)."""
     indexer = model.attention.indexer if isinstance(model.attention, Mla) else None
-    return indexer is not None and max(at - 1, 0) % indexer.every == 0
+    return indexer is not None and max(at - indexer.first + 1, 0) % indexer.every == 0
 
 
 def count(layers: Iterable[Layer]) -> Counts:

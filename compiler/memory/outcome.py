@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
-
-if TYPE_CHECKING:
-    from compiler.plan import Memory
-    from compiler.ranges import Range
+from compiler.plan import Memory
+from compiler.ranges import Range
 
 
 class Outcome(IntEnum):

@@ -42,6 +42,10 @@ class Split:
         dense_whole: dense MLPs stand whole on every rank (`--moe-dense-tp-size 1`).
         shared_whole: so do shared experts (an all-to-all backend).
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
+        head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
+        scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
+            layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
+            kernels; in 0.5.8 and 0.5.9 once).
     """
 
     tensor: int = 1
@@ -51,6 +55,8 @@ class Split:
     dense_whole: bool = False
     shared_whole: bool = False
     vision_whole: bool = False
+    head_by_attention: bool = False
+    scale_copies: int | None = None
 
     @property
     def attention(self) -> int:
@@ -102,12 +108,16 @@ def exact_gib(tensors: Iterable[Tensors]) -> float:
     return sum(each.bytes for each in tensors) / GIB
 
 
+# Code of kernels is loaded on first use, some of it during the load, and counts as used: a bound we reason about.
+_CODE_GIB = 0.2
+
+
 def allocated(tensors: Iterable[Tensors]) -> Range:
     """What the driver hands out for them, GiB.
 
     Low: no rounding at all (`expandable_segments`). Best: each in the segment that its size asks for, segments packed.
-    High: each tensor of a megabyte and more also keeps the largest rest that the allocator does not hand out again, and
-    segments of 20 MiB are half empty where buffers of the load stood beside them.
+    High: each tensor of a megabyte and more also keeps the largest rest that the allocator does not hand out again,
+    segments of 20 MiB are a third empty where buffers of the load stood beside them, and code is loaded.
     """
     low = small = middle = large = rests = 0
     for each in tensors:
@@ -122,8 +132,8 @@ def allocated(tensors: Iterable[Tensors]) -> Range:
         else:
             large += each.count * -(-size // _STEP) * _STEP
     best = large + _segments(small, _SMALL_SEGMENT) + _segments(middle, _SHARED_SEGMENT)
-    high = best + rests + middle
-    return Range(low / GIB, best / GIB, high / GIB)
+    high = best + rests + middle // 2
+    return Range(low / GIB, best / GIB, high / GIB + _CODE_GIB)
 
 
 def _segments(size: int, segment: int) -> int:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import frozen
 
+from compiler.plan import Plan
 from compiler.render.envfile import render_env_file
 from compiler.render.script import render_script
 from compiler.render.systemd import render_unit
 from compiler.render.templates import verbatim
-
-
-if TYPE_CHECKING:
-    from compiler.plan import Plan
 
 
 @frozen(kw_only=True)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from compiler.judged import Judged
+from compiler.plan import Plan
 from compiler.planjson import plan_facts
-
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from compiler.judged import Judged
-    from compiler.plan import Plan
 
 
 SCHEMA = 1

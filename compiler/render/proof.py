@@ -5,22 +5,17 @@ The readers know nothing of the encoders, so a mistake in quoting shows here, be
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.plan import Plan, Service
+from compiler.quoting.shellfile import read_env_file, read_script
+from compiler.quoting.unitfile import Unit, read_unit
+from compiler.quoting.unitvalue import read_command_line, read_environment_file, read_text
+from compiler.render import RenderedFile
 from compiler.render.start import probe_command
 from compiler.render.systemd import description, environment_file, unit_user
-from compiler.shellfile import read_env_file, read_script
-from compiler.unitfile import Unit, read_unit
-from compiler.unitvalue import read_command_line, read_environment_file, read_text
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from compiler.plan import Plan, Service
-    from compiler.render import RenderedFile
 
 
 def prove(plan: Plan, files: tuple[RenderedFile, ...]) -> tuple[Diagnostic, ...]:

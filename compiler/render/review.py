@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged, Verdict
+from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration
+from compiler.ranges import Range
 from compiler.render.templates import fill
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.plan import Line, Memory, Plan
-    from compiler.ranges import Range
 
 
 VERDICTS = {

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from compiler.plan import Plan
 from compiler.render.start import engine_command, sorted_environment
 from compiler.render.systemd import source, unit_user
 from compiler.render.templates import fill
-
-
-if TYPE_CHECKING:
-    from compiler.plan import Plan
 
 
 def render_script(plan: Plan) -> str:

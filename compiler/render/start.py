@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-
-if TYPE_CHECKING:
-    from compiler.plan import Plan, Service, Variable
+from compiler.plan import Plan, Service, Variable
 
 
 @frozen(kw_only=True)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from compiler.plan import Plan, Service
 from compiler.quantities import Duration
 from compiler.render.start import engine_command, probe_command
 from compiler.render.templates import fill
-
-
-if TYPE_CHECKING:
-    from compiler.plan import Plan, Service
 
 
 def render_unit(plan: Plan, *, service: Service) -> str:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from jinja2 import Environment
 
 import compiler
-from compiler import markdown, quoting
-
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from compiler.quoting import markdown, quoting
 
 
 def fill(template: str, **values: object) -> str:

@@ -8,15 +8,11 @@ are dropped, because terminals do not agree how wide the sequences are that they
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
 from attrs import frozen
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 ELLIPSIS = "..."

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Iterable
+from typing import TypedDict
 
+from compiler.diagnostics import Diagnostic, Label
+from compiler.judged import Judged
 from compiler.planjson import PlanFacts, plan_facts
 from compiler.report.counting import distinct
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.diagnostics import Diagnostic, Label
-    from compiler.judged import Judged
 
 
 SCHEMA = 1

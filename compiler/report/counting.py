@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic
 
 
 def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

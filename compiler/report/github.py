@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from compiler.diagnostics import Diagnostic, Label, Span
 from compiler.report.cells import shown
 from compiler.report.counting import distinct
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.diagnostics import Diagnostic, Label, Span
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:

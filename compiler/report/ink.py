@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
 from compiler.diagnostics import Severity
 from compiler.report.cells import cells
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Ink(Enum):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from compiler.diagnostics import Label, Span
-    from compiler.report.ink import Ink
-    from compiler.source import Source
+from compiler.diagnostics import Label, Span
+from compiler.report.ink import Ink
+from compiler.source import Source
 
 
 _SHOWN_WHOLE = 5

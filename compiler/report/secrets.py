@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
+from compiler.diagnostics import Diagnostic, Label
+from compiler.secrecy import secret_stretches
 from compiler.source import Source
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from compiler.diagnostics import Diagnostic, Label
 
 
 COVER = "*"
@@ -19,18 +15,31 @@ COVER = "*"
 def covered(
     sources: Mapping[str, Source], diagnostics: Iterable[Diagnostic]
 ) -> Mapping[str, Source]:
-    """The sources with each character of a span that a finding calls secret replaced; lines keep their lengths."""
-    result = dict(sources)
+    """The sources with each character of a secret replaced; lines keep their lengths.
+
+    Covered is what a finding calls secret, and all that looks like a secret: another finding may quote its line.
+    """
+    result = {name: _cover_all(source) for name, source in sources.items()}
     labels = (label for each in diagnostics for label in (each.primary, *each.secondary))
     for label in labels:
         if label is not None and label.secret and label.span.file in result:
-            result[label.span.file] = _cover(result[label.span.file], label)
+            result[label.span.file] = _cover_label(result[label.span.file], label)
     return result
 
 
-def _cover(source: Source, label: Label) -> Source:
+def _cover_all(source: Source) -> Source:
+    for start, end in secret_stretches(source.text):
+        source = _cover(source, start, end)
+    return source
+
+
+def _cover_label(source: Source, label: Label) -> Source:
     span = label.span
     start = source.line_starts[span.line - 1] + span.column - 1
     end = source.line_starts[span.end_line - 1] + span.end_column - 1
+    return _cover(source, start, end)
+
+
+def _cover(source: Source, start: int, end: int) -> Source:
     hidden = "".join(each if each in "\r\n" else COVER for each in source.text[start:end])
     return Source(source.name, source.text[:start] + hidden + source.text[end:])

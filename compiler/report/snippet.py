@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -10,12 +10,7 @@ from compiler.report.cells import Row, cells, laid_out
 from compiler.report.ink import Ink, Piece, Pieces, Strip
 from compiler.report.marks import Mark, lanes, shown_lines
 from compiler.report.prose import NARROWEST, broken
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from compiler.source import Source
+from compiler.source import Source
 
 
 _LANE = 2  # cells: the bar and a space

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
+from compiler.diagnostics import Diagnostic, Label
 from compiler.report.cells import shown
 from compiler.report.counting import distinct
 from compiler.report.ink import Ink, Pieces, printed
@@ -11,13 +12,7 @@ from compiler.report.marks import Mark, mark
 from compiler.report.prose import broken
 from compiler.report.secrets import covered
 from compiler.report.snippet import snippet
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from compiler.diagnostics import Diagnostic, Label
-    from compiler.source import Source
+from compiler.source import Source
 
 
 def render_text(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from compiler.shapes import printable
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from compiler.judged import Judged
-    from compiler.ranges import Range
+from compiler.judged import Judged
+from compiler.language.shapes import printable
+from compiler.ranges import Range
 
 
 def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:

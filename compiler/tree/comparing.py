@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from attrs import evolve
 
 from compiler.tree import troubles
 from compiler.tree.disk import Kind, Standing, look, survey
+from compiler.tree.files import OutFile, OutTree
 from compiler.tree.locks import WAIT_S, locked
 from compiler.tree.manifest import Line, render_manifest
 from compiler.tree.places import (
@@ -21,13 +23,6 @@ from compiler.tree.places import (
 )
 from compiler.tree.record import Record, next_lines, read_record
 from compiler.tree.states import Comparison, Difference, State, Version
-
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
-
-    from compiler.tree.files import OutFile, OutTree
 
 
 def compare(

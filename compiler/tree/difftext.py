@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.tree.manifest import mode
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.tree.states import Comparison, Difference, Version
+from compiler.tree.states import Comparison, Difference, Version
 
 
 _NOWHERE = "/dev/null"

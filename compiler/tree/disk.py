@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from attrs import frozen
 
 from compiler.tree.places import parents
 from compiler.tree.states import Version
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Kind(Enum):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.tree.places import parents, path_fault, printable
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @frozen(kw_only=True)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from attrs import frozen
 
+from compiler.tree.files import OutFile
 from compiler.tree.places import path_fault
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from compiler.tree.files import OutFile
 
 
 HEADER = "# sha256  mode  path  profile"

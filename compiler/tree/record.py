@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from attrs import frozen
 
 from compiler.tree.disk import Kind, Standing, look
+from compiler.tree.files import OutFile
 from compiler.tree.manifest import Line, Parsed, parse_manifest
 from compiler.tree.places import JOURNAL, MANIFEST, PENDING, is_working_file
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from compiler.tree.files import OutFile
 
 
 @frozen(kw_only=True)

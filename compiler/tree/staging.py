@@ -7,15 +7,11 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from compiler.tree.files import OutFile
 from compiler.tree.places import JOURNAL, MANIFEST, NEW_JOURNAL, PENDING, is_working_file, parents
-
-
-if TYPE_CHECKING:
-    from compiler.tree.files import OutFile
 
 
 @frozen(kw_only=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from compiler.diagnostics import Diagnostic
 from compiler.tree.manifest import Identity, digest
-
-
-if TYPE_CHECKING:
-    from compiler.diagnostics import Diagnostic
 
 
 class State(StrEnum):

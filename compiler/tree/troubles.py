@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from compiler.diagnostics import Diagnostic, error
-
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from compiler.tree.states import Difference
+from compiler.tree.states import Difference
 
 
 def busy(root: Path) -> Diagnostic:

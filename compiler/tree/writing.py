@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from compiler.diagnostics import Diagnostic
 from compiler.tree import troubles
 from compiler.tree.comparing import judge
 from compiler.tree.disk import Kind, look
+from compiler.tree.files import OutTree
 from compiler.tree.locks import WAIT_S, locked
 from compiler.tree.manifest import render_manifest
 from compiler.tree.places import MANIFEST, parents
 from compiler.tree.record import Record, next_lines, read_record
 from compiler.tree.staging import Work, abandon, commit, stage
 from compiler.tree.states import Comparison, State, Written
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from compiler.diagnostics import Diagnostic
-    from compiler.tree.files import OutTree
 
 
 def write(

@@ -5,21 +5,16 @@ Read `launch` first (what the server will run with), then `pool` (the static bud
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.engines.engine import Facts, Sized, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.engines.engine import Facts, Sized, Spelled
-    from compiler.facts import Release
-    from compiler.profile import Profile
-    from compiler.rules import Rule
+from compiler.facts import Release
+from compiler.profile import Profile
+from compiler.rules import Rule
 
 
 @frozen

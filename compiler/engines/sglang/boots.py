@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from compiler.engines.engine import KnownBoot
+from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.releases import memory_model
+from compiler.facts import Boot
 from compiler.profile import Parallel, Profile
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compiler.engines.engine import KnownBoot
-    from compiler.engines.sglang.launch import Launch
-    from compiler.facts import Boot
 
 
 def matches(profile: Profile, boot: Boot) -> bool:

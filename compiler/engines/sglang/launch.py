@@ -5,15 +5,10 @@ Sources are SGLang 0.5.11; `srt/` is left out of file names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import frozen
 
 from compiler.facts import Draft, Gpu, Mla, Model
-
-
-if TYPE_CHECKING:
-    from compiler.profile import Profile
+from compiler.profile import Profile
 
 
 TREE = "ddtree"

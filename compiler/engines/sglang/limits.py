@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from compiler.engines.engine import Facts
 from compiler.engines.sglang.launch import BLOCK_DRAFTED, Launch, drafts_blocks
 from compiler.engines.sglang.pool import LAYER_SCALED
 from compiler.engines.sglang.releases import memory_model
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.unpriced import RESERVE, STATIC, unpriced_flags
 from compiler.facts import Mla, Release, Unknown
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.engines.engine import Facts
-    from compiler.profile import Profile
+from compiler.profile import Profile
 
 
 def unknowns(profile: Profile, facts: Facts) -> tuple[Unknown, ...]:
     """Everything that keeps this profile from being priced."""
-    return tuple(
-        [
-            *_catalogue(profile, facts),
-            *_release(profile, facts),
-            *_shape(profile, facts),
-            *_flags(profile),
-        ]
+    return (
+        *_catalogue(profile, facts),
+        *_release(profile, facts),
+        *_shape(profile, facts),
+        *_flags(profile, facts.release),
     )
 
 
@@ -59,12 +52,12 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
             setting="speculative.algorithm",
             missing="what it charges to which budget",
         )
-    elif speculative.draft is not None and facts.draft is None:
+    elif facts.draft is None and (speculative.draft or speculative.draft_path):
         yield Unknown(
             code="draft-unknown",
-            name=speculative.draft,
-            setting="speculative.draft",
-            missing="its shape",
+            name=speculative.draft or f"in {speculative.draft_path}",
+            setting="speculative.draft" if speculative.draft else "speculative.draft_path",
+            missing="its shape" if speculative.draft else "its id: set `speculative.draft`",
         )
 
 
@@ -111,8 +104,8 @@ def _shape(profile: Profile, facts: Facts) -> Iterator[Unknown]:
         )
 
 
-def _flags(profile: Profile) -> Iterator[Unknown]:
-    for name, does in unpriced_flags(profile, STATIC):
+def _flags(profile: Profile, release: Release | None) -> Iterator[Unknown]:
+    for name, does in unpriced_flags(profile, STATIC, release=release):
         yield Unknown(
             code="flag-unpriced", name=f"--{name}", setting=f"flags.{name}", missing=f"it {does}"
         )
@@ -126,9 +119,10 @@ def draft_pricings(algorithm: str | None, release: Release | None) -> tuple[str,
     return (LAYER_SCALED,)
 
 
-def unpriced(profile: Profile, launch: Launch) -> tuple[str, ...]:
+def unpriced(profile: Profile, launch: Launch, release: Release | None) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
-    sentences = [f"`--{name}` {does}" for name, does in unpriced_flags(profile, RESERVE)]
+    flags = unpriced_flags(profile, RESERVE, release=release)
+    sentences = [f"`--{name}` {does}" for name, does in flags]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

@@ -11,18 +11,13 @@ Each combination is one hypothesis; a range is what they give from least to most
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
+from compiler.facts import Boot
 from compiler.memory.weights import GIB
 from compiler.ranges import Range
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from compiler.facts import Boot
 
 
 LAYER_SCALED = "layer-scaled"

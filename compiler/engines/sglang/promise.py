@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-
-if TYPE_CHECKING:
-    from compiler.engines.sglang.launch import Launch
-    from compiler.profile import Profile
+from compiler.engines.sglang.launch import Launch
+from compiler.profile import Profile
 
 
 def request_tokens(profile: Profile, launch: Launch) -> int:

@@ -6,21 +6,16 @@ fit the server dies at start, or minutes later in a long prefill.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import frozen
 
-from compiler.facts import Draft, Evidence, Gqa, Mla, Model
+from compiler.engines.sglang.launch import Launch
+from compiler.facts import Draft, Evidence, Mla, Model
 from compiler.memory.tensors import draft_tensors
 from compiler.memory.weights import GIB, Split, allocated
 from compiler.plan import Line
 from compiler.ranges import Range, most
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from compiler.engines.sglang.launch import Launch
 
 
 KV_SPLITS = 8

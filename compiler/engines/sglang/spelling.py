@@ -6,19 +6,14 @@ setting is one row of `_ROWS`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
 from compiler.engines.engine import Spelled
+from compiler.facts import Release
 from compiler.plan import Option, Variable
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from compiler.facts import Release
-    from compiler.profile import Argument, Profile
+from compiler.profile import Argument, Profile
 
 
 ENTRY = ("-m", "sglang.launch_server")

@@ -5,13 +5,10 @@ Sources: SGLang 0.5.11 server_args.py and the places named in the sentences.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compiler.profile import Profile
+from compiler.facts import Release
+from compiler.profile import Profile
 
 
 STATIC: Mapping[str, str] = {
@@ -27,6 +24,7 @@ STATIC: Mapping[str, str] = {
     "enable-memory-saver": "changes when memory is freed",
     "attention-context-parallel-size": "changes how the pool is laid out",
     "mm-enable-dp-encoder": "keeps the vision tower whole on every GPU",
+    "moe-data-parallel-size": "changes how the experts are split",
     "moe-dense-tp-size": "changes how the dense layers are split",
     "disable-shared-experts-fusion": "changes how the shared expert is stored",
     "kt-weight-path": "keeps experts in host memory",
@@ -54,8 +52,20 @@ RESERVE: Mapping[str, str] = {
 """Flags that change the reserve only: the pool stands, the reserve is less sure."""
 
 
-def unpriced_flags(profile: Profile, table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The flags of the profile that stand in a table, each with what it does."""
+def unpriced_flags(
+    profile: Profile, table: Mapping[str, str], *, release: Release | None
+) -> Iterator[tuple[str, str]]:
+    """The raw flags of the profile that stand in a table, by any of their names, each with what it does.
+
+    A flag that is given its own default changes nothing.
+    """
     for name, value in profile.flags.items():
-        if name in table and value is not False:
-            yield name, table[name]
+        full = f"--{name}"
+        if release is not None:
+            full = release.aliases.get(full, full)
+        does = table.get(full[2:])
+        if does is None or value is False:
+            continue
+        flag = release.flags.get(full) if release is not None else None
+        if flag is None or flag.default is None or flag.default != value:
+            yield name, does

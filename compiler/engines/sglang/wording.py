@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from compiler.engines.sglang.case import Case
+from compiler.engines.sglang.pool import Hypothesis
 from compiler.memory.attention import cell_formula
 
 
-if TYPE_CHECKING:
-    from compiler.engines.engine import KnownBoot
-    from compiler.engines.sglang.pool import Hypothesis
-    from compiler.engines.sglang.sizing import Case
-
-
-def pool_formula(
-    case: Case, best: Hypothesis, *, known: KnownBoot | None, tokens: int
-) -> tuple[str, ...]:
+def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     """The pool's arithmetic by the best estimate, one step a line."""
-    rest = best.rest_gib(case.fraction)
+    rest, tokens = best.rest_gib(case.fraction), case.tokens(best)
     steps = [
         f"cell = {_cell(case, best)} = {best.cell.priced_bytes:,} B a token",
         f"rest = {best.free_gib:.2f} x {case.fraction:g} - {best.weights_gib:.2f} = {rest:.2f} GiB",
@@ -30,9 +22,9 @@ def pool_formula(
         steps.append(
             f"pool = {rest:.2f} GiB / {best.cell.priced_bytes:,} B = {tokens:,} tokens{page}"
         )
-    if known is not None:
-        boot = known.boot
-        what = "measured: the settings of" if case.is_measured(known) else "weights carried from"
+    if case.known is not None:
+        boot = case.known.boot
+        what = "measured: the settings of" if case.is_measured else "weights carried from"
         steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g})")
     else:
         steps.append("weights from the model's tensors; a recorded boot makes them exact")
@@ -54,11 +46,11 @@ def _cell(case: Case, best: Hypothesis) -> str:
     return f"{target} x {layers + case.draft.layers}/{layers} for the draft's layers"
 
 
-def weights_formula(case: Case, best: Hypothesis, *, known: KnownBoot | None) -> str:
+def weights_formula(case: Case, best: Hypothesis) -> str:
     """Where the weights come from."""
-    if known is None:
+    if case.known is None:
         return f"tensors of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
-    boot = known.boot
+    boot = case.known.boot
     return f"{best.free_gib:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
+from compiler.architecture import Role
 from compiler.facts import Model
 from compiler.memory.layers import count, layers_of, stage_slice
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
 from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
 from compiler.memory.tensors.ends import embedding_tensors, rotary_tensors, vision_tensors
-from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
+from compiler.memory.tensors.formats import format_of
+from compiler.memory.tensors.mlp import dense_tensors, expert_tensors, is_nvfp4
 from compiler.memory.weights import Split, Tensors, allocated
 from compiler.ranges import Range, most
 
 
-__all__ = ["draft_tensors", "nextn_tensors", "target_tensors", "weights_gib"]
+__all__ = [
+    "draft_tensors",
+    "format_of",
+    "is_nvfp4",
+    "nextn_tensors",
+    "target_tensors",
+    "weights_gib",
+]
 
 
 def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
@@ -39,7 +50,18 @@ def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tenso
 
 
 def weights_gib(model: Model, *, split: Split) -> Range:
-    """What the weights take on the GPU that holds most, GiB."""
+    """What the weights take on the GPU that holds most, GiB.
+
+    Where it is not known whether scales are kept twice, the high end keeps them twice.
+    """
+    once = _heaviest(model, split)
+    if split.scale_copies is not None or not is_nvfp4(format_of(model, Role.EXPERTS)):
+        return once
+    twice = _heaviest(model, evolve(split, scale_copies=2))
+    return Range(once.low, once.best, twice.high)
+
+
+def _heaviest(model: Model, split: Split) -> Range:
     return most(
         allocated(target_tensors(model, split=split, stage=stage))
         for stage in range(split.pipeline)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from compiler.architecture import LayerKind, Nextn
+from compiler.architecture import LayerKind, Nextn, Role
 from compiler.facts import Draft, Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.attention import attention_tensors
@@ -80,7 +80,5 @@ def nextn_tensors(model: Model, nextn: Nextn, *, split: Split) -> tuple[Tensors,
 
 
 def _quantized(model: Model) -> bool:
-    from compiler.architecture import Role
-
     formats = model.quantization.formats if model.quantization is not None else ()
     return any(Role.NEXTN in each.roles for each in formats)

@@ -35,7 +35,8 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
         )
     if last and not (model.tied and first):
         tied = model.tied and whole
-        elements = rows // (1 if tied else split.tensor) * model.hidden
+        ranks = split.attention if split.head_by_attention else split.tensor
+        elements = rows // (1 if tied else ranks) * model.hidden
         yield from Matrix(name="head", elements=elements).tensors(format_of(model, Role.HEAD))
 
 
@@ -45,19 +46,20 @@ def rotary_tensors(model: Model) -> Iterator[Tensors]:
     The YaRN of MLA models keeps the cosines and the sines of both halves as well.
     """
     latent = isinstance(model.attention, Mla)
-    if model.rope is not None:
-        dim, tables, yarn = model.rope.dim, model.rope.tables, model.rope.kind == "yarn"
-    elif isinstance(model.attention, Mla):
-        dim, tables, yarn = model.attention.qk_rope_head_dim, 1, False
-    else:
-        dim, tables, yarn = model.attention.head_dim, 1, False
-    yield Tensors(
-        role="rotary tables",
-        elements=model.context * dim,
-        bits=_ROTARY_BITS,
-        count=3 if latent and yarn else tables,
-        whole=True,
+    dims: tuple[int, ...] = (
+        model.attention.qk_rope_head_dim
+        if isinstance(model.attention, Mla)
+        else model.attention.head_dim,
     )
+    yarn = model.rope is not None and model.rope.kind == "yarn"
+    for dim in model.rope.dims if model.rope is not None else dims:
+        yield Tensors(
+            role="rotary tables",
+            elements=model.context * dim,
+            bits=_ROTARY_BITS,
+            count=3 if latent and yarn else 1,
+            whole=True,
+        )
 
 
 def vision_tensors(model: Model, vision: Vision, *, split: Split) -> Iterator[Tensors]:

@@ -1,73 +1,54 @@
 """The tensors of MLPs: dense, routed and shared experts, and the router.
 
-Sources: SGLang 0.5.11 models/deepseek_v2.py (360-560), models/nemotron_h.py (136-225), layers/moe/fused_moe_triton/layer.py,
-layers/quantization/mxfp4.py (335-370).
+Sources: SGLang 0.5.11 models/deepseek_v2.py (360-560), models/nemotron_h.py (136-225),
+layers/moe/fused_moe_triton/layer.py, layers/quantization/{mxfp4,modelopt_quant}.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.architecture import Moe, Role
+from attrs import evolve
+
+from compiler.architecture import Format, Moe, Role
 from compiler.facts import Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.weights import Split, Tensors
 
 
-# Triton's kernels want a rank's share of an MXFP4 expert in multiples of 64.
+# Triton's kernels want a rank's share of an MXFP4 expert in multiples of 64; scales of NVFP4 come in rows of 128, and
+# the values follow where an expert has one matrix in.
 _MXFP4 = "mxfp4"
 _MXFP4_STEP = 64
+_NVFP4_STEP = 128
+_NVFP4_BITS = 4
+_NVFP4_GROUP = 16
 
 
 def dense_tensors(model: Model, *, count: int, split: Split) -> Iterator[Tensors]:
     """Dense MLPs: gate and up are one tensor."""
     ranks = 1 if split.dense_whole else split.tensor
-    yield from _mlp(
-        "dense MLP",
-        model,
-        role=Role.DENSE,
-        size=model.hidden * model.intermediate // ranks,
-        gated=model.gated_mlp,
-        count=count,
-        whole=split.dense_whole,
-    )
+    size = model.hidden * model.intermediate // ranks
+    mlp = Matrix(name="dense MLP", elements=size, count=count, whole=split.dense_whole)
+    yield from _both(mlp, format_of(model, Role.DENSE), gated=model.gated_mlp)
 
 
 def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> Iterator[Tensors]:
     """Routed experts, what stands beside them, and their router."""
-    width = moe.latent or model.hidden
-    share = moe.intermediate // split.within_expert
-    if model.quantization is not None and model.quantization.method == _MXFP4:
-        share = padded(share, step=_MXFP4_STEP)
-    yield from _mlp(
-        "routed experts",
-        model,
-        role=Role.EXPERTS,
-        size=moe.routed_experts // split.expert * width * share,
-        gated=moe.gated,
-        count=counts.experts,
-    )
+    yield from _routed(model, moe, count=counts.experts, split=split)
     beside = moe.shared_intermediate or moe.shared_experts * moe.intermediate
-    yield from _mlp(
-        "shared expert",
-        model,
-        role=Role.SHARED,
-        size=model.hidden * beside // (1 if split.shared_whole else split.tensor),
-        gated=moe.gated,
+    ranks = 1 if split.shared_whole else split.tensor
+    shared = Matrix(
+        name="shared expert",
+        elements=model.hidden * beside // ranks,
         count=counts.experts if moe.shared_experts else 0,
         whole=split.shared_whole,
     )
-    router = Matrix(
+    yield from _both(shared, format_of(model, Role.SHARED), gated=moe.gated)
+    yield from Matrix(
         name="router", elements=model.hidden * moe.routed_experts, count=counts.experts, whole=True
-    )
-    yield Tensors(
-        role=router.name,
-        elements=router.elements,
-        bits=moe.router_bits,
-        count=router.count,
-        whole=True,
-    )
+    ).tensors(Format(roles=(Role.ROUTER,), bits=moe.router_bits))
     if moe.latent is not None:
         for name in ("latent projection in", "latent projection out"):
             yield from Matrix(
@@ -75,20 +56,28 @@ def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> I
             ).tensors(format_of(model, Role.OTHER))
 
 
-def _mlp(
-    name: str,
-    model: Model,
-    *,
-    role: Role,
-    size: int,
-    gated: bool,
-    count: int,
-    whole: bool = False,
-) -> Iterator[Tensors]:
-    stored = format_of(model, role)
-    up = 2 * size if gated else size
-    first = "gate and up" if gated else "up"
-    yield from Matrix(name=f"{name}, {first}", elements=up, count=count, whole=whole).tensors(
-        stored
+def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Tensors]:
+    stored = format_of(model, Role.EXPERTS)
+    share = moe.intermediate // split.within_expert
+    if model.quantization is not None and model.quantization.method == _MXFP4:
+        share = padded(share, step=_MXFP4_STEP)
+    elif is_nvfp4(stored):
+        share = share if moe.gated else padded(share, step=_NVFP4_STEP)
+        stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
+    size = moe.routed_experts // split.expert * (moe.latent or model.hidden) * share
+    yield from _both(
+        Matrix(name="routed experts", elements=size, count=count), stored, gated=moe.gated
     )
-    yield from Matrix(name=f"{name}, down", elements=size, count=count, whole=whole).tensors(stored)
+
+
+def is_nvfp4(stored: Format) -> bool:
+    """Four bits with a scale for sixteen values."""
+    return (stored.bits, stored.group_size) == (_NVFP4_BITS, _NVFP4_GROUP)
+
+
+def _both(mlp: Matrix, stored: Format, *, gated: bool) -> Iterator[Tensors]:
+    """The tensor that goes in (gate and up side by side) and the one that comes out; `elements` are those of one."""
+    first = "gate and up" if gated else "up"
+    into = evolve(mlp, name=f"{mlp.name}, {first}", elements=(2 if gated else 1) * mlp.elements)
+    yield from into.tensors(stored)
+    yield from evolve(mlp, name=f"{mlp.name}, down").tensors(stored)

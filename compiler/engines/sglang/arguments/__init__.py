@@ -1,30 +1,21 @@
 """A command line goes in, what a release's parser makes of it comes out: settings with the words that set them, or its refusal.
 
-`parser` builds the parser, on Python's argparse; `words` and `configfile` put together what it is given; `parsed` has the
+`parser` builds the parser, on Python's argparse, and `actions` say what flags do; `words` and `configfile` put together what it is given; `parsed` has the
 types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
 from compiler.engines.sglang.arguments.configfile import config_path, config_words, without_config
 from compiler.engines.sglang.arguments.parsed import Entry, Given, Parsed, Refusal, RefusalKind
-from compiler.engines.sglang.arguments.parser import (
-    FlagParser,
-    Namespace,
-    RefusedError,
-    flag_parser,
-    missing,
-)
+from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.engines.sglang.arguments.words import Word, place, serve_words, words_of
-
-
-if TYPE_CHECKING:
-    from compiler.facts import Release
+from compiler.facts import Release
 
 
 __all__ = [
@@ -64,6 +55,7 @@ class Parser:
         namespace = Namespace()
         words = words_of(argv)
         path: str | None = None
+        refusal: Refusal | None = None
         try:
             if entry is Entry.SERVE:
                 words = serve_words(words, release=self.release)
@@ -73,10 +65,8 @@ class Parser:
             self._run(words, namespace, lenient=path is not None and read_config is None)
         except RefusedError as refused:
             refusal = refused.refusal
-        else:
-            refusal = None
         return Parsed(
-            values={} if refusal else namespace.settings(),
+            values={} if refusal is not None else namespace.settings(),
             given=tuple(place(namespace.met_, words)),
             config=path,
             config_read=path is None or read_config is not None,
@@ -95,7 +85,7 @@ class Parser:
         """Raises `RefusedError` where the release's parser stops."""
         texts = [word.text for word in words]
         _, extra = self._parser.parse_known_args(texts, namespace)
-        lacking = missing(self._parser, namespace.met_, tuple(self.release.flags.values()))
+        lacking = self._parser.missing(namespace.met_)
         if lacking is not None and not lenient:
             raise RefusedError(lacking)
         if extra:

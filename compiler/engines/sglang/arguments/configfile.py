@@ -19,8 +19,8 @@ from pathlib import PurePosixPath
 
 from attrs import frozen
 
+from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
-from compiler.engines.sglang.arguments.parser import RefusedError
 from compiler.engines.sglang.arguments.words import Word, at_least
 from compiler.facts import Action, Flag, Release
 from compiler.yamltext import parse_yaml
@@ -100,7 +100,7 @@ def _keys(release: Release) -> _Keys:
         if plain and flag.effect in _SWITCHES:
             switches |= keys
             supported |= keys
-        elif plain and flag.effect is Action.STORE or (every_name and _takes_one(flag)):
+        elif (plain and flag.effect is Action.STORE) or (every_name and _takes_one(flag)):
             supported |= keys
         else:
             refused |= keys

@@ -92,9 +92,9 @@ def _cuda_graph_config(keys: tuple[str, ...]) -> Reader:
             read = json.loads(value)
         except json.JSONDecodeError as fault:
             raise ArgumentTypeError(f"--cuda-graph-config must be valid JSON: {fault}") from None
-        fault = _phase_fault(read, allowed)
-        if fault is not None:
-            raise ArgumentTypeError(fault)
+        wrong = _phase_fault(read, allowed)
+        if wrong is not None:
+            raise ArgumentTypeError(wrong)
         return read
 
     return parse_cuda_graph_config_arg

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from compiler.engines.sglang.arguments.actions import HELP, Met, RefusedError
 from compiler.engines.sglang.arguments.parsed import Given, Refusal, RefusalKind
-from compiler.engines.sglang.arguments.parser import Met, RefusedError
 from compiler.facts import Action, Release
 from compiler.versions import version_key
 
@@ -42,9 +42,7 @@ def serve_words(words: Sequence[Word], *, release: Release) -> tuple[Word, ...]:
     if not at_least(release, "0.5.6"):
         raise _stopped(f"the command `sglang` is not there in {release.version}, only the module")
     if any(word.text in {"-h", "--help"} for word in words):
-        raise RefusedError(
-            Refusal(kind=RefusalKind.HELP, message="prints its help and ends, and starts no server")
-        )
+        raise RefusedError(HELP)
     words = _without_model_type(words) if at_least(release, "0.5.10") else tuple(words)
     if at_least(release, "0.5.16") and words and not words[0].text.startswith("-"):
         words = (Word(_MODEL_NAMES[0], words[0].place), *words)

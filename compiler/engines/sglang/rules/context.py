@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.origins import Origins
-    from compiler.plan import Plan
 
 
 OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
@@ -23,9 +18,9 @@ _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other t
 def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The promised context must be one the checkpoint declares, and the draft's too."""
     asked = plan.profile.serve.context
-    for setting, name, limit in _limits(plan):
-        if asked <= limit:
-            continue
+    exceeded = [each for each in _limits(plan) if asked > each[2]]
+    # Model and draft at the same place are one finding: the smaller limit decides.
+    for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
         allowed = plan.profile.env.get(OVERRIDE, "").lower() in _TRUE
         make = warning if allowed else error
         yield make(

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compiler.diagnostics import Label
-
-
-if TYPE_CHECKING:
-    from compiler.origins import Origins
-    from compiler.plan import Plan
+from compiler.origins import Origins
+from compiler.plan import Plan
 
 
 def labels(where: Origins, **texts: str) -> tuple[Label, ...]:

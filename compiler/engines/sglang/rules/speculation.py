@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.launch import TREE, draft_width, drafts_blocks
 from compiler.engines.sglang.rules.places import labels
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.profile import Speculative
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-    from compiler.profile import Speculative
 
 
 def _blocks(plan: Plan) -> Speculative | None:
@@ -91,16 +86,20 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     speculative = _blocks(plan)
     if speculative is None:
         return
-    block = speculative.block_size
+    block, planned = speculative.block_size, draft_width(plan.profile, plan.draft)
     tokens = plan.profile.flags.get("speculative-num-draft-tokens")
-    if block is not None and isinstance(tokens, int) and tokens != block:
+    if isinstance(tokens, int) and tokens != planned:
         yield error(
             "draft-block-size",
-            f"the block size is {block} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",
+            f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",
             where.primary("flags.speculative-num-draft-tokens", text=f"{tokens} tokens"),
-            secondary=labels(where, speculative__block_size=f"a block of {block}"),
-            notes=("the server refuses to start",),
-            help=("remove the flag: the block size sets both",),
+            secondary=labels(where, speculative__block_size=f"a block of {planned}"),
+            notes=(
+                "the server refuses to start"
+                if block is not None
+                else "the plan takes the draft's own block size, and the server would take the flag",
+            ),
+            help=("remove the flag, and set `speculative.block_size`: it sets both",),
             path="speculative.block_size",
         )
     if block is not None and plan.draft is not None and block != plan.draft.block_size:

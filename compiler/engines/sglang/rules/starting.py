@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.origins import Origins
+from compiler.plan import Plan
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.origins import Origins
-    from compiler.plan import Plan
 
 
 @rule("secret-not-yaml")

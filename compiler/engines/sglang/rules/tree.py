@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.launch import TREE, draft_width
 from compiler.engines.sglang.rules.places import labels, removal
+from compiler.facts import Build
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.profile import Speculative
 from compiler.rules import rule
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compiler.facts import Build
-    from compiler.origins import Origins
-    from compiler.plan import Plan
-    from compiler.profile import Speculative
 
 
 def _build(plan: Plan) -> Build | None:
@@ -127,7 +122,7 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             path="speculative.tree_budget",
         )
     if topk is not None and topk > budget:
-        yield error(
+        yield warning(
             "tree-topk",
             f"a node may have {topk} children, but the whole tree only {budget} nodes",
             where.primary("speculative.tree_topk", text=f"{topk} children"),

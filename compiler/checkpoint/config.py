@@ -1,0 +1,285 @@
+"""A `config.json` in; the description of the model out, or what keeps it from being described.
+
+Only architectures whose tensors were read in SGLang 0.5.11 are described. Another one is named with what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from compiler.architecture import Gqa, LayerKind, Mla, Moe, Nextn, Role, Rope
+from compiler.checkpoint.keys import Keys, open_keys
+from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
+from compiler.checkpoint.quantized import quantization_of
+from compiler.checkpoint.towers import vision_of
+from compiler.facts import Model
+
+
+@frozen(kw_only=True)
+class Family:
+    """What the config of an architecture does not say.
+
+    Attributes:
+        gated: its attention has an output gate.
+        router_bits: bits of the router's weights as the engine keeps them.
+        gated_mlp: its MLPs and experts have three matrices.
+    """
+
+    gated: bool = False
+    router_bits: int = 16
+    gated_mlp: bool = True
+
+
+FAMILIES: Mapping[str, Family] = {
+    "LlamaForCausalLM": Family(),
+    "MistralForCausalLM": Family(),
+    "Ministral3ForCausalLM": Family(),
+    "Mistral3ForConditionalGeneration": Family(),
+    "MixtralForCausalLM": Family(),
+    "Qwen2ForCausalLM": Family(),
+    "Qwen3ForCausalLM": Family(),
+    "Qwen3MoeForCausalLM": Family(),
+    "Qwen3VLForConditionalGeneration": Family(),
+    "Qwen3VLMoeForConditionalGeneration": Family(),
+    "Qwen3NextForCausalLM": Family(gated=True),
+    "Qwen3_5ForConditionalGeneration": Family(gated=True),
+    "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
+    "DeepseekV3ForCausalLM": Family(),
+    "DeepseekV32ForCausalLM": Family(),
+    "KimiK25ForConditionalGeneration": Family(),
+    "KimiVLForConditionalGeneration": Family(),
+    "KimiLinearForCausalLM": Family(),
+    "Glm4MoeForCausalLM": Family(),
+    "Glm4MoeLiteForCausalLM": Family(),
+    "GlmMoeDsaForCausalLM": Family(),
+    "GptOssForCausalLM": Family(),
+    "MiniMaxM2ForCausalLM": Family(router_bits=32),
+    "MiMoV2FlashForCausalLM": Family(router_bits=32),
+    "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
+    "Gemma3ForCausalLM": Family(),
+    "Gemma3ForConditionalGeneration": Family(),
+    "Gemma3TextModel": Family(),
+    "Gemma4ForConditionalGeneration": Family(),
+    "Llama4ForConditionalGeneration": Family(),
+    "Grok1ForCausalLM": Family(router_bits=32),
+    "GraniteMoeHybridForCausalLM": Family(),
+    "Lfm2ForCausalLM": Family(),
+}
+"""The architectures that are described."""
+
+_DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
+_FULL_HEAD_ROTARY = frozenset({"proportional"})
+
+
+@frozen(kw_only=True)
+class Missing:
+    """Why a model cannot be described.
+
+    Attributes:
+        architecture: its name in the config, or nothing when the config does not say.
+        reasons: what is missing, each in words that name the key.
+    """
+
+    architecture: str
+    reasons: tuple[str, ...]
+
+
+def model_from_config(
+    config: Mapping[str, Any],
+    *,
+    id_: str,
+    checkpoint_gb: float | None = None,
+    source: str = "from the shapes: its config.json",
+) -> Model | Missing:
+    """Describe the model of a config, or say what is missing.
+
+    `source` is what its figures are from; `checkpoint_gb` the size of its weight files, 10^9 bytes.
+    """
+    names = config.get("architectures")
+    name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
+    if name not in FAMILIES:
+        reason = "how its layers are laid out in memory" if name else "`architectures`"
+        return Missing(architecture=name, reasons=(reason,))
+    keys = open_keys(config)
+    model = _model(keys, name, id_, checkpoint_gb, source)
+    if keys.faults:
+        return Missing(architecture=name, reasons=tuple(dict.fromkeys(keys.faults)))
+    return model
+
+
+def _model(
+    keys: Keys, architecture: str, id_: str, checkpoint_gb: float | None, source: str
+) -> Model:
+    family = FAMILIES[architecture]
+    layers, hidden = _layers(keys), keys.need("hidden_size")
+    attention = attention_of(keys, gated=family.gated)
+    pattern = pattern_of(keys, layers=layers)
+    moe = _moe(keys, family)
+    return Model(
+        id=id_,
+        architecture=architecture,
+        context=_context(keys),
+        vocabulary=keys.need("vocab_size"),
+        hidden=hidden,
+        layers=layers,
+        pattern=pattern,
+        dense_layers=_dense_layers(keys, layers, moe),
+        intermediate=_intermediate(keys, moe),
+        heads=keys.need("num_attention_heads"),
+        attention=attention,
+        window=window_of(keys, pattern, attention),
+        state=state_of(keys, pattern),
+        moe=moe,
+        vision=vision_of(keys, architecture, hidden=hidden),
+        nextn=_nextn(keys, moe),
+        rope=_rope(keys, attention, pattern),
+        quantization=quantization_of(keys, layers=layers, roles=_roles(attention, pattern, moe)),
+        gated_mlp=family.gated_mlp,
+        tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
+        dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
+        checkpoint_gb=checkpoint_gb,
+        sources={"*": source},
+    )
+
+
+def _roles(attention: Mla | Gqa, pattern: tuple[LayerKind, ...], moe: Moe | None) -> set[Role]:
+    """The roles that the model has and that quantization may touch."""
+    roles = {Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.NEXTN}
+    if isinstance(attention, Mla) and attention.indexer is not None:
+        roles.add(Role.INDEXER)
+    if LayerKind.STATE in pattern:
+        roles.add(Role.STATE)
+    if moe is not None:
+        roles |= {Role.EXPERTS} | ({Role.SHARED} if moe.shared_experts else set())
+    return roles
+
+
+def _layers(keys: Keys) -> int:
+    pattern = keys.values.get("hybrid_override_pattern")
+    if not keys.has("num_hidden_layers") and isinstance(pattern, str) and pattern:
+        return len(pattern)
+    return keys.need("num_hidden_layers")
+
+
+def _dtype(keys: Keys) -> object:
+    for table in (keys.values, keys.outer):
+        found = table.get("dtype") or table.get("torch_dtype")
+        if found is not None:
+            return found
+    return None
+
+
+def _context(keys: Keys) -> int:
+    """The context an engine derives (SGLang 0.5.11 utils/hf_transformers/common.py, lines 356-382)."""
+    declared = keys.number(
+        "max_sequence_length",
+        "seq_length",
+        "max_seq_len",
+        "model_max_length",
+        "max_position_embeddings",
+    )
+    scaling = _scaling(keys)
+    factor = scaling.get("factor", 1)
+    if "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3":
+        factor = 1
+    if type(factor) not in (int, float) or not 0 < factor < 1e6:  # noqa: PLR2004 - no scaling is larger
+        keys.faults.append("`rope_scaling.factor` is no number above zero")
+        factor = 1
+    return int((declared or 2048) * factor)
+
+
+def _scaling(keys: Keys) -> Mapping[str, Any]:
+    """The rotary scaling; newer configs have it with the base, by kind of layer where there are several."""
+    found = keys.table("rope_scaling") or keys.table("rope_parameters") or {}
+    full = found.get("full_attention")
+    return full if isinstance(full, Mapping) else found
+
+
+def _rope(keys: Keys, attention: Mla | Gqa, pattern: tuple[LayerKind, ...]) -> Rope | None:
+    scaling = _scaling(keys)
+    kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
+    if isinstance(attention, Mla):
+        return Rope(kind=kind, dims=(attention.qk_rope_head_dim,)) if kind != "default" else None
+    share = keys.values.get("partial_rotary_factor", scaling.get("partial_rotary_factor", 1.0))
+    if type(share) not in (int, float) or not 0 < share <= 1:
+        keys.faults.append("`partial_rotary_factor` is no share")
+        return None
+    whole = kind in _FULL_HEAD_ROTARY
+    dims = [attention.head_dim if whole else int(attention.head_dim * share)]
+    if LayerKind.WINDOW in pattern and _several_bases(keys):
+        window = keys.number("swa_head_dim", "head_dim") or attention.head_dim
+        dims.append(window if whole else int(window * share))
+    kind = "default" if whole else kind
+    if kind == "default" and dims == [attention.head_dim]:
+        return None
+    return Rope(kind=kind, dims=tuple(dims))
+
+
+def _several_bases(keys: Keys) -> bool:
+    parameters = keys.table("rope_parameters") or {}
+    return (
+        keys.has("rope_local_base_freq")
+        or keys.has("swa_rope_theta")
+        or "sliding_attention" in parameters
+    )
+
+
+def _moe(keys: Keys, family: Family) -> Moe | None:
+    experts = keys.count("n_routed_experts", "num_experts", "num_local_experts")
+    if not experts:
+        return None
+    intermediate = keys.need("moe_intermediate_size", "intermediate_size")
+    beside = _beside(keys, intermediate)
+    return Moe(
+        routed_experts=experts,
+        active_experts=keys.need("num_experts_per_tok", "top_k_experts"),
+        shared_experts=keys.count("n_shared_experts", "num_shared_experts") or (1 if beside else 0),
+        intermediate=intermediate,
+        shared_intermediate=beside,
+        gated=family.gated_mlp,
+        latent=keys.number("moe_latent_size"),
+        every=keys.number("interleave_moe_layer_step") or 1,
+        router_bits=family.router_bits,
+    )
+
+
+def _beside(keys: Keys, intermediate: int) -> int | None:
+    """The width of what stands beside the routed experts, where the config says it and it is not the usual one."""
+    width = keys.number(
+        "shared_expert_intermediate_size",
+        "moe_shared_expert_intermediate_size",
+        "shared_intermediate_size",
+    )
+    if width is None and (keys.flag("residual_moe") or keys.flag("enable_moe_block")):
+        width = keys.need("intermediate_size")
+    if width is None and keys.has("intermediate_size_mlp"):
+        width = intermediate  # Llama 4: one shared expert of the same width
+    if width == intermediate * max(1, keys.count("n_shared_experts", "num_shared_experts")):
+        return None if keys.has("n_shared_experts") else width
+    return width
+
+
+def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:
+    if moe is None:
+        return layers
+    if moe.every > 1:
+        return layers - layers // moe.every
+    flags = keys.values.get("moe_layer_freq")
+    if isinstance(flags, list):
+        return len(flags) - sum(1 for each in flags if each)
+    return keys.count("first_k_dense_replace")
+
+
+def _intermediate(keys: Keys, moe: Moe | None) -> int:
+    found = keys.number("intermediate_size_mlp", "intermediate_size")
+    if found is not None:
+        return found
+    return moe.intermediate if moe is not None else keys.need("intermediate_size")
+
+
+def _nextn(keys: Keys, moe: Moe | None) -> Nextn | None:
+    layers = keys.count("num_nextn_predict_layers", "mtp_num_hidden_layers")
+    return Nextn(layers=layers, experts=moe is not None) if layers else None

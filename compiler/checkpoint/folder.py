@@ -1,0 +1,176 @@
+"""The folder of a checkpoint in; its config and all its tensors out, or everything that is wrong with it.
+
+Read are `config.json`, the index, and the headers of the weight files: a second for 200,000 tensors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from compiler.checkpoint.headers import Header, checkpoint_fault, parse_json, read_header
+from compiler.diagnostics import Diagnostic
+
+
+INDEX = "model.safetensors.index.json"
+CONFIG = "config.json"
+_SINGLE = "model.safetensors"
+_SUFFIX = ".safetensors"
+_NUMBER = re.compile(r"\.\d+(?=\.|$)")
+_LAYER = re.compile(r"(?:layers|blocks|block)\.(\d+)\.")
+
+
+@frozen
+class Kind:
+    """Tensors that are alike: one name with its numbers left out, one number format, one shape, one layer.
+
+    Attributes:
+        name: with `N` for every number.
+        bits: of an element.
+        layer: `None` outside the layers.
+    """
+
+    name: str
+    bits: int
+    shape: tuple[int, ...]
+    layer: int | None
+
+    @property
+    def elements(self) -> int:
+        """Elements of one such tensor."""
+        elements = 1
+        for each in self.shape:
+            elements *= each
+        return elements
+
+
+@frozen(kw_only=True)
+class Checkpoint:
+    """What a folder holds.
+
+    Attributes:
+        config: the values of its `config.json`.
+        kinds: how many tensors of each kind there are.
+        tensors: how many there are in all.
+        bytes: what the weight files hold, without their headers.
+    """
+
+    config: Mapping[str, Any]
+    kinds: Mapping[Kind, int] = field(repr=False)
+    tensors: int
+    bytes: int
+
+
+def read_checkpoint(
+    folder: Path, *, shown: str | None = None
+) -> tuple[Checkpoint | None, tuple[Diagnostic, ...]]:
+    """Read a folder; `shown` is its name in messages. All faults of all files are found. Code: `checkpoint-invalid`."""
+    name = shown if shown is not None else folder.as_posix()
+    config, faults = _table(folder / CONFIG, shown=f"{name}/{CONFIG}")
+    index, found = _index(folder, name)
+    faults = (*faults, *found)
+    if index is None:
+        return None, faults
+    expected = Counter(index.values())
+    files = sorted(expected) if index else _loose(folder)
+    if not files:
+        return None, (*faults, checkpoint_fault(name, f"the folder has no `*{_SUFFIX}` files"))
+    counts: Counter[_Likeness] = Counter()
+    for file in files:
+        header, found = read_header(folder / file, shown=f"{name}/{file}")
+        faults = (*faults, *found)
+        if header is not None:
+            counts.update(_likenesses(header))
+            if index:
+                faults = (*faults, *_disagreements(header, index, file, expected[file], name))
+    if faults or config is None:
+        return None, faults
+    kinds = _kinds(counts)
+    return Checkpoint(
+        config=config,
+        kinds=kinds,
+        tensors=counts.total(),
+        bytes=sum(kind.elements * kind.bits * count for kind, count in kinds.items()) // 8,
+    ), ()
+
+
+def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
+    values = parse_json(data)
+    if isinstance(values, str):
+        return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
+    return values, ()
+
+
+def _index(folder: Path, name: str) -> tuple[dict[str, str] | None, tuple[Diagnostic, ...]]:
+    """Which file holds which tensor; nothing when there is no index, `None` when it is broken."""
+    path, shown = folder / INDEX, f"{name}/{INDEX}"
+    if not path.exists():
+        return {}, ()
+    values, faults = _table(path, shown=shown)
+    if values is None:
+        return None, faults
+    places = values.get("weight_map")
+    if not isinstance(places, dict) or not places:
+        return None, (checkpoint_fault(shown, "`weight_map` is no table of names"),)
+    for tensor, file in places.items():
+        if not (isinstance(file, str) and file.endswith(_SUFFIX) and _is_plain(file)):
+            return None, (
+                checkpoint_fault(shown, f"`weight_map.{tensor}` names no file of the folder"),
+            )
+    return places, ()
+
+
+def _is_plain(file: str) -> bool:
+    return "/" not in file and "\\" not in file and not file.startswith(".")
+
+
+def _loose(folder: Path) -> list[str]:
+    """The weight files of a folder without an index."""
+    names = sorted(each.name for each in folder.glob(f"*{_SUFFIX}"))
+    return [_SINGLE] if _SINGLE in names else names
+
+
+def _disagreements(
+    header: Header, index: Mapping[str, str], file: str, expected: int, shown: str
+) -> Iterator[Diagnostic]:
+    """Where the index and a file say something else; the index expects so many tensors in it."""
+    beyond = [name for name in header.tensors if index.get(name) != file]
+    if beyond:
+        summary = f"`weight_map.{beyond[0]}` should name `{file}`, which holds it"
+        yield checkpoint_fault(f"{shown}/{INDEX}", summary, *_more(beyond))
+    if expected + len(beyond) > len(header.tensors):
+        lost = [name for name, place in index.items() if place == file]
+        lost = [name for name in lost if name not in header.tensors]
+        summary = f"`{lost[0]}` is not in the file, and the index says that it is"
+        yield checkpoint_fault(f"{shown}/{file}", summary, *_more(lost))
+
+
+def _more(names: list[str]) -> tuple[str, ...]:
+    return (f"{len(names):,} tensors in all",) if len(names) > 1 else ()
+
+
+_Likeness = tuple[str, str, int, tuple[int, ...]]
+"""What tensors that are alike have in common: layer, name without numbers, bits, and shape."""
+
+
+def _likenesses(header: Header) -> Iterator[_Likeness]:
+    for name, (bits, shape) in header.tensors.items():
+        layer = _LAYER.search(name)
+        yield layer[1] if layer else "", _NUMBER.sub(".N", name), bits, shape
+
+
+def _kinds(counts: Mapping[_Likeness, int]) -> dict[Kind, int]:
+    return {
+        Kind(name, bits, shape, int(layer) if layer else None): count
+        for (layer, name, bits, shape), count in counts.items()
+    }

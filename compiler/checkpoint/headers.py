@@ -1,0 +1,162 @@
+"""The header of one safetensors file in; its tensors out, or what is wrong with it. Weights are never read.
+
+The format: eight bytes with the header's length, then JSON that gives each tensor's number format, shape, and place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from compiler.catalog.shelves import whole_file
+from compiler.diagnostics import Diagnostic, Label, error
+
+
+LENGTH_BYTES = 8
+LARGEST_HEADER = 100_000_000
+"""The format's own limit (safetensors, `MAX_HEADER_SIZE`)."""
+
+LARGEST_TENSOR = 2**63 - 1
+"""Bits and elements beyond this overflow in every reader."""
+
+DTYPE_BITS: Mapping[str, int] = {
+    "BOOL": 8,
+    "U8": 8,
+    "I8": 8,
+    "F8_E4M3": 8,
+    "F8_E5M2": 8,
+    "F8_E8M0": 8,
+    "F4": 4,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "I64": 64,
+    "U64": 64,
+    "F64": 64,
+}
+
+
+@frozen
+class Header:
+    """The tensors of one file: name -> bits of an element, and shape."""
+
+    tensors: Mapping[str, tuple[int, tuple[int, ...]]]
+
+
+def checkpoint_fault(shown: str, summary: str, *notes: str) -> Diagnostic:
+    """A finding about one file of a checkpoint."""
+    return error("checkpoint-invalid", summary, Label(whole_file(shown)), notes=notes)
+
+
+def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnostic, ...]]:
+    """Read the header of one file; `shown` is its name in messages. Only the bytes of the header are read."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            start = file.read(LENGTH_BYTES)
+            length = int.from_bytes(start, "little")
+            wrong = _length_fault(start, length, size)
+            data = b"" if wrong else file.read(length)
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
+    if wrong is not None:
+        return None, (checkpoint_fault(shown, wrong),)
+    values = parse_json(data)
+    if isinstance(values, str):
+        return None, (checkpoint_fault(shown, f"the header is no JSON: {values}"),)
+    faults = tuple(
+        checkpoint_fault(shown, each) for each in _faults(values, room=size - LENGTH_BYTES - length)
+    )
+    if faults:
+        return None, faults
+    return Header(_tensors(values)), ()
+
+
+def parse_json(data: bytes) -> dict[str, Any] | str:
+    """The table of a JSON text, or what is wrong with it in words."""
+    import json  # noqa: PLC0415 - a run that reads no checkpoint does without it
+
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    del data  # an index of 200,000 names is 25 MB, and is not wanted twice
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as fault:
+        return f"{fault.msg[:1].lower()}{fault.msg[1:]} at line {fault.lineno}"
+    except (RecursionError, ValueError):
+        return "it nests too deep, or holds a number that is too long"
+    return values if isinstance(values, dict) else "expected an object"
+
+
+def _length_fault(start: bytes, length: int, size: int) -> str | None:
+    if len(start) < LENGTH_BYTES:
+        return f"the file has {len(start)} bytes, too few for the length of a header"
+    if length > LARGEST_HEADER:
+        return (
+            f"the header claims {length:,} bytes, more than the format allows ({LARGEST_HEADER:,})"
+        )
+    if LENGTH_BYTES + length > size:
+        return f"the header claims {length:,} bytes, and the file has {size - LENGTH_BYTES:,} behind its length"
+    return None
+
+
+def _faults(values: dict[str, Any], *, room: int) -> Iterator[str]:
+    """What is wrong with the entries; the first fault of each."""
+    values.pop("__metadata__", None)
+    for name, entry in values.items():
+        fault = _entry_fault(entry, room)
+        if fault is not None:
+            yield f"`{name}`: {fault}"
+
+
+def _entry_fault(entry: Any, room: int) -> str | None:  # noqa: ANN401 - JSON
+    try:
+        bits, shape = DTYPE_BITS.get(entry["dtype"]), entry["shape"]
+        start, end = entry["data_offsets"]
+    except (KeyError, TypeError, ValueError):
+        return "expected `dtype`, `shape`, and two `data_offsets`"
+    if bits is None:
+        return f"the number format `{entry['dtype']}` is not known"
+    elements = _elements(shape)
+    if elements is None:
+        return "`shape` is no list of whole numbers"
+    if elements * bits > LARGEST_TENSOR:
+        return "its size overflows"
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        return "`data_offsets` are no stretch of the file"
+    return _room_fault(elements * bits // 8, start, end, room)
+
+
+def _elements(shape: object) -> int | None:
+    if not isinstance(shape, list):
+        return None
+    elements = 1
+    for each in shape:
+        if type(each) is not int or each < 0:
+            return None
+        elements *= each
+    return elements
+
+
+def _room_fault(size: int, start: int, end: int, room: int) -> str | None:
+    if end - start != size:
+        return f"its shape comes to {size:,} bytes, its `data_offsets` to {end - start:,}"
+    if end > room:
+        return f"it ends at byte {end:,}, and the file has {room:,} behind its header"
+    return None
+
+
+def _tensors(values: Mapping[str, Any]) -> dict[str, tuple[int, tuple[int, ...]]]:
+    return {
+        name: (DTYPE_BITS[entry["dtype"]], tuple(entry["shape"])) for name, entry in values.items()
+    }

@@ -1,0 +1,95 @@
+"""The keys of a `config.json`, read once each, with everything that is missing or of the wrong type collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, define
+
+
+LARGEST = 10**13
+"""No figure of a model is larger; a larger one is a broken file."""
+
+
+@define
+class Keys:
+    """Keys of a config; those of a text model inside a multimodal one stand under `text_config`.
+
+    Attributes:
+        values: the table the text model's keys stand in.
+        outer: the whole file.
+        faults: what was wrong, in words that name the key.
+    """
+
+    values: Mapping[str, Any]
+    outer: Mapping[str, Any]
+    faults: list[str] = Factory(list)
+
+    def has(self, name: str) -> bool:
+        """Whether a key is there and not null."""
+        return self.values.get(name) is not None
+
+    def need(self, *names: str) -> int:
+        """A whole number above zero under the first of these names; a fault, and 1, without it."""
+        found = self.number(*names)
+        if found is None:
+            self.faults.append(f"`{names[0]}` is missing")
+            return 1
+        return found
+
+    def number(self, *names: str) -> int | None:
+        """The same, or `None` when no such key is there."""
+        for name in names:
+            value = self.values.get(name)
+            if value is None:
+                continue
+            if type(value) is int and 0 < value <= LARGEST:
+                return value
+            self.faults.append(f"`{name}` is no whole number above zero")
+            return 1
+        return None
+
+    def count(self, *names: str) -> int:
+        """A whole number that may be zero; 0 without it."""
+        for name in names:
+            value = self.values.get(name)
+            if value is None or value == 0:
+                continue
+            return self.number(name) or 0
+        return 0
+
+    def flag(self, name: str) -> bool:
+        """Whether a key is true, in the text model's table or outside it."""
+        value = self.values.get(name, self.outer.get(name))
+        return value is True
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """A list of words, or `None`."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return tuple(value)
+        self.faults.append(f"`{name}` is no list of words")
+        return None
+
+    def table(self, name: str) -> Mapping[str, Any] | None:
+        """A table, or `None`."""
+        value = self.values.get(name, self.outer.get(name))
+        if value is None:
+            return None
+        if isinstance(value, Mapping):
+            return value
+        self.faults.append(f"`{name}` is no table")
+        return None
+
+    def inside(self, table: Mapping[str, Any]) -> Keys:
+        """The keys of a table in it; faults are collected together."""
+        return Keys(values=table, outer=table, faults=self.faults)
+
+
+def open_keys(config: Mapping[str, Any]) -> Keys:
+    """The keys of a whole file."""
+    text = config.get("text_config")
+    return Keys(values=text if isinstance(text, Mapping) else config, outer=config)

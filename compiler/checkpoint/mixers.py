@@ -1,0 +1,206 @@
+"""The keys of a config in; the attention and state layers of the model out.
+
+Which key says what: SGLang 0.5.11 configs/*.py and models/*.py of each family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from compiler.architecture import Gqa, Indexer, LayerKind, Mla, State, StateKind, Window
+from compiler.checkpoint.keys import Keys
+
+
+_NAMES: Mapping[str, LayerKind] = {
+    "full_attention": LayerKind.FULL,
+    "attention": LayerKind.FULL,
+    "sliding_attention": LayerKind.WINDOW,
+    "chunked_attention": LayerKind.WINDOW,
+    "linear_attention": LayerKind.STATE,
+    "mamba": LayerKind.STATE,
+    "conv": LayerKind.STATE,
+    "short_conv": LayerKind.STATE,
+    "mlp": LayerKind.MLP,
+    "moe": LayerKind.EXPERTS,
+}
+_LETTERS: Mapping[str, LayerKind] = {
+    "*": LayerKind.FULL,
+    "M": LayerKind.STATE,
+    "-": LayerKind.MLP,
+    "E": LayerKind.EXPERTS,
+}
+_CHUNK = 8192  # Llama 4's default `attention_chunk_size`
+_NO_ROPE_EVERY = 4  # and `no_rope_layer_interval`: the layers without are those with full attention
+
+
+def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa:
+    """The attention of the full layers."""
+    if keys.has("kv_lora_rank"):
+        return Mla(
+            kv_lora_rank=keys.need("kv_lora_rank"),
+            qk_rope_head_dim=keys.need("qk_rope_head_dim"),
+            qk_nope_head_dim=keys.need("qk_nope_head_dim"),
+            v_head_dim=keys.need("v_head_dim"),
+            q_lora_rank=keys.count("q_lora_rank"),
+            indexer=_indexer(keys),
+        )
+    head_dim = keys.number("global_head_dim", "head_dim") or _head_dim(keys)
+    return Gqa(
+        kv_heads=keys.number("num_global_key_value_heads") or kv_heads(keys),
+        head_dim=head_dim,
+        v_head_dim=keys.number("v_head_dim") or head_dim,
+        gated=gated or keys.flag("attn_output_gate"),
+        shared_projection=keys.flag("attention_k_eq_v"),
+    )
+
+
+def kv_heads(keys: Keys) -> int:
+    """KV heads; as many as query heads when the config does not say."""
+    found = keys.number("num_key_value_heads", "num_kv_heads", "multi_query_group_num")
+    return found or keys.need("num_attention_heads")
+
+
+def _head_dim(keys: Keys) -> int:
+    return max(1, keys.need("hidden_size") // keys.need("num_attention_heads"))
+
+
+def _indexer(keys: Keys) -> Indexer | None:
+    if not keys.has("index_head_dim"):
+        return None
+    return Indexer(
+        heads=keys.need("index_n_heads"),
+        head_dim=keys.need("index_head_dim"),
+        first=keys.number("index_skip_topk_offset") or 2,
+        every=keys.number("index_topk_freq") or 1,
+    )
+
+
+def pattern_of(keys: Keys, *, layers: int) -> tuple[LayerKind, ...]:
+    """The kinds of the layers, as short as they repeat."""
+    kinds = _kinds(keys, layers)
+    if kinds and len(kinds) != layers:
+        keys.faults.append(f"the list of layer kinds has {len(kinds)} entries for {layers} layers")
+    return shortest(kinds or (LayerKind.FULL,))
+
+
+def _kinds(keys: Keys, layers: int) -> tuple[LayerKind, ...]:
+    """The kinds as the config lists them, or as its interval of full layers gives them; nothing when all are full."""
+    listed = _listed(keys)
+    if listed:
+        return listed
+    linear = keys.table("linear_attn_config")
+    if linear is not None and isinstance(linear.get("full_attn_layers"), list):
+        full = set(linear["full_attn_layers"])  # counted from 1
+        return _where(layers, lambda at: at + 1 in full, LayerKind.STATE)
+    if keys.has("full_attention_interval"):
+        every, other = keys.need("full_attention_interval"), LayerKind.STATE
+    elif keys.has("no_rope_layers") or keys.has("attention_chunk_size"):
+        every, other = _NO_ROPE_EVERY, LayerKind.WINDOW
+    else:
+        every = keys.count("sliding_window_pattern", "_sliding_window_pattern") or 1
+        other = LayerKind.WINDOW
+    return _where(layers, lambda at: at % every == every - 1, other)
+
+
+def _listed(keys: Keys) -> tuple[LayerKind, ...]:
+    for name in ("layer_types", "layers_block_type"):
+        words = keys.words(name)
+        if words is not None:
+            return _named(words, keys)
+    letters = keys.values.get("hybrid_override_pattern")
+    if isinstance(letters, str) and set(letters) <= set(_LETTERS):
+        return tuple(_LETTERS[each] for each in letters)
+    flags = keys.values.get("hybrid_layer_pattern")
+    if isinstance(flags, list):
+        return tuple(LayerKind.WINDOW if each == 1 else LayerKind.FULL for each in flags)
+    return ()
+
+
+def _where(layers: int, is_full: Callable[[int], bool], other: LayerKind) -> tuple[LayerKind, ...]:
+    return tuple(LayerKind.FULL if is_full(at) else other for at in range(layers))
+
+
+def _named(words: tuple[str, ...], keys: Keys) -> tuple[LayerKind, ...]:
+    unknown = [each for each in words if each not in _NAMES]
+    if unknown:
+        keys.faults.append(f"layers of the kind `{unknown[0]}` are not understood")
+        return ()
+    return tuple(_NAMES[each] for each in words)
+
+
+def shortest(kinds: tuple[LayerKind, ...]) -> tuple[LayerKind, ...]:
+    """The shortest run that gives the same layers when it is repeated."""
+    for length in range(1, len(kinds)):
+        run = kinds[:length]
+        if all(kind is run[at % length] for at, kind in enumerate(kinds)):
+            return run
+    return kinds
+
+
+def window_of(keys: Keys, pattern: tuple[LayerKind, ...], full: Mla | Gqa) -> Window | None:
+    """The attention of the window layers, if there are any."""
+    if LayerKind.WINDOW not in pattern or isinstance(full, Mla):
+        return None
+    heads = keys.number("swa_num_attention_heads")
+    head_dim = keys.number("swa_head_dim", "head_dim") or full.head_dim
+    value = keys.number("swa_v_head_dim") or (
+        full.v_head_dim if head_dim == full.head_dim else head_dim
+    )
+    return Window(
+        size=keys.number("sliding_window", "sliding_window_size", "attention_chunk_size") or _CHUNK,
+        kv_heads=keys.number("swa_num_key_value_heads") or kv_heads(keys),
+        head_dim=head_dim,
+        v_head_dim=value,
+        heads=None if heads == keys.number("num_attention_heads") else heads,
+    )
+
+
+def state_of(keys: Keys, pattern: tuple[LayerKind, ...]) -> State | None:
+    """The layers with a state, if there are any."""
+    if LayerKind.STATE not in pattern:
+        return None
+    if keys.has("linear_num_value_heads"):
+        return State(
+            kind=StateKind.GDN,
+            heads=keys.need("linear_num_value_heads"),
+            head_dim=keys.need("linear_value_head_dim"),
+            groups=keys.need("linear_num_key_heads"),
+            state_size=keys.need("linear_key_head_dim"),
+            conv_kernel=keys.need("linear_conv_kernel_dim"),
+            state_bits=_state_bits(keys),
+        )
+    linear = keys.table("linear_attn_config")
+    if linear is not None:
+        inner = keys.inside(linear)
+        heads, width = inner.need("num_heads"), inner.need("head_dim")
+        kernel = inner.need("short_conv_kernel_size")
+        return State(
+            kind=StateKind.KDA,
+            heads=heads,
+            head_dim=width,
+            groups=heads,
+            state_size=width,
+            conv_kernel=kernel,
+        )
+    if keys.has("conv_L_cache"):
+        return State(
+            kind=StateKind.CONVOLUTION,
+            heads=1,
+            head_dim=keys.need("hidden_size"),
+            groups=1,
+            conv_kernel=keys.need("conv_L_cache"),
+        )
+    return State(
+        kind=StateKind.MAMBA2,
+        heads=keys.need("mamba_num_heads", "mamba_n_heads"),
+        head_dim=keys.need("mamba_head_dim", "mamba_d_head"),
+        groups=keys.need("n_groups", "mamba_n_groups"),
+        state_size=keys.need("ssm_state_size", "mamba_d_state"),
+        conv_kernel=keys.need("conv_kernel", "mamba_d_conv"),
+        state_bits=_state_bits(keys),
+    )
+
+
+def _state_bits(keys: Keys) -> int:
+    narrow = keys.values.get("mamba_ssm_dtype") in ("bfloat16", "float16")
+    return 16 if narrow else 32

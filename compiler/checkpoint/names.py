@@ -1,0 +1,158 @@
+"""The name of a tensor in; the engine's own tensor that it becomes a part of, and how that is split, out.
+
+Names are those of the public checkpoints of the families that `config` describes; how each role is split is told in
+`memory.tensors`. Numbers in a name stand as `N`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from attrs import frozen
+
+
+class Share(Enum):
+    """How a role is split."""
+
+    EXPERTS = "dealt out, and over the ranks of a group"
+    DENSE = "over all ranks, unless dense MLPs stand whole"
+    SHARED = "over all ranks, unless shared experts stand whole"
+    ATTENTION = "over the ranks of an attention layer"
+    KV = "by KV heads"
+    HEAD = "over all ranks, or like the attention"
+    EMBEDDING = "like the attention, or whole"
+    VISION_ATTENTION = "vision attention"
+    VISION_MLP = "vision MLP"
+    VISION_PROJECTOR = "vision projector"
+    VISION_OTHER = "vision, the rest"
+    WHOLE = "whole"
+
+
+@frozen
+class Place:
+    """Where a tensor goes: the engine's own tensor that it becomes a part of, and how that is split."""
+
+    part: str
+    share: Share
+
+
+_TOWER = r"(?:^|\.)(?:visual|vision_tower|vision_model|vision_encoder|mm_projector|multi_modal_projector|embed_vision)\."
+_STATE = r"\.(?:linear_attn|mamba|conv|short_conv)\."
+_ATTENTION = r"\.(?:self_attn|attn|attention|mixer)\."
+_MLP = r"\.(?:mlp|feed_forward|ffn|mixer)\."
+
+# The first that is found in a name counts.
+_PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
+    (
+        "vision projector",
+        Share.VISION_PROJECTOR,
+        (_TOWER + r".*merger", r"(?:^|\.)(?:mm_projector|multi_modal_projector|embed_vision)\."),
+    ),
+    (
+        "vision attention",
+        Share.VISION_ATTENTION,
+        (_TOWER + r".*(?:attn|attention|wqkv|wo)\b", _TOWER + r".*[qkvo]_proj\b"),
+    ),
+    (
+        "vision MLP",
+        Share.VISION_MLP,
+        (_TOWER + r".*\.(?:mlp|feed_forward|fc\d)\b", _TOWER + r".*(?:gate|up|down)_proj\b"),
+    ),
+    ("vision, the rest", Share.VISION_OTHER, (_TOWER,)),
+    (
+        "router",
+        Share.WHOLE,
+        (
+            r"\.shared_experts?_gate\.",
+            r"\.gate\.(?:weight|bias|e_score_correction_bias)$",
+            r"\.router\.(?:\w+\.)*\w+$",
+            r"\.(?:e_score_correction_bias|per_expert_scale)$",
+        ),
+    ),
+    (
+        "shared expert, down",
+        Share.SHARED,
+        (r"\.shared_experts?\..*down_proj", r"\.shared_mlp\.output_linear"),
+    ),
+    (
+        "shared expert, gate and up",
+        Share.SHARED,
+        (r"\.shared_experts?\.", r"\.shared_mlp\.input_linear"),
+    ),
+    (
+        "routed experts, down",
+        Share.EXPERTS,
+        (r"\.experts\b.*(?:down_proj|w2)", r"\.block_sparse_moe\.output_linear"),
+    ),
+    (
+        "routed experts, gate and up",
+        Share.EXPERTS,
+        (r"\.experts\b", r"\.block_sparse_moe\.input_linear"),
+    ),
+    ("latent projection", Share.WHOLE, (r"\.fc\w_latent_proj\.",)),
+    ("indexer", Share.WHOLE, (r"\.indexer\.",)),
+    (
+        "attention q_a and kv_a",
+        Share.WHOLE,
+        (r"\.(?:q_a_proj|kv_a_proj_with_mqa|q_a_layernorm|kv_a_layernorm)\b",),
+    ),
+    ("attention q_b", Share.ATTENTION, (r"\.q_b_proj\b",)),
+    ("attention kv_b", Share.ATTENTION, (r"\.kv_b_proj\b",)),
+    ("state gates, first half", Share.WHOLE, (r"\.(?:f_a_proj|g_a_proj)\b",)),
+    ("state gates, second half", Share.ATTENTION, (r"\.(?:f_b_proj|g_b_proj)\b",)),
+    (
+        "state projection out",
+        Share.ATTENTION,
+        (_STATE + r"out_proj\b", r"\.mixer\.out_proj\b"),
+    ),
+    (
+        "state projections in",
+        Share.ATTENTION,
+        (_STATE, r"\.mixer\.(?:in_proj|conv\w*|A_log|D|dt_bias|norm)\b"),
+    ),
+    ("attention q, k and v", Share.KV, (_ATTENTION + r"[kv]_proj\b",)),
+    (
+        "attention q, k and v",
+        Share.ATTENTION,
+        (_ATTENTION + r"(?:q_proj|qkv_proj|g_proj|b_proj|[qkv]_conv\w*|sinks|A_log|dt_bias)\b",),
+    ),
+    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense)\b",)),
+    ("dense MLP, down", Share.DENSE, (_MLP + r"(?:down_proj|w2)\b",)),
+    (
+        "dense MLP, gate and up",
+        Share.DENSE,
+        (_MLP + r"(?:gate_proj|up_proj|gate_up_proj|w1|w3)\b",),
+    ),
+    (
+        "embedding",
+        Share.EMBEDDING,
+        (r"(?:^|\.)(?:embed_tokens|embeddings|word_embeddings|wte)\b",),
+    ),
+    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b",)),
+    (
+        "norms",
+        Share.WHOLE,
+        (r"norm", r"[kv]_scale$", r"\.layer_scalar$", r"rotary_emb", r"\.N\.bias$"),
+    ),
+)
+_COMPILED = tuple(
+    (re.compile("|".join(patterns)), Place(part, share)) for part, share, patterns in _PATTERNS
+)
+_DRAFT = re.compile(r"(?:^|\.)(?:mtp|nextn)\.|\.(?:eh_proj|enorm|hnorm|shared_head)\.")
+_VISION = re.compile(_TOWER)
+
+
+def place(name: str) -> Place | None:
+    """Where a tensor of this name goes; `None` when no role is known for it."""
+    return next((found for pattern, found in _COMPILED if pattern.search(name)), None)
+
+
+def is_vision(name: str) -> bool:
+    """Whether a tensor is of the vision tower or its projector."""
+    return _VISION.search(name) is not None
+
+
+def is_draft(name: str) -> bool:
+    """Whether a tensor's name says that it is of the model's own draft."""
+    return _DRAFT.search(name) is not None

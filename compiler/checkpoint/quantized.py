@@ -1,0 +1,162 @@
+"""The `quantization_config` of a config in; the number formats by role out.
+
+Which key says what: SGLang 0.5.11 layers/quantization/*.py (`from_config`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+from compiler.architecture import Format, Quantization, Role
+from compiler.checkpoint.keys import Keys
+
+
+# One module of each role, as checkpoints name them; what a list of exceptions matches is not quantized.
+_MODULES: Mapping[Role, tuple[str, ...]] = {
+    Role.ATTENTION: ("model.layers.5.self_attn.q_proj", "model.layers.5.self_attn.q_b_proj"),
+    Role.OUTPUT: ("model.layers.5.self_attn.o_proj",),
+    Role.INDEXER: ("model.layers.5.self_attn.indexer.wq_b",),
+    Role.STATE: ("model.layers.5.linear_attn.in_proj_qkvz", "model.layers.5.mixer.in_proj"),
+    Role.DENSE: ("model.layers.5.mlp.down_proj",),
+    Role.EXPERTS: ("model.layers.5.mlp.experts.3.down_proj",),
+    Role.SHARED: ("model.layers.5.mlp.shared_experts.down_proj",),
+}
+_BLOCK = 2
+_EXPERTS_ONLY = "mxfp4"
+_FP8_KV = "fp8_e4m3"
+
+
+def quantization_of(keys: Keys, *, layers: int, roles: Set[Role]) -> Quantization | None:
+    """How the checkpoint is quantized; `roles` are those the model has. A fault when its method is not understood."""
+    table = keys.table("quantization_config")
+    if table is None:
+        return None
+    method = str(table.get("quant_method") or table.get("quant_algo") or "")
+    reader = _READERS.get(method)
+    stored = None if reader is None else reader(table)
+    if stored is None:
+        keys.faults.append(f"the quantization `{method}` is not understood")
+        return None
+    kept = [role for role in _MODULES if not _left_out(role, _exceptions(table), layers=layers)]
+    if method == "mxfp4":
+        kept = [Role.EXPERTS]
+    roles = tuple(kept)
+    name = "modelopt_fp4" if stored == _NVFP4 else method
+    formats = (Format(roles=roles, **stored),) if roles else ()
+    return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
+
+
+_NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}
+
+
+def _fp8(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    block = table.get("weight_block_size")
+    if block is None:
+        return {"bits": 8}
+    if isinstance(block, list) and len(block) == _BLOCK and all(type(e) is int for e in block):
+        return {"bits": 8, "group_size": block[0] * block[1], "scale_bits": 32}
+    return None
+
+
+def _grouped(table: Mapping[str, Any], *, zero_points: bool) -> Mapping[str, int] | None:
+    bits, group = table.get("bits") or table.get("w_bit"), table.get("group_size")
+    if type(bits) is not int or type(group) is not int:
+        return None
+    scales = {"group_size": group, "scale_bits": 16} if group > 0 else {}
+    return {"bits": bits, **scales, **({"zero_bits": bits} if zero_points and group > 0 else {})}
+
+
+def _awq(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    return _grouped(table, zero_points=table.get("zero_point") is not False)
+
+
+def _gptq(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    return _grouped(table, zero_points=table.get("sym") is not True)
+
+
+def _modelopt(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    algorithm = str(table.get("quant_algo") or "")
+    if algorithm == "NVFP4":
+        return _NVFP4
+    return {"bits": 8} if algorithm == "FP8" else None
+
+
+def _mxfp4(_: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"bits": 4, "group_size": 32, "scale_bits": 8}
+
+
+def _compressed(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    groups = table.get("config_groups")
+    if not isinstance(groups, Mapping) or len(groups) != 1:
+        return None
+    weights = next(iter(groups.values())).get("weights") or {}
+    bits, group = weights.get("num_bits"), weights.get("group_size")
+    if type(bits) is not int:
+        return None
+    if weights.get("type") == "float" and bits == 4:  # noqa: PLR2004 - NVFP4
+        return _NVFP4
+    if weights.get("strategy") == "group" and type(group) is int and group > 0:
+        zero = {} if weights.get("symmetric") else {"zero_bits": bits}
+        return {"bits": bits, "group_size": group, "scale_bits": 16, **zero}
+    if weights.get("strategy") == "block":
+        block = weights.get("block_structure") or []
+        area = block[0] * block[1] if len(block) == _BLOCK else 0
+        return {"bits": bits, "group_size": area, "scale_bits": 32} if area else None
+    return {"bits": bits}
+
+
+_READERS = {
+    "fp8": _fp8,
+    "awq": _awq,
+    "gptq": _gptq,
+    "modelopt": _modelopt,
+    "modelopt_fp4": _modelopt,
+    "mxfp4": _mxfp4,
+    "compressed-tensors": _compressed,
+}
+
+
+def _exceptions(table: Mapping[str, Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"):
+        values = table.get(name)
+        if isinstance(values, list):
+            found += [each for each in values if isinstance(each, str)]
+    return tuple(found)
+
+
+def _left_out(role: Role, exceptions: Iterable[str], *, layers: int) -> bool:
+    """Whether the exceptions cover a role: in most of the layers, not in a few of them."""
+    listed = 0
+    for each in exceptions:
+        if any(_matches(each, module) for module in _MODULES[role]):
+            return True
+        plain = _LAYER.sub(".5.", each)
+        listed += plain != each and any(_matches(plain, module) for module in _MODULES[role])
+    return listed > layers // 2
+
+
+_LAYER = re.compile(r"(?<=layers)\.\d+\.")
+
+
+def _matches(exception: str, module: str) -> bool:
+    if exception.startswith("re:"):
+        try:
+            return re.match(exception[3:], module) is not None
+        except re.error:
+            return False
+    if "*" in exception:
+        parts = (re.escape(part) for part in exception.split("*"))
+        return re.fullmatch(".*".join(parts), module) is not None
+    return bool(exception) and exception in module
+
+
+def _kv_cache(table: Mapping[str, Any]) -> str | None:
+    if str(table.get("kv_cache_quant_algo") or "").upper() == "FP8":
+        return _FP8_KV
+    scheme = table.get("kv_cache_scheme")
+    if isinstance(scheme, Mapping) and scheme.get("num_bits") == 8:  # noqa: PLR2004 - fp8
+        return _FP8_KV
+    return None

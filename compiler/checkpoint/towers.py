@@ -1,0 +1,136 @@
+"""The `vision_config` of a config in; the vision tower and its projector out.
+
+What stands where, and what is split: SGLang 0.5.11 models/{qwen3_vl,kimi_k25,kimi_vl,gemma3_mm,gemma4_vision,mllama4,
+pixtral}.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from compiler.architecture import Vision, VisionPart
+from compiler.checkpoint.keys import Keys
+
+
+_BOTH = (VisionPart.ATTENTION, VisionPart.MLP)
+_COLOURS = 3
+_MERGED = 4  # patches that a projector takes together
+_SIGLIP_SIDE = 896
+
+
+def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
+    """The tower of a multimodal model; a fault when nobody described this one."""
+    table = keys.outer.get("vision_config")
+    if not isinstance(table, Mapping):
+        return None
+    for start, tower in _TOWERS.items():
+        if architecture.startswith(start):
+            return tower(keys.inside(table), hidden)
+    keys.faults.append(f"the vision tower of `{architecture}` is not understood")
+    return None
+
+
+def _qwen(keys: Keys, hidden: int) -> Vision:
+    width = keys.need("hidden_size")
+    merged = _MERGED * width
+    merger = 2 * width + merged * merged + merged + merged * hidden + hidden
+    deep = keys.values.get("deepstack_visual_indexes")
+    mergers = 1 + (len(deep) if isinstance(deep, list) else 0)
+    patch = keys.need("patch_size")
+    frames = keys.number("temporal_patch_size") or 1
+    embedding = _COLOURS * frames * patch * patch * width + width
+    return Vision(
+        layers=keys.need("depth"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_heads"),
+        projector_parameters=mergers * merger,
+        other_parameters=embedding + keys.count("num_position_embeddings") * width,
+        split=(*_BOTH, VisionPart.PROJECTOR),
+    )
+
+
+def _moon(keys: Keys, hidden: int) -> Vision:
+    width = keys.need("vt_hidden_size", "hidden_size")
+    patch = keys.need("patch_size")
+    side = keys.need("init_pos_emb_height")
+    merged = _MERGED * width
+    projector = merged * merged + merged + merged * hidden + hidden + 2 * width
+    table = side * (keys.number("init_pos_emb_width") or side) * width
+    return Vision(
+        layers=keys.need("vt_num_hidden_layers", "num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("vt_intermediate_size", "intermediate_size"),
+        heads=keys.need("vt_num_attention_heads", "num_attention_heads"),
+        projector_parameters=projector,
+        # The patch projection with its bias, and the last norm.
+        other_parameters=table + _COLOURS * patch * patch * width + width + 2 * width,
+    )
+
+
+def _siglip(keys: Keys, hidden: int) -> Vision:
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    positions = ((keys.number("image_size") or _SIGLIP_SIDE) // patch) ** 2
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        projector_parameters=width * hidden,
+        other_parameters=_COLOURS * patch * patch * width + positions * width,
+        split=_BOTH,
+    )
+
+
+def _gemma4(keys: Keys, hidden: int) -> Vision:
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    positions = 2 * keys.need("position_embedding_size")
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        gated=True,
+        projector_parameters=width * hidden,
+        other_parameters=_COLOURS * patch * patch * width + positions * width,
+        split=_BOTH,
+    )
+
+
+def _llama4(keys: Keys, hidden: int) -> Vision:
+    width, inner = keys.need("hidden_size"), keys.need("intermediate_size")
+    patch, side = keys.need("patch_size"), keys.need("image_size")
+    out = keys.need("vision_output_dim")
+    positions = (side // patch) ** 2 + 1
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=inner,
+        heads=keys.need("num_attention_heads"),
+        projector_parameters=inner * keys.need("projector_input_dim") + out * out + out * hidden,
+        other_parameters=_COLOURS * patch * patch * width + positions * width,
+    )
+
+
+def _pixtral(keys: Keys, hidden: int) -> Vision:
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        gated=True,
+        projector_parameters=_MERGED * width * width + width * hidden + hidden * hidden,
+        other_parameters=_COLOURS * patch * patch * width,
+        split=_BOTH,
+    )
+
+
+_TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
+    "Qwen3": _qwen,
+    "Kimi": _moon,
+    "Gemma3": _siglip,
+    "Gemma4": _gemma4,
+    "Llama4": _llama4,
+    "Mistral3": _pixtral,
+}

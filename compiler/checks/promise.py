@@ -1,0 +1,32 @@
+"""The promise itself: whether the server would run as many requests at once as are promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.rules import rule
+
+
+@rule("concurrency-beyond-limit")
+def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A request that may not run holds no context, however large the pool is."""
+    promised, limit = plan.profile.serve.concurrency, plan.running_requests
+    if limit is None or promised <= limit:
+        return
+    label = where.label("serve.max_running_requests", f"{limit} requests run at once")
+    own = plan.profile.serve.max_running_requests
+    yield error(
+        "concurrency-beyond-limit",
+        f"{promised} requests at once are promised, and {limit} may run",
+        where.primary("serve.concurrency", text=f"{promised} at once"),
+        secondary=(label,) if label else (),
+        notes=() if own == limit else (f"the engine's own limit here is {limit}",),
+        help=(
+            f"set `serve.max_running_requests` to {promised} or more; it takes from the reserve",
+            f"or set `serve.concurrency = {limit}`",
+        ),
+        path="serve.concurrency",
+    )

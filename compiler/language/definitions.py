@@ -1,0 +1,164 @@
+"""The documents of a graph go in; every claim they lay to a setting comes out, by the setting's path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.language.directives import DIRECTIVES
+from compiler.language.graph import Graph
+from compiler.language.load import Document
+from compiler.language.shapes import say_value
+from compiler.origins import Definition, ItemOrigin, Level, Path, dotted
+
+
+EDITS = ("prepend", "append", "remove")
+"""The keys of a list edit."""
+
+_LEVEL_PREFIX: Mapping[Level, Path] = {
+    Level.DEFAULTS: ("defaults",),
+    Level.PLAIN: (),
+    Level.FORCE: ("force",),
+}
+
+ListSettings = frozenset[Path]
+"""The settings that are lists; a part `*` stands for any key."""
+
+
+class Kind(Enum):
+    """What a definition does to its setting."""
+
+    VALUE = "value"
+    EDIT = "edit"
+    TABLE = "table"
+    REMOVAL = "removal"
+
+
+@frozen(eq=False)
+class Claim:
+    """A definition, with what it does. Two claims are never the same one, however alike."""
+
+    definition: Definition
+    kind: Kind
+
+    @property
+    def profile(self) -> str:
+        """The profile that lays the claim."""
+        return self.definition.profile
+
+    @property
+    def level(self) -> Level:
+        """The level it is laid at."""
+        return self.definition.level
+
+    @property
+    def path(self) -> Path:
+        """The setting, or the table."""
+        return self.definition.path
+
+
+def collect_claims(graph: Graph, *, list_settings: ListSettings) -> tuple[Claim, ...]:
+    """Every claim in the graph, in the order of profile names; directives lay none, but for the root's description.
+
+    Every table lays a claim of its own beside those of its keys, so that an empty one counts.
+    """
+    return tuple(
+        claim
+        for name in sorted(graph.documents)
+        for claim in _claims(
+            graph.documents[name], is_root=name == graph.root, list_settings=list_settings
+        )
+    )
+
+
+def _claims(document: Document, *, is_root: bool, list_settings: ListSettings) -> Iterator[Claim]:
+    """All claims of one file."""
+    for level, prefix in _LEVEL_PREFIX.items():
+        table = document.values.get(prefix[0], {}) if prefix else document.values
+        left_out = () if prefix else DIRECTIVES - ({"description"} if is_root else frozenset())
+        todo: list[tuple[Path, Any]] = [
+            ((key,), value) for key, value in table.items() if key not in left_out
+        ]
+        while todo:
+            path, value = todo.pop()
+            kind = _kind(path, value, list_settings)
+            yield Claim(_definition(document, path, level=level, value=value), kind)
+            if kind is Kind.TABLE:
+                todo += [((*path, key), below) for key, below in value.items()]
+    for unset in document.directives.unset:
+        removal = Definition(
+            path=unset.path,
+            profile=document.name,
+            level=Level.PLAIN,
+            key=unset.span,
+            value_span=unset.span,
+            value=None,
+            removes=True,
+        )
+        yield Claim(removal, Kind.REMOVAL)
+
+
+def _definition(document: Document, path: Path, *, level: Level, value: object) -> Definition:
+    """The definition of a setting in a file."""
+    entry = document.spans[(*_LEVEL_PREFIX[level], *path)]
+    return Definition(
+        path=path,
+        profile=document.name,
+        level=level,
+        key=entry.key or entry.value,
+        value_span=entry.value,
+        value=value,
+    )
+
+
+def _kind(path: Path, value: object, list_settings: ListSettings) -> Kind:
+    """What a value does at its place."""
+    if not isinstance(value, dict):
+        return Kind.VALUE
+    if value and value.keys() <= set(EDITS) and _is_list(path, list_settings):
+        return Kind.EDIT
+    return Kind.TABLE
+
+
+def _is_list(path: Path, list_settings: ListSettings) -> bool:
+    """Whether a setting is one of those that are lists."""
+    return path in list_settings or any(
+        len(setting) == len(path)
+        and all(part in ("*", key) for part, key in zip(setting, path, strict=True))
+        for setting in list_settings
+    )
+
+
+def items_of(claim: Claim, *, graph: Graph, edit: str | None = None) -> tuple[ItemOrigin, ...]:
+    """The items of a claim's list, or of one of the lists of its edit, each with its place."""
+    document = graph.documents[claim.profile]
+    path = (*_LEVEL_PREFIX[claim.level], *claim.path, *(() if edit is None else (edit,)))
+    value: Any = claim.definition.value
+    items = value if edit is None else value.get(edit, ())
+    return tuple(
+        ItemOrigin(value=item, profile=claim.profile, span=document.spans[(*path, index)].value)
+        for index, item in enumerate(items)
+    )
+
+
+def edit_faults(claims: tuple[Claim, ...], *, graph: Graph) -> Iterator[Diagnostic]:
+    """List edits whose parts are no lists: `wrong-type`."""
+    for claim in claims:
+        if claim.kind is not Kind.EDIT:
+            continue
+        document = graph.documents[claim.profile]
+        parts: Any = claim.definition.value
+        for edit in EDITS:
+            if not isinstance(parts.get(edit, []), list):
+                place = (*_LEVEL_PREFIX[claim.level], *claim.path, edit)
+                setting = dotted((*claim.path, edit))
+                yield error(
+                    "wrong-type",
+                    f"`{setting}` is a list of items, not {say_value(parts[edit])}",
+                    Label(document.spans[place].value, "expected a list"),
+                    path=dotted(claim.path),
+                )

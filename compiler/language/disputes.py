@@ -1,0 +1,186 @@
+"""Claims that cannot be settled go in; the diagnostics that show all of them come out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.language.definitions import Claim, Kind
+from compiler.language.graph import Graph
+from compiler.language.spans import text_at
+from compiler.near import near
+from compiler.origins import Level, Path, dotted
+
+
+_LONGEST_SHOWN = 40
+_SECRET_NAME = re.compile(r"(?:.*[_-])?(?:token|secret|password|api[_-]?key)", re.IGNORECASE)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two TOML values are the same: `1`, `1.0` and `true` are not."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
+        return math.isnan(other)
+    return one == other
+
+
+@frozen
+class Disputes:
+    """Words the findings of one merge, which all may quote any of its files."""
+
+    graph: Graph
+
+    def written(self, claim: Claim) -> str:
+        """The value as its author wrote it, when it is short."""
+        source = self.graph.documents[claim.profile].source
+        text = text_at(claim.definition.value_span, source=source)
+        if "\n" not in text and len(text) <= _LONGEST_SHOWN:
+            return f"`{text}`"
+        return "a list" if isinstance(claim.definition.value, list) else "a long value"
+
+    def claimed(self, claim: Claim) -> Label:
+        """A label that says what a claim does. What may be a secret is not repeated."""
+        secret = claim.kind is Kind.VALUE and _may_be_secret(claim.path)
+        match claim.kind:
+            case Kind.VALUE:
+                does = "sets it" if secret else f"sets it to {self.written(claim)}"
+            case Kind.EDIT:
+                does = "edits the list"
+            case Kind.TABLE:
+                does = "has a table here"
+            case Kind.REMOVAL:
+                does = "unsets it"
+        level = {Level.DEFAULTS: " as a default", Level.PLAIN: "", Level.FORCE: " by force"}
+        text = f"`{claim.profile}` {does}{level[claim.level]}"
+        return Label(claim.definition.value_span, text, secret=secret)
+
+    def conflict(self, path: Path, claims: Sequence[Claim]) -> Diagnostic:
+        """Claims of files that do not extend each other, and differ."""
+        setting, level = dotted(path), claims[0].level
+        primary, *others = map(self.claimed, claims)
+        where = " under `force`" if level is Level.FORCE else ""
+        return error(
+            "merge-conflict",
+            f"`{setting}` is set differently by files that do not extend each other",
+            primary,
+            secondary=tuple(others),
+            help=(
+                f"set `{setting}` in `{self.graph.root}`{where}; a file wins over those it extends",
+            ),
+            path=setting,
+        )
+
+    def shape(self, path: Path, claims: Sequence[Claim]) -> Diagnostic:
+        """A value against a table."""
+        setting = dotted(path)
+        primary, *others = map(self.claimed, claims)
+        return error(
+            "merge-shape",
+            f"`{setting}` is a table in one place and a value in another",
+            primary,
+            secondary=tuple(others),
+            path=setting,
+        )
+
+    def no_list(self, edit: Claim, *, values: Sequence[Claim]) -> Diagnostic:
+        """An edit of what is no list."""
+        setting = dotted(edit.path)
+        return error(
+            "merge-shape",
+            f"`{setting}` is edited as a list and is none",
+            self.claimed(edit),
+            secondary=tuple(map(self.claimed, values)),
+            path=setting,
+        )
+
+    def no_base(
+        self, edit: Claim, *, unset_by: Sequence[Claim], elsewhere: Iterable[Claim]
+    ) -> Diagnostic:
+        """An edit where nothing is inherited; `elsewhere` are claims its file does not inherit."""
+        setting = dotted(edit.path)
+        strangers = sorted({each.profile for each in elsewhere})
+        return error(
+            "list-edit-nothing",
+            f"`{edit.profile}` edits `{setting}`, but inherits no such list",
+            self.claimed(edit),
+            secondary=tuple(map(self.claimed, unset_by)),
+            notes=tuple(
+                f"`{name}` sets it, but `{edit.profile}` does not extend `{name}`"
+                for name in strangers
+            ),
+            help=("to set the list, write it whole: `[...]`",),
+            path=setting,
+        )
+
+    def no_item(self, edit: Claim, *, item: Span, base: Sequence[Claim]) -> Diagnostic:
+        """A removal of an item that is not in the list which an edit applies to."""
+        setting = dotted(edit.path)
+        return error(
+            "list-edit-nothing",
+            f"`{edit.profile}` removes an item of `{setting}` that is not there",
+            Label(item, "not in the list"),
+            secondary=tuple(map(self.claimed, base)),
+            path=setting,
+        )
+
+    def unset_and_set(self, removal: Claim, own: Sequence[Claim]) -> Diagnostic:
+        """A file that sets what it removes."""
+        setting = dotted(removal.path)
+        return error(
+            "unset-and-set",
+            f"`{removal.profile}` both unsets and sets `{setting}`",
+            self.claimed(removal),
+            secondary=tuple(map(self.claimed, _values(own))),
+            help=(
+                "a value wins over what its file inherits without an `unset`",
+                "to replace a table, unset those of its keys that are not wanted",
+            ),
+            path=setting,
+        )
+
+    def unset_forced(self, removal: Claim, forced: Sequence[Claim]) -> Diagnostic:
+        """A removal of what an ancestor forces."""
+        setting = dotted(removal.path)
+        return error(
+            "unset-forced",
+            f"`{setting}` cannot be unset, because it is forced",
+            self.claimed(removal),
+            secondary=tuple(map(self.claimed, _values(forced))),
+            path=setting,
+        )
+
+    def unset_nothing(
+        self, removal: Claim, before: Sequence[Claim], *, known: Iterable[Path]
+    ) -> Diagnostic:
+        """A removal of what is not there; `before` are removals that did it already, `known` what is inherited."""
+        setting = dotted(removal.path)
+        meant = None if before else near(setting, map(dotted, known))
+        return error(
+            "unset-nothing",
+            f"`{removal.profile}` unsets `{setting}`, but inherits no such setting",
+            self.claimed(removal),
+            secondary=tuple(map(self.claimed, before)),
+            help=()
+            if meant is None
+            else (f"a setting with a similar name is inherited: `{meant}`",),
+            path=setting,
+        )
+
+
+def _may_be_secret(path: Path) -> bool:
+    """Whether a setting holds a secret, as far as its name tells."""
+    return path[0] == "secrets" or _SECRET_NAME.fullmatch(path[-1]) is not None
+
+
+def _values(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """The claims without those of tables, which their keys stand for; a table without keys stands for itself."""
+    return [each for each in claims if each.kind is not Kind.TABLE] or claims

@@ -1,0 +1,270 @@
+"""The name of a profile goes in; it and everything it extends come out, linked and free of cycles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, MutableMapping
+from itertools import pairwise
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
+from compiler.language.shapes import printable
+from compiler.near import near
+
+
+@frozen(kw_only=True)
+class Graph:
+    """A profile with its ancestors.
+
+    Attributes:
+        root: the profile's name.
+        documents: the root and all its ancestors, by name.
+        ancestors: for each of these, the names of all that it extends, however far away.
+    """
+
+    root: str
+    documents: Mapping[str, Document]
+    ancestors: Mapping[str, frozenset[str]]
+
+
+def link(
+    reader: Reader, root: str, *, cache: MutableMapping[str, Loaded] | None = None
+) -> tuple[Graph | None, tuple[Diagnostic, ...]]:
+    """Load a profile and all that it extends.
+
+    Give the same `cache` for many profiles, and what they share is read once. Everything wrong with any of the
+    files is reported; with an error there is no graph. Errors: those of `load_document`, `profile-name`,
+    `profile-missing`, `extends-duplicate`, `extends-deployable`, `extends-cycle`.
+    """
+    family = _gather(reader, root, {} if cache is None else cache)
+    parents = {name: family.parents(name) for name in family.documents}
+    ancestors = _ancestors(parents)
+    cycles = tuple(_cycles(parents))
+    found = [
+        *family.faults,
+        *_name_faults(family),
+        *_missing(family, reader),
+        *_duplicates(family),
+        *_deployable_parents(family, apart_from=frozenset[str]().union(*cycles)),
+        *(_cycle(family, each) for each in cycles),
+    ]
+    diagnostics = tuple(sorted(found, key=_place))
+    if diagnostics:
+        return None, diagnostics
+    return Graph(root=root, documents=family.documents, ancestors=ancestors), ()
+
+
+def _place(diagnostic: Diagnostic) -> tuple[bool, Span | None, str]:
+    """Sorts by file and line, what has no place first."""
+    if diagnostic.primary is None:
+        return False, None, diagnostic.summary
+    return True, diagnostic.primary.span, diagnostic.summary
+
+
+@frozen(kw_only=True)
+class _Family:
+    """What was loaded on the way up from the root.
+
+    Attributes:
+        asked: every name that was asked for, with each place that asks; the root has none of its own.
+        missing: the names for which there is no file.
+        faults: what is wrong with the files themselves.
+    """
+
+    root: str
+    documents: Mapping[str, Document]
+    asked: Mapping[str, tuple[Span, ...]]
+    missing: tuple[str, ...]
+    faults: tuple[Diagnostic, ...]
+
+    def labels(self, name: str, text: str = "") -> tuple[Label | None, tuple[Label, ...]]:
+        """The places that ask for a name: the first, and the others."""
+        labels = [Label(span, text) for span in sorted(self.asked[name])]
+        return (labels[0], tuple(labels[1:])) if labels else (None, ())
+
+    def parents(self, name: str) -> frozenset[str]:
+        """The parents of a profile, as far as they could be loaded."""
+        extends = self.documents[name].directives.extends
+        return frozenset(parent.name for parent in extends if parent.name in self.documents)
+
+
+def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _Family:
+    """Load the root, what it extends, and so on."""
+    documents: dict[str, Document] = {}
+    asked: dict[str, list[Span]] = {root: []}
+    missing: list[str] = []
+    faults: list[Diagnostic] = []
+    todo = [root]
+    while todo:
+        name = todo.pop()
+        if name not in cache:
+            cache[name] = load_document(reader, name)
+        document, found = cache[name]
+        faults += found
+        if document is None:
+            missing += [] if found else [name]
+            continue
+        documents[name] = document
+        for parent in document.directives.extends:
+            if parent.name not in asked:
+                asked[parent.name] = []
+                todo.append(parent.name)
+            asked[parent.name].append(parent.span)
+    return _Family(
+        root=root,
+        documents=documents,
+        asked={name: tuple(spans) for name, spans in asked.items()},
+        missing=tuple(missing),
+        faults=tuple(faults),
+    )
+
+
+def _name_faults(family: _Family) -> Iterator[Diagnostic]:
+    """Names that no profile can have."""
+    for name in family.asked:
+        fault = name_fault(name)
+        if fault is not None:
+            primary, secondary = family.labels(name)
+            summary = f"the profile name `{_shown(name)}` {fault}"
+            yield error("profile-name", summary, primary, secondary=secondary)
+
+
+def _shown(name: str) -> str:
+    """The name for a message, even when bytes that are no UTF-8 stand in it."""
+    return printable(name).encode(errors="backslashreplace").decode()
+
+
+def _missing(family: _Family, reader: Reader) -> Iterator[Diagnostic]:
+    """Names that no profile has."""
+    for name in family.missing:
+        if name_fault(name) is None:
+            primary, secondary = family.labels(name)
+            yield error(
+                "profile-missing",
+                f"there is no profile `{name}`",
+                primary,
+                secondary=secondary,
+                help=tuple(_suggestions(name, reader)),
+            )
+
+
+def _suggestions(name: str, reader: Reader) -> Iterator[str]:
+    """What may have been meant by the name of a profile that is not there."""
+    try:
+        names = reader.names()
+    except OSError:
+        return
+    if name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in names:
+        yield f"names are written without `{SUFFIX}`: `{name.removesuffix(SUFFIX)}`"
+        return
+    meant = near(name, (each for each in names if each != name))  # a symlink to nowhere has a name
+    if meant is not None:
+        yield f"a profile with a similar name exists: `{meant}`"
+
+
+def _duplicates(family: _Family) -> Iterator[Diagnostic]:
+    """The same parent twice in one list."""
+    for document in family.documents.values():
+        places: defaultdict[str, list[Span]] = defaultdict(list)
+        for parent in document.directives.extends:
+            places[parent.name].append(parent.span)
+        for name, (first, *others) in places.items():
+            if others:
+                yield error(
+                    "extends-duplicate",
+                    f"`{document.name}` extends `{_shown(name)}` more than once",
+                    Label(others[0], "again here"),
+                    secondary=(
+                        Label(first, "first here"),
+                        *(Label(span, "again here") for span in others[1:]),
+                    ),
+                )
+
+
+def _deployable_parents(family: _Family, *, apart_from: frozenset[str]) -> Iterator[Diagnostic]:
+    """Deployable profiles that something extends; those in a cycle have a worse fault."""
+    for name in family.documents.keys() - apart_from:
+        document = family.documents[name]
+        if not (document.directives.is_deployable and family.asked[name]):
+            continue
+        primary, secondary = family.labels(name)
+        yield error(
+            "extends-deployable",
+            f"`{name}` has a target, and only fragments can be extended",
+            primary,
+            secondary=(*secondary, *_target_labels(document)),
+            help=("move what both need to a fragment that both extend",),
+        )
+
+
+def _target_labels(document: Document) -> Iterator[Label]:
+    """Where a file gives targets."""
+    for path in (("targets",), ("defaults", "targets"), ("force", "targets")):
+        if path in document.spans:
+            yield Label(document.spans[path].value, "its target")
+
+
+def _ancestors(parents: Mapping[str, frozenset[str]]) -> Mapping[str, frozenset[str]]:
+    """All ancestors of each profile; a profile that has a cycle above it is left out."""
+    children: defaultdict[str, list[str]] = defaultdict(list)
+    for name, above in parents.items():
+        for parent in above:
+            children[parent].append(name)
+    waits_for = {name: len(above) for name, above in parents.items()}
+    ready = [name for name, count in waits_for.items() if count == 0]
+    ancestors: dict[str, frozenset[str]] = {}
+    while ready:
+        name = ready.pop()
+        above = parents[name]
+        ancestors[name] = above.union(*(ancestors[parent] for parent in above))
+        for child in children[name]:
+            waits_for[child] -= 1
+            if waits_for[child] == 0:
+                ready.append(child)
+    return ancestors
+
+
+def _cycles(parents: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, ...]]:
+    """The cycles, each as a chain of parents. Of those that share a file one is found, the same in any order."""
+    left = _without_end(parents)
+    while left:
+        chain: dict[str, None] = {}
+        name = min(left)
+        while name not in chain:
+            chain[name] = None
+            name = min(left[name])
+        names = tuple(chain)
+        cycle = names[names.index(name) :]
+        yield cycle
+        left = _without_end(
+            {name: above - set(cycle) for name, above in left.items() if name not in cycle}
+        )
+
+
+def _without_end(parents: Mapping[str, frozenset[str]]) -> Mapping[str, frozenset[str]]:
+    """Those profiles that have a cycle above them, each with the parents through which it is reached."""
+    with_end = _ancestors(parents).keys()
+    return {name: above - with_end for name, above in parents.items() if name not in with_end}
+
+
+def _cycle(family: _Family, cycle: tuple[str, ...]) -> Diagnostic:
+    """One cycle, told from the root on when the root is part of it."""
+    at = cycle.index(family.root if family.root in cycle else min(cycle))
+    chain = (*cycle[at:], *cycle[:at], cycle[at])
+    first, *others = (
+        Label(_entry(family.documents[name], parent), f"`{name}` extends `{parent}`")
+        for name, parent in pairwise(chain)
+    )
+    return error(
+        "extends-cycle",
+        "profiles extend each other in a circle: " + " -> ".join(f"`{name}`" for name in chain),
+        first,
+        secondary=tuple(others),
+    )
+
+
+def _entry(document: Document, parent: str) -> Span:
+    """Where a document first says that it extends a parent."""
+    return next(each.span for each in document.directives.extends if each.name == parent)

@@ -1,0 +1,183 @@
+"""A profile's name goes in; its parsed file with positions comes out. The only reader of profiles."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.language.directives import Directives, read_directives
+from compiler.language.shapes import is_control
+from compiler.language.spans import Entry, TomlPath, index_spans
+from compiler.language.syntax import parse_toml
+from compiler.source import Source
+
+
+SUFFIX = ".toml"
+NO_PROFILES = frozenset({"boots", "catalog"})
+"""Folders beside the profiles that hold facts instead."""
+
+_SURROGATES = range(0xD800, 0xE000)  # what Python makes of bytes in a file name that are no UTF-8
+
+
+class Reader(Protocol):
+    """Where profiles are read from: the disk, or a revision of a repository.
+
+    Only names without a `name_fault` may be asked for.
+    """
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a profile; `None` when there is none. Raises `OSError` when it is there and cannot be read."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all profiles, sorted. Raises `OSError` when they cannot be listed."""
+
+
+@frozen
+class DiskReader:
+    """Reads below `root`, the folder `profiles`."""
+
+    root: Path
+
+    def read(self, name: str) -> bytes | None:
+        """As in `Reader`. A symlink is followed; what is no file (a pipe, a device) is not opened."""
+        path = self.root / f"{name}{SUFFIX}"
+        try:
+            mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            if not stat.S_ISREG(mode):
+                raise OSError(errno.EINVAL, "not a regular file", str(path))
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def names(self) -> tuple[str, ...]:
+        """As in `Reader`. Hidden files are left out, and folders that are symlinks are not searched."""
+        found: list[str] = []
+        for folder, folders, files in os.walk(self.root, onerror=_raise):
+            place = Path(folder).relative_to(self.root)
+            left_out = NO_PROFILES if place == Path() else frozenset[str]()
+            folders[:] = [each for each in folders if each[0] != "." and each not in left_out]
+            found += [
+                (place / each).as_posix().removesuffix(SUFFIX)
+                for each in files
+                if each.endswith(SUFFIX) and each[0] != "."
+            ]
+        return tuple(sorted(found))
+
+
+def _raise(fault: OSError) -> None:
+    """A folder that cannot be listed would otherwise be left out without a word."""
+    raise fault
+
+
+@frozen(kw_only=True)
+class Document:
+    """One profile file, parsed.
+
+    Attributes:
+        name: the profile's name.
+        source: its text.
+        values: what `tomllib` made of it; never changed.
+        spans: where each of these stands.
+        directives: what the file says to the compiler.
+    """
+
+    name: str
+    source: Source
+    values: Mapping[str, Any]
+    spans: Mapping[TomlPath, Entry]
+    directives: Directives
+
+
+Loaded = tuple[Document | None, tuple[Diagnostic, ...]]
+"""A document, with what is wrong with its file; neither when there is no such file."""
+
+
+def file_of(name: str) -> str:
+    """The path of a profile's file as messages show it."""
+    return f"profiles/{name}{SUFFIX}"
+
+
+def name_fault(name: str) -> str | None:
+    """Why a text cannot be the name of a profile, as the end of a sentence; `None` when it can.
+
+    A file has one name only, so that a parent of two profiles is seen to be the same; and no name leads out of the
+    folder of profiles.
+    """
+    parts = name.split("/")
+    faults = {
+        "is empty": not name,
+        "holds a character that no name may hold": any(
+            is_control(each) or ord(each) in _SURROGATES for each in name
+        ),
+        "holds a backslash; folders are separated by `/`": "\\" in name,
+        "is an absolute path; names are relative to `profiles/`": name.startswith("/"),
+        "leads out of its folder; names are relative to `profiles/`": ".." in parts,
+        "has an empty part; a profile has one spelling only": "" in parts or "." in parts,
+    }
+    return next((fault for fault, is_so in faults.items() if is_so), None)
+
+
+def load_document(reader: Reader, name: str) -> Loaded:
+    """Read and parse one profile; `(None, ())` when there is none of that name.
+
+    A document comes with errors when only its directives are wrong. Errors: `profile-unreadable`, `not-utf8`,
+    `toml-syntax`, `toml-limit`, and those of `read_directives`.
+    """
+    if name_fault(name) is not None:
+        return None, ()
+    try:
+        data = reader.read(name)
+    except OSError as fault:
+        return None, (_unreadable(name, fault),)
+    if data is None:
+        return None, ()
+    try:
+        source = Source(file_of(name), data.decode())
+    except UnicodeDecodeError as fault:
+        return None, (_not_utf8(_lossy(name, data), fault),)
+    values, faults = parse_toml(source)
+    if values is None:
+        return None, faults
+    spans = index_spans(source)
+    directives, faults = read_directives(values, spans=spans)
+    document = Document(name=name, source=source, values=values, spans=spans, directives=directives)
+    return document, faults
+
+
+def load_source(reader: Reader, name: str) -> Source | None:
+    """The text of a profile that could not be loaded, for messages to quote; `None` when it cannot be read at all."""
+    try:
+        data = None if name_fault(name) is not None else reader.read(name)
+    except OSError:
+        return None
+    return None if data is None else _lossy(name, data)
+
+
+def _lossy(name: str, data: bytes) -> Source:
+    """The text with a replacement character for what is no UTF-8."""
+    return Source(file_of(name), data.decode(errors="replace"))
+
+
+def _unreadable(name: str, fault: OSError) -> Diagnostic:
+    reason = (fault.strerror or "the system gives no reason").lower()
+    whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
+    return error("profile-unreadable", f"`{name}` cannot be read: {reason}", Label(whole))
+
+
+def _not_utf8(source: Source, fault: UnicodeDecodeError) -> Diagnostic:
+    start = len(fault.object[: fault.start].decode())
+    return error(
+        "not-utf8",
+        "the file is not UTF-8, as TOML must be",
+        Label(source.span(start, start + 1), f"byte 0x{fault.object[fault.start]:02x}"),
+        help=("save it as UTF-8",),
+    )

@@ -1,0 +1,208 @@
+"""A linked profile goes in; one set of values comes out, with where each of them is from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from compiler.diagnostics import Diagnostic, Span
+from compiler.language.definitions import (
+    Claim,
+    Kind,
+    ListSettings,
+    collect_claims,
+    edit_faults,
+    items_of,
+)
+from compiler.language.disputes import Disputes, same
+from compiler.language.dominance import Dominance
+from compiler.language.graph import Graph
+from compiler.language.listedits import Items, same_items, settle_lists
+from compiler.language.unsets import covers, judge_unsets
+from compiler.origins import Origin, Origins, Path
+
+
+@frozen(kw_only=True)
+class Resolved:
+    """A profile after merging.
+
+    Attributes:
+        name: the profile's name.
+        values: nested plain dicts, keys sorted; not to be changed, as files are shared.
+        origins: for each value that is no table, and for each empty table, where it is from.
+        tables: for each table, where the file nearest to the root opens it.
+        removed: for each removal that stands, the removal and what it did away with.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    origins: Origins
+    tables: Mapping[Path, Span]
+    removed: Mapping[Path, Origin]
+
+
+def merge_graph(
+    graph: Graph, *, list_settings: ListSettings
+) -> tuple[Resolved | None, tuple[Diagnostic, ...]]:
+    """Merge a profile with all that it extends. The order of `extends` means nothing.
+
+    Of several definitions of a setting those at the highest level count, and of these the most derived; if that
+    leaves more than one, they must agree. Everything wrong is reported; with an error there is no result.
+
+    Errors: `merge-conflict`, `merge-shape`, `list-edit-nothing`, `unset-nothing`, `unset-forced`, `unset-and-set`,
+    `wrong-type` for the parts of a list edit.
+    """
+    claims = collect_claims(graph, list_settings=list_settings)
+    dominance, disputes = Dominance.of(graph), Disputes(graph)
+    faults = list(edit_faults(claims, graph=graph))
+    if faults:
+        return None, tuple(faults)
+    wrong = dict(judge_unsets(claims, dominance=dominance, disputes=disputes))
+    merging = _Merging(
+        graph=graph,
+        dominance=dominance,
+        disputes=disputes,
+        removals=[each for each in claims if each.kind is Kind.REMOVAL and each not in wrong],
+        faults=list(wrong.values()),
+    )
+    by_path: defaultdict[Path, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        if claim not in wrong:
+            by_path[claim.path].append(claim)
+    for path in sorted(by_path):
+        merging.merge(path, by_path[path])
+    if merging.faults:
+        return None, tuple(merging.faults)
+    return merging.resolved(), ()
+
+
+@define(kw_only=True)
+class _Merging:
+    """A merge on its way. Paths must come in order, so that a table comes before what is in it.
+
+    Attributes:
+        broken: the last path that could not be settled; what is below it comes right after it.
+        opened: the dict of each table that stands; the empty path is the profile itself.
+    """
+
+    graph: Graph
+    dominance: Dominance
+    disputes: Disputes
+    removals: Sequence[Claim]
+    faults: list[Diagnostic]
+    broken: Path | None = None
+    opened: dict[Path, dict[str, Any]] = field(factory=lambda: {(): {}})
+    origins: dict[Path, Origin] = field(factory=dict)
+    tables: dict[Path, Origin] = field(factory=dict)
+    removed: dict[Path, Origin] = field(factory=dict)
+
+    def merge(self, path: Path, claims: Sequence[Claim]) -> None:
+        """Settle one path; below one that is broken nothing more is said."""
+        if self.broken is not None and covers(self.broken, path):
+            return
+        above = [each for each in self.removals if each.path != path and covers(each.path, path)]
+        fault = self.settle(path, [*claims, *above])
+        if fault:
+            self.broken = path
+            self.faults += fault
+
+    def settle(self, path: Path, claims: Sequence[Claim]) -> Sequence[Diagnostic]:
+        """Decide what stands at a path and keep it, or say why that cannot be decided."""
+        mixed = self.mixed_shapes(claims)
+        if mixed:
+            return [self.disputes.shape(path, mixed)]
+        standing = self.dominance.standing(claims)
+        kinds = [each.kind for each in standing]
+        if all(each is Kind.TABLE for each in kinds):
+            self.tables[path] = self.origin(standing, claims)
+            self.keep(path, {})
+        elif all(each is Kind.REMOVAL for each in kinds):
+            self.removed[path] = self.origin(standing, claims)
+        elif Kind.REMOVAL in kinds:
+            return [self.disputes.conflict(path, standing)]
+        elif Kind.EDIT in kinds:
+            return self.settle_edits(path, standing, claims)
+        else:
+            return self.settle_values(path, standing, claims)
+        return ()
+
+    def mixed_shapes(self, claims: Sequence[Claim]) -> Sequence[Claim]:
+        """The claims that no removal did away with, when some are tables and some are none."""
+        if not _mixes_shapes(claims):
+            return ()
+        removals = [each for each in claims if each.kind is Kind.REMOVAL]
+        alive = [
+            each
+            for each in claims
+            if each.kind is not Kind.REMOVAL
+            and not any(self.dominance.beats(removal, each) for removal in removals)
+        ]
+        return self.dominance.nearest_first(alive) if _mixes_shapes(alive) else ()
+
+    def settle_values(
+        self, path: Path, standing: Sequence[Claim], claims: Sequence[Claim]
+    ) -> Sequence[Diagnostic]:
+        """Keep the value on which the standing claims agree."""
+        first, *others = standing
+        value = first.definition.value
+        if not all(same(value, each.definition.value) for each in others):
+            return [self.disputes.conflict(path, standing)]
+        is_list = isinstance(value, list)
+        items = items_of(first, graph=self.graph) if is_list else ()
+        self.origins[path] = self.origin(standing, claims, items)
+        self.keep(path, [each.value for each in items] if is_list else value)
+        return ()
+
+    def settle_edits(
+        self, path: Path, standing: Sequence[Claim], claims: Sequence[Claim]
+    ) -> Sequence[Diagnostic]:
+        """Keep the list on which the standing claims, edits among them, agree."""
+        lists, faults = settle_lists(
+            standing, claims=claims, graph=self.graph, dominance=self.dominance
+        )
+        if faults:
+            return faults
+        items = lists.get(standing[0], ())
+        if not all(each in lists and same_items(items, lists[each]) for each in standing):
+            return [self.disputes.conflict(path, standing)]
+        self.origins[path] = self.origin(standing, claims, items)
+        self.keep(path, [each.value for each in items])
+        return ()
+
+    def origin(
+        self, standing: Sequence[Claim], claims: Sequence[Claim], items: Items = ()
+    ) -> Origin:
+        """The history of what stands at a path."""
+        return Origin(
+            winner=standing[0].definition,
+            agreeing=tuple(each.definition for each in standing[1:]),
+            losers=self.dominance.losers(claims, standing=standing),
+            items=items,
+        )
+
+    def keep(self, path: Path, value: object) -> None:
+        """Put a value, or a table that is still empty, where it belongs."""
+        self.opened[path[:-1]][path[-1]] = value
+        if isinstance(value, dict):
+            self.opened[path] = value
+
+    def resolved(self) -> Resolved:
+        """The result, when every path is settled."""
+        document = self.graph.documents[self.graph.root]
+        empty = {path: each for path, each in self.tables.items() if not self.opened[path]}
+        return Resolved(
+            name=self.graph.root,
+            values=self.opened[()],
+            origins=Origins(document=document.source.span(0, 0), by_path=self.origins | empty),
+            tables={path: each.winner.value_span for path, each in self.tables.items()},
+            removed=self.removed,
+        )
+
+
+def _mixes_shapes(claims: Sequence[Claim]) -> bool:
+    """Whether some of the claims are tables and some are none, leaving removals aside."""
+    tables = [each.kind is Kind.TABLE for each in claims if each.kind is not Kind.REMOVAL]
+    return any(tables) and not all(tables)

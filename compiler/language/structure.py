@@ -1,0 +1,222 @@
+"""One merged profile goes in; the typed `Profile` comes out, or everything that is wrong with it, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.language import settings, shapes
+from compiler.language.merge import Resolved
+from compiler.language.scalars import Key
+from compiler.language.typed import Fault, FaultKind, structure_value
+from compiler.near import near
+from compiler.origins import Path, dotted
+from compiler.profile import Profile
+
+
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FLAG_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_TARGET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")  # RFC 1035 2.3.4
+_FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, without its dashes"
+_BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
+
+
+def structure_profile(resolved: Resolved) -> tuple[Profile | None, tuple[Diagnostic, ...]]:
+    """The typed profile, or every fault of it in the order of the files.
+
+    Errors: `unknown-key`, `wrong-type`, `bad-value`, and `setting-missing`.
+    """
+    profile, faults = structure_value(resolved.values, Profile)
+    diagnostics = _diagnose(resolved, faults)
+    return (None if diagnostics else profile), diagnostics
+
+
+def check_fragment(resolved: Resolved) -> tuple[Diagnostic, ...]:
+    """The faults of a profile that only others extend; there a required setting may be missing."""
+    _, faults = structure_value(resolved.values, Profile)
+    return _diagnose(resolved, [each for each in faults if each.kind is not FaultKind.MISSING])
+
+
+def _diagnose(resolved: Resolved, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
+    several = tuple(faults)
+    # A required setting under a misspelt key is one mistake.
+    misspelt = {(*each.path[:-1], each.near) for each in several if each.near is not None}
+    found = _name_faults(resolved)
+    for fault in several:
+        if fault.kind is FaultKind.MISSING:
+            found += [] if fault.path in misspelt else _missing(fault, resolved)
+        elif fault.kind is FaultKind.UNKNOWN_KEY:
+            found.append(_unknown(fault, resolved))
+        else:
+            found.append(_wrong(fault, resolved))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(diagnostic: Diagnostic) -> tuple[Span | tuple[()], str]:
+    return (diagnostic.primary.span if diagnostic.primary else (), diagnostic.summary)
+
+
+def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
+    path = _keys(fault.path)
+    is_table = path in resolved.tables
+    similar = _similar(path, fault.near)
+    advice: tuple[str | None, ...]
+    covered: tuple[Label, ...] = ()
+    if path[0] == "secrets":
+        advice = (similar, _BY_FILE_HINT)
+        covered = (Label(_value_span(resolved, path), "not shown", secret=True),)
+    elif similar is not None:
+        advice = (similar,)
+    else:
+        advice = (_may_hold(path[:-1]), None if is_table or path[0] == "targets" else _FLAGS_HINT)
+    return error(
+        "unknown-key",
+        f"unknown {'table' if is_table else 'setting'} `{_shown(path)}`",
+        Label(_key_span(resolved, path)),
+        secondary=covered,
+        help=tuple(each for each in advice if each is not None),
+        path=dotted(path),
+    )
+
+
+def _similar(path: Path, in_table: str | None) -> str | None:
+    """Where the setting probably belongs; the same word in another table comes before a similar one in this."""
+    *above, key = path
+    word = key.lower().replace("-", "_")
+    for setting in settings.all_settings():
+        if setting.path[-1] == word and settings.ANY_KEY not in setting.path:
+            return f"a setting of this name exists: `{dotted(setting.path)}`"
+    if not above:
+        in_table = near(key, (*settings.known_keys(()), *settings.FILE_KEYS))
+    if in_table is None:
+        return None
+    return f"a setting with a similar name exists: `{dotted((*above, in_table))}`"
+
+
+def _may_hold(table: Path) -> str:
+    names = ", ".join(f"`{each}`" for each in settings.known_keys(table))
+    return f"`[{_shown(table)}]` may hold {names}" if table else f"there are {names}"
+
+
+def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
+    advice: list[str] = []
+    if fault.near is not None:
+        advice.append(f"a similar word exists: `{fault.near}`")
+    if fault.path[0] == "env" and fault.kind is FaultKind.WRONG_TYPE and len(fault.path) > 1:
+        advice.append("a variable's value is text; write it in quotes")
+    if fault.path[0] == "secrets":
+        advice.append(_BY_FILE_HINT)
+    return error(
+        str(fault.kind),
+        f"`{_shown(fault.path)}`: {fault.message}",
+        Label(_value_span(resolved, fault.path), secret=fault.path[0] == "secrets"),
+        help=tuple(advice),
+        path=dotted(_keys(fault.path)),
+    )
+
+
+def _missing(fault: Fault, resolved: Resolved) -> list[Diagnostic]:
+    """A diagnostic for the setting; for a table that is not there, one for each setting it has to have."""
+    above = _keys(fault.path)
+    found: list[Diagnostic] = []
+    for setting in settings.required_below(above):
+        path = (*above, *setting.path[len(above) :])
+        key = path[-1]
+        where = f"under `[{_shown(path[:-1])}]`, in this profile or in one it extends"
+        found.append(
+            error(
+                "setting-missing",
+                f"required setting `{_shown(path)}` is not set",
+                _missing_label(resolved, path),
+                notes=(f"`{key}` is {setting.type}: {setting.help}",),
+                help=(f"put `{key} = ...` {where}",),
+                path=dotted(path),
+            )
+        )
+    return found
+
+
+def _missing_label(resolved: Resolved, path: Path) -> Label:
+    """At its removal, else at the table it belongs to, else at the profile."""
+    for length in range(len(path), 0, -1):
+        removal = resolved.removed.get(path[:length])
+        if removal is not None:
+            return Label(removal.winner.value_span, "unset here")
+    table = resolved.tables.get(path[:-1])
+    if table is not None:
+        return Label(table, f"`{path[-1]}` is missing here")
+    return Label(resolved.origins.document, "set neither here nor in what it extends")
+
+
+def _name_faults(resolved: Resolved) -> list[Diagnostic]:
+    """Names in the open tables that cannot be what they name; placed at the key, not at the value."""
+    found: list[Diagnostic] = []
+    for table, fault_of in (
+        ("env", _env_name_fault),
+        ("flags", _flag_name_fault),
+        ("targets", _target_name_fault),
+    ):
+        entries = resolved.values.get(table)
+        for key in entries if isinstance(entries, Mapping) else ():
+            message = fault_of(key)
+            if message is None:
+                continue
+            path = (table, key)
+            place = Label(_key_span(resolved, path))
+            summary = f"`{_shown(path)}`: {message}"
+            found.append(error("bad-value", summary, place, path=dotted(path)))
+    return found
+
+
+def _env_name_fault(name: str) -> str | None:
+    if _ENV_NAME.fullmatch(name):
+        return None
+    return "expected a variable's name of letters, digits, and `_`, without a digit first"
+
+
+def _flag_name_fault(name: str) -> str | None:
+    if _FLAG_NAME.fullmatch(name):
+        return None
+    bare = name.lstrip("-").replace("_", "-").lower()
+    if _FLAG_NAME.fullmatch(bare):
+        return f"a flag is named without dashes in front and with `-` between words: `{bare}`"
+    return "expected a flag's name of small letters, digits, and `-`"
+
+
+def _target_name_fault(name: str) -> str | None:
+    if _TARGET_NAME.fullmatch(name):
+        return None
+    return "expected a host's name of small letters, digits, `.`, and `-`"
+
+
+def _key_span(resolved: Resolved, path: Path) -> Span:
+    origin = resolved.origins.by_path.get(path)
+    if origin is not None:
+        return origin.winner.key
+    return resolved.tables.get(path, resolved.origins.document)
+
+
+def _value_span(resolved: Resolved, path: tuple[Key, ...]) -> Span:
+    """Where a value stands, or the innermost one around it that has a place."""
+    keys = _keys(path)
+    for length in range(len(keys), 0, -1):
+        origin = resolved.origins.by_path.get(keys[:length])
+        index = path[length] if length < len(path) else None
+        if origin is not None and isinstance(index, int) and index < len(origin.items):
+            return origin.items[index].span
+        if origin is not None:
+            return origin.winner.value_span
+        if keys[:length] in resolved.tables:
+            return resolved.tables[keys[:length]]
+    return resolved.origins.document
+
+
+def _keys(path: tuple[Key, ...]) -> Path:
+    """The path down to where list items begin."""
+    return tuple(key for key in path if isinstance(key, str))
+
+
+def _shown(path: tuple[Key, ...]) -> str:
+    items = "".join(f"[{key}]" for key in path if isinstance(key, int))
+    return shapes.printable(dotted(_keys(path))) + items

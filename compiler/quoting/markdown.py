@@ -1,0 +1,49 @@
+"""Encoders for Markdown: text that stays text, a table's cell, inline code, and a block of code."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.quoting.encoders import Encoded
+
+
+# What CommonMark or GitHub's tables would read as markup; text in backticks is kept as code.
+_MARKUP = re.compile(r"[\\*_\[\]<>|~#]")
+_CODE = re.compile(r"(`[^`\n]+`)")
+_RUN = re.compile(r"`+")
+
+
+def markdown_text(value: str) -> Encoded:
+    """One line of prose; what stands in single backticks stays code, all else is no markup."""
+    return Encoded(_prose(" ".join(value.split())))
+
+
+def markdown_cell(value: str) -> Encoded:
+    """The same for a table's cell, where a bar ends it even in code."""
+    return Encoded(_prose(" ".join(value.split())).replace("\\|", "|").replace("|", "\\|"))
+
+
+def markdown_code(value: str) -> Encoded:
+    """Inline code, its fence longer than any run of backticks inside."""
+    line = " ".join(value.split("\n"))
+    fence = "`" * (max((len(run) for run in _RUN.findall(line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return Encoded(f"{fence}{pad}{line}{pad}{fence}")
+
+
+def markdown_lines(value: str) -> Encoded:
+    """Lines for the inside of a fenced block of four backticks; a line that would close it is indented."""
+    return Encoded(
+        "\n".join(f" {line}" if line.startswith("````") else line for line in value.split("\n"))
+    )
+
+
+def _prose(value: str) -> str:
+    parts = _CODE.split(value)
+    return "".join(
+        part if part.startswith("`") and len(part) > 1 else _escaped(part) for part in parts
+    )
+
+
+def _escaped(part: str) -> str:
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", part).replace("`", "\\`")

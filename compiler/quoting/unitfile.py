@@ -1,0 +1,141 @@
+"""The text of a systemd unit in, its assignments out.
+
+Written from what systemd 252 was seen to do with any input, not from `quoting`, so that each can judge the other. It
+reads units that people wrote as well as our own. Values are left as they stand; `unitvalue` reads those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+
+BLANKS: Final = " \t\n\r"
+"""What systemd calls white space; a vertical tab, a no-break space and the like are ordinary characters."""
+
+_LINE_END: Final = re.compile("\n\r?\0?|\r\n?\0?|\0")
+_LINE_BYTES: Final = 1 << 20  # LONG_LINE_MAX
+_UNCLEAN: Final = re.compile(
+    "[\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
+    + "]"
+)
+
+
+@frozen(kw_only=True)
+class Assignment:
+    """One `Key=value` of a unit.
+
+    Attributes:
+        value: continuation lines joined, blanks at both ends dropped, nothing unquoted.
+        line: the line it begins on, from 1.
+    """
+
+    section: str
+    key: str
+    value: str
+    line: int
+
+
+@frozen(kw_only=True)
+class Remark:
+    """Something systemd warns about or refuses, and what it makes of it; the line counts from 1."""
+
+    line: int
+    text: str
+
+
+@frozen(kw_only=True)
+class Unit:
+    """What a unit says, in the order of the file. A `fault` makes systemd refuse the unit; reading stops there."""
+
+    assignments: tuple[Assignment, ...]
+    remarks: tuple[Remark, ...] = ()
+    fault: Remark | None = None
+
+    def values(self, section: str, *, key: str) -> tuple[str, ...]:
+        """Every value of one setting, in order; what an empty one resets is for the caller to know."""
+        wanted = (section, key)
+        return tuple(each.value for each in self.assignments if (each.section, each.key) == wanted)
+
+
+def is_clean(text: str) -> bool:
+    """Whether systemd takes the text for valid UTF-8: no half surrogates (undecodable bytes) and no noncharacters."""
+    return _UNCLEAN.search(text) is None
+
+
+def read_unit(text: str) -> Unit:
+    """The assignments of a unit. Bytes that are no UTF-8 come in as half surrogates (`surrogateescape`)."""
+    section: str | None = None
+    assignments: list[Assignment] = []
+    remarks: list[Remark] = []
+    for number, line in _logical_lines(text):
+        fault = _fault(line)
+        if fault is not None:
+            return Unit(
+                assignments=tuple(assignments),
+                remarks=tuple(remarks),
+                fault=Remark(line=number, text=fault),
+            )
+        remark = _remark(line, in_section=section is not None)
+        if remark is not None:
+            remarks.append(Remark(line=number, text=remark))
+        elif line.startswith("["):
+            section = line[1:-1]
+        elif section is not None:
+            key, _, value = line.partition("=")
+            assignments.append(
+                Assignment(
+                    section=section, key=key.rstrip(BLANKS), value=value.lstrip(BLANKS), line=number
+                )
+            )
+    return Unit(assignments=tuple(assignments), remarks=tuple(remarks))
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Each line that says something, joined with its continuations and stripped, with the number of its first."""
+    pending, first = "", 0
+    for number, line in enumerate(_LINE_END.split(text.removeprefix("\ufeff")), start=1):
+        if line.lstrip(BLANKS).startswith(("#", ";")):
+            continue  # also between two continuation lines
+        first = first or number
+        joined = pending + line
+        if _ends_in_continuation(joined):
+            pending = joined[:-1] + " "
+            continue
+        if joined.strip(BLANKS):
+            yield first, joined.strip(BLANKS)
+        pending, first = "", 0
+    if pending.strip(BLANKS):
+        yield first, pending.strip(BLANKS)
+
+
+def _ends_in_continuation(line: str) -> bool:
+    """Whether the last backslash is not itself escaped."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _fault(line: str) -> str | None:
+    if len(line.encode(errors="surrogatepass")) > _LINE_BYTES:
+        return "the line is longer than 1 MiB; systemd refuses the file"
+    if not is_clean(line):
+        return "the line is no valid UTF-8; systemd refuses the file"
+    if line.startswith("[") and not line.endswith("]"):
+        return f"`{line}` is no section header; systemd refuses the file"
+    return None
+
+
+def _remark(line: str, *, in_section: bool) -> str | None:
+    """What systemd says when it ignores the line; `None` when it does not."""
+    if line.startswith("["):
+        return None
+    if not in_section:
+        return "the line stands before any section and is ignored"
+    if "=" not in line:
+        return "the line has no `=` and is ignored"
+    if line.startswith("="):
+        return "the line has no key and is ignored"
+    return None
