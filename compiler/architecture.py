@@ -3,8 +3,6 @@
 A new model is one file of these values. A family that needs a feature that is not here is not described at all.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal
 

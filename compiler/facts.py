@@ -3,8 +3,6 @@
 Every figure of a catalogue file has a source; `sources` maps a key of the file to a public address or a derivation.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from attrs import field, frozen

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
@@ -31,7 +32,11 @@ from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
 from compiler.remedy import advise
-from compiler.tree import OutFile, OutTree
+
+
+if TYPE_CHECKING:
+    # Only what writes loads it: see `render_checked`.
+    from compiler.tree import OutFile, OutTree
 
 
 @frozen(kw_only=True)

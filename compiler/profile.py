@@ -4,8 +4,6 @@ The field metadata is the reference: near names, the list edits of `merge`, the 
 JSON schema are all read from here. A new setting is one field in this file and one line in the engine that spells it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, NewType
 

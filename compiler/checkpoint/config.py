@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.architecture import Gqa, LayerKind, Mla, Moe, Nextn, Role, Rope
 from compiler.checkpoint.keys import Keys, open_keys
@@ -118,7 +118,7 @@ def _model(
     attention = attention_of(keys, gated=family.gated)
     pattern = pattern_of(keys, layers=layers)
     moe = _moe(keys, family)
-    return Model(
+    model = Model(
         id=id_,
         architecture=architecture,
         context=_context(keys),
@@ -136,25 +136,30 @@ def _model(
         vision=vision_of(keys, architecture, hidden=hidden),
         nextn=_nextn(keys, moe),
         rope=_rope(keys, attention, pattern),
-        quantization=quantization_of(keys, layers=layers, roles=_roles(attention, pattern, moe)),
         gated_mlp=family.gated_mlp,
         tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
+    stored = quantization_of(keys, layers=layers, roles=_roles(model))
+    return evolve(model, quantization=stored)
 
 
-def _roles(attention: Mla | Gqa, pattern: tuple[LayerKind, ...], moe: Moe | None) -> set[Role]:
+def _roles(model: Model) -> frozenset[Role]:
     """The roles that the model has and that quantization may touch."""
-    roles = {Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.NEXTN}
-    if isinstance(attention, Mla) and attention.indexer is not None:
-        roles.add(Role.INDEXER)
-    if LayerKind.STATE in pattern:
-        roles.add(Role.STATE)
-    if moe is not None:
-        roles |= {Role.EXPERTS} | ({Role.SHARED} if moe.shared_experts else set())
-    return roles
+    moe, attention = model.moe, model.attention
+    has = {
+        Role.ATTENTION: True,
+        Role.OUTPUT: True,
+        Role.INDEXER: isinstance(attention, Mla) and attention.indexer is not None,
+        Role.STATE: model.state is not None,
+        Role.DENSE: model.dense_layers > 0,
+        Role.EXPERTS: moe is not None,
+        Role.SHARED: moe is not None and moe.shared_experts > 0,
+        Role.NEXTN: model.nextn is not None,
+    }
+    return frozenset(role for role, present in has.items() if present)
 
 
 def _layers(keys: Keys) -> int:
@@ -232,13 +237,13 @@ def _moe(keys: Keys, family: Family) -> Moe | None:
     if not experts:
         return None
     intermediate = keys.need("moe_intermediate_size", "intermediate_size")
-    beside = _beside(keys, intermediate)
+    shared, width = _beside(keys, intermediate)
     return Moe(
         routed_experts=experts,
-        active_experts=keys.need("num_experts_per_tok", "top_k_experts"),
-        shared_experts=keys.count("n_shared_experts", "num_shared_experts") or (1 if beside else 0),
+        active_experts=keys.need("num_experts_per_tok", "num_experts_per_token", "top_k_experts"),
+        shared_experts=shared,
         intermediate=intermediate,
-        shared_intermediate=beside,
+        shared_intermediate=width,
         gated=family.gated_mlp,
         latent=keys.number("moe_latent_size"),
         every=keys.number("interleave_moe_layer_step") or 1,
@@ -246,8 +251,12 @@ def _moe(keys: Keys, family: Family) -> Moe | None:
     )
 
 
-def _beside(keys: Keys, intermediate: int) -> int | None:
-    """The width of what stands beside the routed experts, where the config says it and it is not the usual one."""
+def _beside(keys: Keys, intermediate: int) -> tuple[int, int | None]:
+    """What stands beside the routed experts: how many shared experts, and their width when it is not the usual one.
+
+    A dense MLP beside the experts (Grok 2, Gemma 4) is one shared expert of its width.
+    """
+    shared = keys.count("n_shared_experts", "num_shared_experts")
     width = keys.number(
         "shared_expert_intermediate_size",
         "moe_shared_expert_intermediate_size",
@@ -256,10 +265,11 @@ def _beside(keys: Keys, intermediate: int) -> int | None:
     if width is None and (keys.flag("residual_moe") or keys.flag("enable_moe_block")):
         width = keys.need("intermediate_size")
     if width is None and keys.has("intermediate_size_mlp"):
-        width = intermediate  # Llama 4: one shared expert of the same width
-    if width == intermediate * max(1, keys.count("n_shared_experts", "num_shared_experts")):
-        return None if keys.has("n_shared_experts") else width
-    return width
+        width = intermediate  # Llama 4 has one, of the same width
+    if width is None:
+        return shared, None
+    shared = shared or 1
+    return shared, None if width == shared * intermediate else width
 
 
 def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:

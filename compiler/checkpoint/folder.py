@@ -22,7 +22,7 @@ CONFIG = "config.json"
 _SINGLE = "model.safetensors"
 _SUFFIX = ".safetensors"
 _NUMBER = re.compile(r"\.\d+(?=\.|$)")
-_LAYER = re.compile(r"(?:layers|blocks|block)\.(\d+)\.")
+_STACKS = (".layers.", ".blocks.")
 
 
 @frozen
@@ -81,11 +81,12 @@ def read_checkpoint(
     if not files:
         return None, (*faults, checkpoint_fault(name, f"the folder has no `*{_SUFFIX}` files"))
     counts: Counter[_Likeness] = Counter()
+    names: dict[str, str] = {}
     for file in files:
         header, found = read_header(folder / file, shown=f"{name}/{file}")
         faults = (*faults, *found)
         if header is not None:
-            counts.update(_likenesses(header))
+            counts.update(_likenesses(header, names))
             if index:
                 faults = (*faults, *_disagreements(header, index, file, expected[file], name))
     if faults or config is None:
@@ -101,11 +102,10 @@ def read_checkpoint(
 
 def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
     try:
-        data = path.read_bytes()
+        values = parse_json(path.read_bytes())
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
-    values = parse_json(data)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
     return values, ()
@@ -163,10 +163,24 @@ _Likeness = tuple[str, str, int, tuple[int, ...]]
 """What tensors that are alike have in common: layer, name without numbers, bits, and shape."""
 
 
-def _likenesses(header: Header) -> Iterator[_Likeness]:
+def _likenesses(header: Header, names: dict[str, str]) -> Iterator[_Likeness]:
+    """The likeness of each tensor; `names` remembers names without numbers, which layers share."""
     for name, (bits, shape) in header.tensors.items():
-        layer = _LAYER.search(name)
-        yield layer[1] if layer else "", _NUMBER.sub(".N", name), bits, shape
+        layer, rest = _layer_of(name)
+        plain = names.get(rest)
+        if plain is None:
+            plain = names[rest] = _NUMBER.sub(".N", rest)
+        yield layer, plain, bits, shape
+
+
+def _layer_of(name: str) -> tuple[str, str]:
+    """The number of a tensor's layer, and its name with `N` for it; no number outside the layers."""
+    for stack in _STACKS:
+        before, found, after = name.partition(stack)
+        layer, point, rest = after.partition(".")
+        if found and point and layer.isdigit():
+            return layer, f"{before}{stack}N.{rest}"
+    return "", name
 
 
 def _kinds(counts: Mapping[_Likeness, int]) -> dict[Kind, int]:

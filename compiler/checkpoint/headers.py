@@ -5,7 +5,8 @@ The format: eight bytes with the header's length, then JSON that gives each tens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,11 @@ def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnos
     values = parse_json(data)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the header is no JSON: {values}"),)
-    faults = tuple(
-        checkpoint_fault(shown, each) for each in _faults(values, room=size - LENGTH_BYTES - length)
-    )
-    if faults:
-        return None, faults
-    return Header(_tensors(values)), ()
+    values.pop("__metadata__", None)
+    tensors, wrongs = _tensors(values, room=size - LENGTH_BYTES - length)
+    if wrongs:
+        return None, tuple(checkpoint_fault(shown, each) for each in wrongs)
+    return Header(tensors), ()
 
 
 def parse_json(data: bytes) -> dict[str, Any] | str:
@@ -110,53 +110,49 @@ def _length_fault(start: bytes, length: int, size: int) -> str | None:
     return None
 
 
-def _faults(values: dict[str, Any], *, room: int) -> Iterator[str]:
-    """What is wrong with the entries; the first fault of each."""
-    values.pop("__metadata__", None)
+def _tensors(
+    values: Mapping[str, Any], *, room: int
+) -> tuple[dict[str, tuple[int, tuple[int, ...]]], list[str]]:
+    """The tensors, and the first fault of each broken entry. Most are like one before, so shapes are worked out once."""
+    tensors: dict[str, tuple[int, tuple[int, ...]]] = {}
+    faults: list[str] = []
+    sizes: dict[tuple[object, ...], tuple[int, tuple[int, tuple[int, ...]]]] = {}
     for name, entry in values.items():
-        fault = _entry_fault(entry, room)
-        if fault is not None:
-            yield f"`{name}`: {fault}"
+        try:
+            key = (entry["dtype"], *entry["shape"])
+            start, end = entry["data_offsets"]
+            if key not in sizes:
+                sizes[key] = _size(entry["dtype"], entry["shape"])
+            size, tensors[name] = sizes[key]
+            whole = type(start) is type(end) is int
+            if not (whole and start >= 0 and end - start == size and end <= room):
+                faults.append(f"`{name}`: {_place_fault(start, end, size=size, room=room)}")
+        except _WrongError as wrong:
+            faults.append(f"`{name}`: {wrong}")
+        except (KeyError, TypeError, ValueError):
+            faults.append(f"`{name}`: expected `dtype`, `shape`, and two `data_offsets`")
+    return tensors, faults
 
 
-def _entry_fault(entry: Any, room: int) -> str | None:  # noqa: ANN401 - JSON
-    try:
-        bits, shape = DTYPE_BITS.get(entry["dtype"]), entry["shape"]
-        start, end = entry["data_offsets"]
-    except (KeyError, TypeError, ValueError):
-        return "expected `dtype`, `shape`, and two `data_offsets`"
+class _WrongError(Exception):
+    """One entry of a header cannot be; the text says why."""
+
+
+def _size(dtype: object, shape: object) -> tuple[int, tuple[int, tuple[int, ...]]]:
+    """Bytes of a tensor, and its bits and shape."""
+    bits = DTYPE_BITS.get(str(dtype))
     if bits is None:
-        return f"the number format `{entry['dtype']}` is not known"
-    elements = _elements(shape)
-    if elements is None:
-        return "`shape` is no list of whole numbers"
-    if elements * bits > LARGEST_TENSOR:
-        return "its size overflows"
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise _WrongError(f"the number format `{dtype}` is not known")
+    if not isinstance(shape, list) or not all(type(e) is int and e >= 0 for e in shape):
+        raise _WrongError("`shape` is no list of whole numbers")
+    if math.prod(shape) * bits > LARGEST_TENSOR:
+        raise _WrongError("its size overflows")
+    return math.prod(shape) * bits // 8, (bits, tuple(shape))
+
+
+def _place_fault(start: object, end: object, *, size: int, room: int) -> str:
+    if not (type(start) is int and type(end) is int and 0 <= start <= end):
         return "`data_offsets` are no stretch of the file"
-    return _room_fault(elements * bits // 8, start, end, room)
-
-
-def _elements(shape: object) -> int | None:
-    if not isinstance(shape, list):
-        return None
-    elements = 1
-    for each in shape:
-        if type(each) is not int or each < 0:
-            return None
-        elements *= each
-    return elements
-
-
-def _room_fault(size: int, start: int, end: int, room: int) -> str | None:
     if end - start != size:
         return f"its shape comes to {size:,} bytes, its `data_offsets` to {end - start:,}"
-    if end > room:
-        return f"it ends at byte {end:,}, and the file has {room:,} behind its header"
-    return None
-
-
-def _tensors(values: Mapping[str, Any]) -> dict[str, tuple[int, tuple[int, ...]]]:
-    return {
-        name: (DTYPE_BITS[entry["dtype"]], tuple(entry["shape"])) for name, entry in values.items()
-    }
+    return f"it ends at byte {end:,}, and the file has {room:,} behind its header"

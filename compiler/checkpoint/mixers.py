@@ -129,8 +129,8 @@ def _named(words: tuple[str, ...], keys: Keys) -> tuple[LayerKind, ...]:
 
 
 def shortest(kinds: tuple[LayerKind, ...]) -> tuple[LayerKind, ...]:
-    """The shortest run that gives the same layers when it is repeated."""
-    for length in range(1, len(kinds)):
+    """The shortest run that gives the same layers when it is repeated, twice at least."""
+    for length in range(1, len(kinds) // 2 + 1):
         run = kinds[:length]
         if all(kind is run[at % length] for at, kind in enumerate(kinds)):
             return run

@@ -6,14 +6,15 @@ Which key says what: SGLang 0.5.11 layers/quantization/*.py (`from_config`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.keys import Keys
 
 
-# One module of each role, as checkpoints name them; what a list of exceptions matches is not quantized.
+# Modules of each role, as checkpoints name them; what a list of exceptions matches is not quantized. `LAST` is the
+# number behind the last layer's.
 _MODULES: Mapping[Role, tuple[str, ...]] = {
     Role.ATTENTION: ("model.layers.5.self_attn.q_proj", "model.layers.5.self_attn.q_b_proj"),
     Role.OUTPUT: ("model.layers.5.self_attn.o_proj",),
@@ -21,14 +22,18 @@ _MODULES: Mapping[Role, tuple[str, ...]] = {
     Role.STATE: ("model.layers.5.linear_attn.in_proj_qkvz", "model.layers.5.mixer.in_proj"),
     Role.DENSE: ("model.layers.5.mlp.down_proj",),
     Role.EXPERTS: ("model.layers.5.mlp.experts.3.down_proj",),
-    Role.SHARED: ("model.layers.5.mlp.shared_experts.down_proj",),
+    Role.SHARED: (
+        "model.layers.5.mlp.shared_experts.down_proj",
+        "model.layers.5.mlp.shared_expert.down_proj",
+    ),
+    Role.NEXTN: ("mtp.layers.0.mlp.down_proj", "model.layers.LAST.self_attn.o_proj"),
 }
 _BLOCK = 2
 _EXPERTS_ONLY = "mxfp4"
 _FP8_KV = "fp8_e4m3"
 
 
-def quantization_of(keys: Keys, *, layers: int, roles: Set[Role]) -> Quantization | None:
+def quantization_of(keys: Keys, *, layers: int, roles: frozenset[Role]) -> Quantization | None:
     """How the checkpoint is quantized; `roles` are those the model has. A fault when its method is not understood."""
     table = keys.table("quantization_config")
     if table is None:
@@ -39,12 +44,15 @@ def quantization_of(keys: Keys, *, layers: int, roles: Set[Role]) -> Quantizatio
     if stored is None:
         keys.faults.append(f"the quantization `{method}` is not understood")
         return None
-    kept = [role for role in _MODULES if not _left_out(role, _exceptions(table), layers=layers)]
-    if method == "mxfp4":
-        kept = [Role.EXPERTS]
-    roles = tuple(kept)
+    exceptions = _exceptions(table)
+    candidates = roles & ({Role.EXPERTS} if method == _EXPERTS_ONLY else _MODULES.keys())
+    kept = tuple(
+        role
+        for role in Role
+        if role in candidates and not _left_out(role, exceptions, layers=layers)
+    )
     name = "modelopt_fp4" if stored == _NVFP4 else method
-    formats = (Format(roles=roles, **stored),) if roles else ()
+    formats = (Format(roles=kept, **stored),) if kept else ()
     return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
 
 
@@ -129,12 +137,13 @@ def _exceptions(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _left_out(role: Role, exceptions: Iterable[str], *, layers: int) -> bool:
     """Whether the exceptions cover a role: in most of the layers, not in a few of them."""
+    modules = [each.replace("LAST", str(layers)) for each in _MODULES[role]]
     listed = 0
     for each in exceptions:
-        if any(_matches(each, module) for module in _MODULES[role]):
+        if any(_matches(each, module) for module in modules):
             return True
         plain = _LAYER.sub(".5.", each)
-        listed += plain != each and any(_matches(plain, module) for module in _MODULES[role])
+        listed += plain != each and any(_matches(plain, module) for module in modules)
     return listed > layers // 2
 
 

@@ -37,7 +37,10 @@ class Member:
 @cache
 def members_of(cls: type) -> tuple[Member, ...]:
     """The fields of an attrs class in their order."""
-    hints = get_type_hints(cls)
+    fields = attrs.fields(cls)
+    # Resolving annotations kept as text takes milliseconds; the modules that are read at every start do not keep them so.
+    as_text = any(isinstance(each.type, str) for each in fields)
+    hints = get_type_hints(cls) if as_text else {each.name: each.type for each in fields}
     return tuple(
         Member(
             name=each.name,
@@ -46,7 +49,7 @@ def members_of(cls: type) -> tuple[Member, ...]:
             default=_default(each.default),
             metadata=each.metadata,
         )
-        for each in attrs.fields(cls)
+        for each in fields
     )
 
 

@@ -59,13 +59,17 @@ def human_readable_int(value: str) -> int:
 
 
 def json_list_type(value: str) -> object:
-    """JSON; a list is what is meant, and nothing looks whether it is one."""
+    """JSON; a list is what is meant, and nothing looks whether it is one. The engine's reader knows no `NaN`."""
     try:
-        return json.loads(value)
-    except json.JSONDecodeError:
+        return json.loads(value, parse_constant=_no_constant)
+    except ValueError:
         raise ArgumentTypeError(
             f"Invalid JSON list: {value}. Please provide a valid JSON list."
         ) from None
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(word)
 
 
 def loads(value: str) -> object:

@@ -1,0 +1,343 @@
+"""Reading a checkpoint's folder: its tensors are found, and everything that is wrong with it is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkpoints import (
+    KIMI,
+    QWEN_DENSE,
+    Shapes,
+    header_of,
+    kimi,
+    qwen_dense,
+    write_checkpoint,
+    write_file,
+)
+from compiler.catalog import open_catalog
+from compiler.checkpoint import (
+    Checkpoint,
+    checkpoint_gib,
+    model_from_config,
+    place_checkpoint,
+    read_checkpoint,
+)
+from compiler.checkpoint.folder import INDEX
+from compiler.checkpoint.headers import LARGEST_HEADER
+from compiler.facts import Model
+from compiler.memory.tensors import target_tensors
+from compiler.memory.weights import Split, exact_gib
+
+
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+FIRST = "model-00001-of-00002.safetensors"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small sound checkpoint of two files."""
+    return write_checkpoint(tmp_path / "ck", QWEN_DENSE, qwen_dense())
+
+
+def sound(folder: Path) -> Checkpoint:
+    """What a folder holds that nothing is wrong with."""
+    found, faults = read_checkpoint(folder, shown="ck")
+    assert faults == ()
+    assert found is not None
+    return found
+
+
+def faults_of(folder: Path) -> list[tuple[str, str]]:
+    """The file and the summary of each fault."""
+    found, faults = read_checkpoint(folder, shown="ck")
+    assert found is None
+    assert {each.code for each in faults} == {"checkpoint-invalid"}
+    return [(each.primary.span.file, each.summary) for each in faults if each.primary]
+
+
+def described(checkpoint: Checkpoint) -> Model:
+    """The model of a config that is described."""
+    model = model_from_config(checkpoint.config, id_="a/b")
+    assert isinstance(model, Model)
+    return model
+
+
+def test_a_sound_folder_is_read(folder: Path) -> None:
+    """All tensors are counted, and their bytes are those of the weight files."""
+    checkpoint = sound(folder)
+    assert checkpoint.tensors == len(qwen_dense())
+    assert checkpoint.bytes == header_of(qwen_dense())[1]
+    assert checkpoint.config["hidden_size"] == 64
+
+
+def test_alike_tensors_are_one_kind(folder: Path) -> None:
+    """Numbers in names count as one, but for the layer."""
+    kinds = sound(folder).kinds
+    found = {(kind.name, kind.layer): count for kind, count in kinds.items()}
+    assert found["model.layers.N.mlp.up_proj.weight", 2] == 1
+    assert ("model.embed_tokens.weight", None) in found
+
+
+def test_a_folder_without_an_index_is_read_as_it_stands(tmp_path: Path) -> None:
+    """One file, or several under any name, are all read when no index says more."""
+    (tmp_path / "config.json").write_text(json.dumps(QWEN_DENSE), encoding="utf-8")
+    write_file(tmp_path / "model.safetensors", qwen_dense())
+    assert sound(tmp_path).tensors == len(qwen_dense())
+
+
+def replace_index(folder: Path, change: Callable[[dict[str, str]], object]) -> None:
+    """Change the index of a folder."""
+    index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    change(index["weight_map"])
+    (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
+
+
+def rewrite_header(path: Path, change: Callable[[dict[str, dict[str, object]]], object]) -> None:
+    """Change the header of a file; the file keeps the room behind it."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    change(header)
+    new = json.dumps(header).encode()
+    path.write_bytes(len(new).to_bytes(8, "little") + new + data[8 + length :])
+
+
+def test_a_missing_shard_is_named(folder: Path) -> None:
+    """A file the index names and the folder lacks."""
+    (folder / FIRST).unlink()
+    assert faults_of(folder) == [
+        (f"ck/{FIRST}", "the file cannot be read: no such file or directory")
+    ]
+
+
+@pytest.mark.parametrize("length", [0, 5])
+def test_a_file_without_a_length_is_named(folder: Path, length: int) -> None:
+    """A file that ends before the length of its header."""
+    os.truncate(folder / FIRST, length)
+    summary = f"the file has {length} bytes, too few for the length of a header"
+    assert faults_of(folder) == [(f"ck/{FIRST}", summary)]
+
+
+def test_a_cut_header_is_named(folder: Path) -> None:
+    """A header that claims more bytes than the file has."""
+    os.truncate(folder / FIRST, 20)
+    [(file, summary)] = faults_of(folder)
+    assert file == f"ck/{FIRST}"
+    assert summary.startswith("the header claims ")
+    assert summary.endswith(" bytes, and the file has 12 behind its length")
+
+
+def test_an_enormous_header_is_not_read(folder: Path) -> None:
+    """A length beyond the format's limit is refused before anything is read."""
+    (folder / FIRST).write_bytes((LARGEST_HEADER + 1).to_bytes(8, "little"))
+    [(_, summary)] = faults_of(folder)
+    assert "more than the format allows (100,000,000)" in summary
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"{", "expecting property name enclosed in double quotes at line 1"),
+        (b"\xff\xff", "it is not UTF-8"),
+        (b"[]", "expected an object"),
+        (b"[" * 200_000, "it nests too deep, or holds a number that is too long"),
+    ],
+)
+def test_a_header_that_is_no_json_is_named(folder: Path, text: bytes, why: str) -> None:
+    """What is wrong with the JSON is said in words."""
+    (folder / FIRST).write_bytes(len(text).to_bytes(8, "little") + text)
+    assert faults_of(folder) == [(f"ck/{FIRST}", f"the header is no JSON: {why}")]
+
+
+NAME = "model.embed_tokens.weight"
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"dtype": "BF17"}, "the number format `BF17` is not known"),
+        ({"shape": [-1, 64]}, "`shape` is no list of whole numbers"),
+        ({"shape": [640.0, 64]}, "`shape` is no list of whole numbers"),
+        ({"shape": [2**40, 2**40]}, "its size overflows"),
+        ({"data_offsets": [5, 2]}, "`data_offsets` are no stretch of the file"),
+        ({"data_offsets": [0, "x"]}, "`data_offsets` are no stretch of the file"),
+        ({"data_offsets": [0, 8]}, "its shape comes to 81,920 bytes, its `data_offsets` to 8"),
+        ({"data_offsets": [0]}, "expected `dtype`, `shape`, and two `data_offsets`"),
+        ({"shape": None}, "expected `dtype`, `shape`, and two `data_offsets`"),
+        ({"shape": [[2], 3]}, "expected `dtype`, `shape`, and two `data_offsets`"),
+    ],
+)
+def test_a_broken_entry_is_named(folder: Path, entry: dict[str, object], why: str) -> None:
+    """Each entry of a header is checked, and the fault names its tensor."""
+    rewrite_header(folder / FIRST, lambda header: header[NAME].update(entry))
+    assert (f"ck/{FIRST}", f"`{NAME}`: {why}") in faults_of(folder)
+
+
+def test_a_tensor_beyond_the_file_is_named(folder: Path) -> None:
+    """Weights that were cut off."""
+    path = folder / FIRST
+    os.truncate(path, path.stat().st_size - 10)
+    [(file, summary)] = faults_of(folder)
+    assert file == f"ck/{FIRST}"
+    assert "it ends at byte " in summary
+
+
+def test_an_index_that_disagrees_is_named(folder: Path) -> None:
+    """A tensor that the index places in another file is wrong there, and missing here."""
+    other = "model-00002-of-00002.safetensors"
+    replace_index(folder, lambda places: places.update({NAME: other}))
+    assert faults_of(folder) == [
+        (f"ck/{INDEX}", f"`weight_map.{NAME}` should name `{FIRST}`, which holds it"),
+        (f"ck/{other}", f"`{NAME}` is not in the file, and the index says that it is"),
+    ]
+
+
+@pytest.mark.parametrize("place", ["../x.safetensors", "x.bin", 3, ".hidden.safetensors"])
+def test_an_index_leads_nowhere_else(folder: Path, place: object) -> None:
+    """The index names weight files of its own folder only."""
+    replace_index(folder, lambda places: places.update({NAME: place}))  # type: ignore[dict-item]
+    assert faults_of(folder) == [
+        (f"ck/{INDEX}", f"`weight_map.{NAME}` names no file of the folder")
+    ]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"weight_map": []}', '{"weight_map": {}}'])
+def test_an_index_without_a_table_is_named(folder: Path, text: str) -> None:
+    """An index has a table of names."""
+    (folder / INDEX).write_text(text, encoding="utf-8")
+    assert faults_of(folder) == [(f"ck/{INDEX}", "`weight_map` is no table of names")]
+
+
+def test_a_missing_config_is_named_beside_other_faults(folder: Path) -> None:
+    """All faults are found at once."""
+    (folder / "config.json").unlink()
+    (folder / FIRST).unlink()
+    assert [file for file, _ in faults_of(folder)] == ["ck/config.json", f"ck/{FIRST}"]
+
+
+def test_an_empty_folder_is_named(tmp_path: Path) -> None:
+    """A folder without weight files is no checkpoint."""
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    assert faults_of(tmp_path) == [("ck", "the folder has no `*.safetensors` files")]
+
+
+@PROPERTY
+@given(data=st.binary(max_size=200))
+def test_no_bytes_crash_the_reader(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """Whatever a file holds, the answer is a checkpoint or faults."""
+    folder = tmp_path_factory.mktemp("ck")
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "a.safetensors").write_bytes(data)
+    found, faults = read_checkpoint(folder)
+    assert (found is None) == bool(faults)
+
+
+@PROPERTY
+@given(entry=st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
+def test_no_entry_crashes_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, entry: object
+) -> None:
+    """Whatever stands in a header, the answer is faults, or a tensor of no bytes."""
+    folder = tmp_path_factory.mktemp("ck")
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    text = json.dumps({"x": {"dtype": "U8", "shape": entry, "data_offsets": [0, 0]}}).encode()
+    (folder / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    found, faults = read_checkpoint(folder)
+    assert (found is None) == bool(faults)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_a_checkpoint_splits_as_its_description(folder: Path, ranks: int) -> None:
+    """A dense model's own tensors come to what its description gives, but for the norms."""
+    checkpoint = sound(folder)
+    model, split = described(checkpoint), Split(tensor=ranks)
+    placed = place_checkpoint(checkpoint, model, split=split)
+    assert placed.unplaced == ()
+    matrices = [each for each in placed.tensors if "norms" not in each.role]
+    assert exact_gib(matrices) == exact_gib(target_tensors(model, split=split))
+
+
+def test_stages_hold_all_layers_once(folder: Path) -> None:
+    """Over the stages of a pipeline each tensor is held once, but for the rotary tables."""
+    checkpoint = sound(folder)
+    model = described(checkpoint)
+
+    def held(pipeline: int) -> int:
+        placed = (
+            place_checkpoint(checkpoint, model, split=Split(pipeline=pipeline), stage=stage)
+            for stage in range(pipeline)
+        )
+        kept = [t for each in placed for t in each.tensors if "rotary" not in t.role]
+        return sum(each.bytes for each in kept if "norms" not in each.role)
+
+    assert held(1) == held(3)
+
+
+def test_an_unknown_name_is_told(tmp_path: Path) -> None:
+    """A tensor that no role is known for is named, and not guessed at."""
+    extra: Shapes = {"model.layers.1.flux.capacitor.weight": ("BF16", (8, 8))}
+    folder = write_checkpoint(tmp_path / "ck", QWEN_DENSE, qwen_dense() | extra)
+    checkpoint = sound(folder)
+    placed = place_checkpoint(checkpoint, described(checkpoint), split=Split())
+    assert placed.unplaced == ("model.layers.N.flux.capacitor.weight",)
+
+
+def test_the_models_own_draft_is_left_out(tmp_path: Path) -> None:
+    """Layers behind the last, and an `mtp` block, are not loaded with the model."""
+    extra: Shapes = {
+        "model.layers.3.mlp.up_proj.weight": ("BF16", (128, 64)),
+        "mtp.fc.weight": ("BF16", (64, 128)),
+    }
+    plain = sound(write_checkpoint(tmp_path / "a", QWEN_DENSE, qwen_dense()))
+    more = sound(write_checkpoint(tmp_path / "b", QWEN_DENSE, qwen_dense() | extra))
+    model = described(plain)
+    assert checkpoint_gib(more, model, split=Split()) == checkpoint_gib(plain, model, split=Split())
+
+
+def test_kimi_comes_to_its_published_size(tmp_path: Path) -> None:
+    """A seventh of Kimi K2.6's experts: its files, its description, and its split agree with each other."""
+    text = {**KIMI["text_config"], "n_routed_experts": 48}  # type: ignore[dict-item]
+    config = {**KIMI, "text_config": text}
+    tensors = kimi(experts=48)
+    for layer in range(1, 61):
+        tensors[f"language_model.model.layers.{layer}.mlp.gate.weight"] = ("BF16", (48, 7168))
+    checkpoint = sound(write_checkpoint(tmp_path / "ck", config, tensors, files=10))
+    model, split = described(checkpoint), Split(tensor=8)
+    placed = place_checkpoint(checkpoint, model, split=split)
+    assert placed.unplaced == ()
+    assert exact_gib(placed.tensors) == pytest.approx(
+        exact_gib(target_tensors(model, split=split)), rel=2e-4
+    )
+
+
+def test_the_shipped_entry_of_kimi_is_what_its_config_gives() -> None:
+    """The catalogue describes Kimi K2.6 as its config does."""
+    model = model_from_config(KIMI, id_="moonshotai/Kimi-K2.6")
+    shipped, _ = open_catalog().model("moonshotai/Kimi-K2.6")
+    assert isinstance(model, Model)
+    assert shipped is not None
+    for name in ("attention", "moe", "vision", "rope", "quantization", "context", "pattern"):
+        assert getattr(model, name) == getattr(shipped, name), name
+
+
+@pytest.mark.slow
+def test_two_hundred_thousand_tensors_take_about_a_second(tmp_path: Path) -> None:
+    """Kimi K2.6 in 200 files: 208,205 tensors, 595.15 GB, read in a few seconds even on a busy machine."""
+    folder = write_checkpoint(tmp_path / "ck", KIMI, kimi(), files=200)
+    start = time.process_time()
+    checkpoint = sound(folder)
+    assert time.process_time() - start < 5
+    assert checkpoint.tensors == 208_205
+    assert checkpoint.bytes == pytest.approx(595.15e9, rel=1e-4)
+    exact = exact_gib(
+        place_checkpoint(checkpoint, described(checkpoint), split=Split(tensor=8)).tensors
+    )
+    assert exact == pytest.approx(71.90, abs=0.005)

@@ -1,0 +1,196 @@
+"""The house: who may import whom, how large a room may grow, and that every test says what it pins."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "compiler"
+
+# Each room may import from the rooms in the rows above its own, and from itself; not from its own row.
+ROWS = (
+    # values that everything speaks of
+    ("near", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    ("diagnostics", "architecture", "releases", "profile"),
+    ("source", "origins", "facts"),
+    ("plan",),
+    ("rules", "judged", "planjson"),
+    # text and files in
+    ("quoting", "language"),
+    ("catalog", "memory", "workspace"),
+    ("checkpoint", "engines", "service"),
+    # what is decided
+    ("planner",),
+    ("checks", "render"),
+    # what the verbs need
+    ("accept", "remedy", "tree", "explain", "report", "predict"),
+    ("pipeline",),
+    ("cli",),
+    ("__main__",),
+)
+ROW_OF = {room: number for number, row in enumerate(ROWS) for room in row}
+
+# A third-party library is imported by these modules only; attrs by all.
+LIBRARIES = {
+    "cattrs": ("compiler.language.typed",),
+    "click": ("compiler.cli",),
+    "jinja2": ("compiler.render.templates",),
+    "packaging": ("compiler.workspace",),
+    "tomlkit": (),
+    "yaml": ("compiler.yamltext",),
+}
+MODULE_LINES = 300
+FUNCTION_LINES = 60
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").glob("test_*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Everything a module imports, lazily or not, with its line."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, node.lineno) for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "compiler":
+                yield from ((f"compiler.{each.name}", node.lineno) for each in node.names)
+            else:
+                yield node.module, node.lineno
+
+
+def room_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] != "__version__" else None
+
+
+def test_every_room_has_a_row() -> None:
+    """A new module or folder of the package is put into the table before it is used."""
+    rooms = {room for path in MODULES if (room := room_of(name_of(path)))}
+    assert rooms - set(ROW_OF) == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_upwards(path: Path) -> None:
+    """A module imports from the rows above its own only, so that a newcomer can read the house from the top."""
+    room = room_of(name_of(path))
+    wrong = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(path)
+        if imported.startswith("compiler.")
+        and room is not None
+        and (other := room_of(imported)) not in {None, room}
+        and ROW_OF[other or ""] >= ROW_OF[room]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_library_has_one_place(path: Path) -> None:
+    """A third-party library can be replaced in one place."""
+    name = name_of(path)
+    wrong = [
+        f"line {line}: {imported}"
+        for imported, line in imports_of(path)
+        if (places := LIBRARIES.get(imported.partition(".")[0])) is not None
+        and not any(name == place or name.startswith(f"{place}.") for place in places)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_stays_small(path: Path) -> None:
+    """A module has one reason to exist, and a reader sees all of it."""
+    assert len(path.read_text("utf-8").splitlines()) <= MODULE_LINES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_function_stays_small(path: Path) -> None:
+    """A function fits on a screen."""
+    long = [
+        f"{node.name}: {(node.end_lineno or 0) - node.lineno + 1} lines"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if "engines" not in path.parts], ids=name_of
+)
+def test_no_engine_is_named_outside_its_own_room(path: Path) -> None:
+    """What differs between engines is asked of the engine, not decided by its name."""
+    named = [
+        node.lineno
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Compare)
+        for each in (node.left, *node.comparators)
+        if isinstance(each, ast.Constant) and each.value in {"sglang", "vllm"}
+    ]
+    assert named == []
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_every_test_says_what_it_pins(path: Path) -> None:
+    """A test's docstring is the sentence of behaviour that it pins."""
+    silent = [
+        node.name
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+NAMES = re.compile(r"(^|_)(utils?|helpers?|managers?|handle[rs]?|process(es)?)($|_)")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_names_say_something(path: Path) -> None:
+    """No module and no function is named by what could be said of any."""
+    names = [path.stem] + [
+        node.name
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    assert [name for name in names if NAMES.search(name.lower())] == []
+
+
+PURE = {"language", "memory", "engines", "planner", "checks", "render", "remedy", "plan", "report"}
+IMPURE = {
+    "time",
+    "datetime",
+    "socket",
+    "subprocess",
+    "urllib.request",
+    "http",
+    "random",
+    "getpass",
+    "platform",
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if room_of(name_of(path)) in PURE], ids=name_of
+)
+def test_the_core_is_pure(path: Path) -> None:
+    """No step looks at a clock, a network, the host, or chance: the same inputs give the same bytes."""
+    assert [name for name, _ in imports_of(path) if name in IMPURE] == []

@@ -1,0 +1,207 @@
+"""From a `config.json` to a description: what it gives is what the catalogue has, and what is missing is said."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+from attrs import evolve, fields
+
+from compiler.architecture import Format, Gqa, LayerKind, Role, Rope
+from compiler.catalog import Kind, open_catalog
+from compiler.checkpoint import FAMILIES, Missing, model_from_config, model_toml
+from compiler.checkpoint.mixers import shortest
+from compiler.facts import Model
+from compiler.language.syntax import parse_toml
+from compiler.language.typed import structure_value
+from compiler.source import Source
+from configs import CONFIGS
+
+
+LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
+
+
+def changed(**values: object) -> dict[str, object]:
+    """A config with other values; `None` removes one."""
+    return {**deepcopy(CONFIGS[LLAMA]), **values}
+
+
+def described(config: dict[str, object]) -> Model:
+    """The model of a config that can be described."""
+    model = model_from_config(config, id_="a/b")
+    assert isinstance(model, Model), model
+    return model
+
+
+def missing(config: dict[str, object]) -> tuple[str, ...]:
+    """Why a model cannot be described."""
+    found = model_from_config(config, id_="a/b")
+    assert isinstance(found, Missing)
+    return found.reasons
+
+
+def shipped(id_: str) -> Model:
+    """The catalogue's entry."""
+    model, faults = open_catalog().model(id_)
+    assert faults == ()
+    assert model is not None
+    return model
+
+
+@pytest.mark.parametrize("id_", CONFIGS)
+def test_a_config_gives_what_the_catalogue_has(id_: str) -> None:
+    """Each family's config and the entry that was written for it agree in every figure."""
+    entry = shipped(id_)
+    model = evolve(described(CONFIGS[id_]), id=id_)
+    for each in fields(Model):
+        if each.name not in ("sources", "shipped", "checkpoint_gb", "nextn"):
+            assert getattr(model, each.name) == getattr(entry, each.name), each.name
+
+
+@pytest.mark.parametrize("id_", CONFIGS)
+def test_a_description_survives_its_file(id_: str) -> None:
+    """What is written to a catalogue file is read back the same."""
+    model = evolve(described(CONFIGS[id_]), checkpoint_gb=12.5, shipped=False)
+    values, faults = parse_toml(Source("x.toml", model_toml(model, heading=["One.", "Two."])))
+    assert faults == ()
+    assert values is not None
+    again, wrong = structure_value(values, Model, given={"shipped": False})
+    assert wrong == ()
+    assert again == model
+
+
+def test_an_unknown_architecture_is_named() -> None:
+    """What nobody described is said by name, never guessed at."""
+    found = model_from_config(changed(architectures=["Qwen4ExpForCausalLM"]), id_="a/b")
+    assert found == Missing(
+        architecture="Qwen4ExpForCausalLM", reasons=("how its layers are laid out in memory",)
+    )
+
+
+@pytest.mark.parametrize("names", [None, [], [3], "LlamaForCausalLM"])
+def test_a_config_without_an_architecture_is_named(names: object) -> None:
+    """The key that is missing is told."""
+    assert missing(changed(architectures=names)) == ("`architectures`",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("hidden_size", None, "`hidden_size` is missing"),
+        ("num_hidden_layers", "32", "`num_hidden_layers` is no whole number above zero"),
+        ("vocab_size", -1, "`vocab_size` is no whole number above zero"),
+        ("vocab_size", 10**18, "`vocab_size` is no whole number above zero"),
+        ("vocab_size", True, "`vocab_size` is no whole number above zero"),
+        ("layer_types", "full", "`layer_types` is no list of words"),
+        ("layer_types", ["odd"] * 32, "layers of the kind `odd` are not understood"),
+        (
+            "layer_types",
+            ["full_attention"] * 3,
+            "the list of layer kinds has 3 entries for 32 layers",
+        ),
+        ("rope_scaling", [], "`rope_scaling` is no table"),
+        ("partial_rotary_factor", 2.0, "`partial_rotary_factor` is no share"),
+        (
+            "quantization_config",
+            {"quant_method": "quark"},
+            "the quantization `quark` is not understood",
+        ),
+    ],
+)
+def test_what_is_missing_or_wrong_names_its_key(key: str, value: object, reason: str) -> None:
+    """Each fault is told in words that name the key, and nothing is assumed in its place."""
+    assert reason in missing(changed(**{key: value}))
+
+
+def test_all_that_is_missing_is_told_at_once() -> None:
+    """One run is enough to complete a config."""
+    config = changed(hidden_size=None, vocab_size=None, intermediate_size=None)
+    assert len(missing(config)) == 3
+
+
+def test_a_tower_nobody_described_is_not_priced() -> None:
+    """A text family with images is another model."""
+    reasons = missing(changed(vision_config={"hidden_size": 1}))
+    assert reasons == ("the vision tower of `LlamaForCausalLM` is not understood",)
+
+
+@pytest.mark.parametrize(
+    ("scaling", "context"),
+    [
+        (None, 131_072),
+        ({"rope_type": "llama3", "factor": 8.0}, 131_072),
+        ({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}, 131_072),
+        ({"type": "linear", "factor": 2.0}, 262_144),
+        ({"type": "yarn", "factor": 4}, 524_288),
+    ],
+)
+def test_scaling_lengthens_the_context_as_the_engine_does(scaling: object, context: int) -> None:
+    """A factor counts unless the config already has the long value (YaRN) or the scaling is Llama 3's."""
+    assert described(changed(rope_scaling=scaling)).context == context
+
+
+def test_a_checkpoint_says_its_kv_format() -> None:
+    """An fp8 KV cache that the checkpoint asks for is kept with its quantization."""
+    config = changed(
+        quantization_config={
+            "quant_method": "modelopt",
+            "quant_algo": "NVFP4",
+            "kv_cache_quant_algo": "FP8",
+            "exclude_modules": ["lm_head", "model.layers.*.self_attn*"],
+        }
+    )
+    quantization = described(config).quantization
+    assert quantization is not None
+    assert quantization.kv_cache == "fp8_e4m3"
+    assert quantization.formats == (
+        Format(roles=(Role.DENSE,), bits=4, group_size=16, scale_bits=8),
+    )
+
+
+def test_exceptions_of_a_few_layers_do_not_unquantize_a_role() -> None:
+    """A role is left out when most of its layers are."""
+    few = {
+        **_fp8(),
+        "modules_to_not_convert": [f"model.layers.{n}.self_attn.q_proj" for n in (0, 1)],
+    }
+    most = {
+        **_fp8(),
+        "modules_to_not_convert": [f"model.layers.{n}.self_attn.q_proj" for n in range(30)],
+    }
+    for config, kept in ((few, True), (most, False)):
+        quantization = described(changed(quantization_config=config)).quantization
+        assert quantization is not None
+        assert (Role.ATTENTION in quantization.formats[0].roles) == kept
+
+
+def _fp8() -> dict[str, object]:
+    return {"quant_method": "fp8", "weight_block_size": [128, 128]}
+
+
+def test_heads_default_as_configs_of_the_family_mean_them() -> None:
+    """Without KV heads there are as many as query heads; without a head size the hidden size is shared out."""
+    model = described(changed(num_key_value_heads=None, head_dim=None))
+    assert model.attention == Gqa(kv_heads=32, head_dim=128, v_head_dim=128)
+
+
+def test_a_pattern_is_as_short_as_it_repeats() -> None:
+    """A run that gives the same layers when repeated stands for all of them, also when the last is cut off."""
+    full, window = LayerKind.FULL, LayerKind.WINDOW
+    assert shortest((full,) * 5) == (full,)
+    assert shortest((window, window, full) * 3) == (window, window, full)
+    assert shortest((window, full, window, full, window)) == (window, full)
+    assert shortest((full, window, window)) == (full, window, window)
+
+
+def test_rotary_tables_are_described_where_they_are_not_the_plain_one() -> None:
+    """A part of a head, or a scaling, is told; a table as wide as a head is not."""
+    assert described(changed(rope_scaling=None)).rope is None
+    assert described(changed(rope_scaling=None, partial_rotary_factor=0.5)).rope == Rope(dims=(64,))
+
+
+def test_every_family_has_an_entry() -> None:
+    """The architectures that are described are those the catalogue has models of."""
+    catalogue = open_catalog()
+    entries = (catalogue.model(id_)[0] for id_ in catalogue.ids(Kind.MODEL))
+    found = {each.architecture for each in entries if each is not None}
+    assert set(FAMILIES) <= found
