@@ -26,6 +26,7 @@ from compiler.architecture import (
 )
 from compiler.ranges import Range
 from compiler.releases import Action, Build, Flag, Release, Sources
+from compiler.value import Value
 
 
 __all__ = [
@@ -80,8 +81,8 @@ def weakest(*evidence: Evidence) -> Evidence:
     return max(evidence, key=order.index)
 
 
-@frozen(kw_only=True)
-class Gpu:
+@frozen(kw_only=True, eq=False, repr=False)
+class Gpu(Value):
     """One kind of GPU.
 
     Attributes:
@@ -106,8 +107,8 @@ class Gpu:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Model:
+@frozen(kw_only=True, eq=False, repr=False)
+class Model(Value):
     """One model, as its public `config.json` describes it.
 
     Attributes:
@@ -152,8 +153,8 @@ class Model:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Draft:
+@frozen(kw_only=True, eq=False, repr=False)
+class Draft(Value):
     """One draft model for speculative decoding: a block drafter (DFlash), or a head that drafts token by token (EAGLE).
 
     Attributes:
@@ -187,8 +188,8 @@ class Draft:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Boot:
+@frozen(kw_only=True, eq=False, repr=False)
+class Boot(Value):
     """A recorded start of a server: the settings that matter and what its log printed.
 
     Attributes:
@@ -232,8 +233,8 @@ class Boot:
     file: str = ""
 
 
-@frozen(kw_only=True)
-class Unknown:
+@frozen(kw_only=True, eq=False, repr=False)
+class Unknown(Value):
     """Something nobody described, so that memory cannot be priced.
 
     Attributes:

@@ -13,14 +13,15 @@ from compiler.memory.outcome import Outcome, pool_outcome
 from compiler.plan import Effective, Memory, Plan
 from compiler.profile import Profile
 from compiler.service import service
+from compiler.value import Value
 
 
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
 
-@frozen(kw_only=True)
-class Planned:
+@frozen(kw_only=True, eq=False, repr=False)
+class Planned(Value):
     """The plans of one profile, one a target; a profile without targets is planned once, with no target."""
 
     plans: tuple[Plan, ...]

@@ -26,6 +26,7 @@ from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Flag
 from compiler.source import Source
+from compiler.value import Value
 from compiler.versions import version_key
 
 
@@ -35,8 +36,8 @@ SERIES = "flags"
 _TOP_KEYS = {"engine": str, "source": str, "releases": list, "flags": list}
 
 
-@frozen(kw_only=True)
-class Series:
+@frozen(kw_only=True, eq=False, repr=False)
+class Series(Value):
     """The flags of several releases.
 
     Attributes:

@@ -16,10 +16,11 @@ from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, windo
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
 from compiler.facts import Model
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Family:
+@frozen(kw_only=True, eq=False, repr=False)
+class Family(Value):
     """What the config of an architecture does not say.
 
     Attributes:
@@ -74,8 +75,8 @@ _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 _FULL_HEAD_ROTARY = frozenset({"proportional"})
 
 
-@frozen(kw_only=True)
-class Missing:
+@frozen(kw_only=True, eq=False, repr=False)
+class Missing(Value):
     """Why a model cannot be described.
 
     Attributes:

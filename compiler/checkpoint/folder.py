@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from compiler.checkpoint.headers import Header, checkpoint_fault, parse_json, read_header
 from compiler.diagnostics import Diagnostic
+from compiler.value import Value
 
 
 INDEX = "model.safetensors.index.json"
@@ -25,8 +26,8 @@ _NUMBER = re.compile(r"\.\d+(?=\.|$)")
 _STACKS = (".layers.", ".blocks.")
 
 
-@frozen
-class Kind:
+@frozen(eq=False, repr=False)
+class Kind(Value):
     """Tensors that are alike: one name with its numbers left out, one number format, one shape, one layer.
 
     Attributes:
@@ -49,8 +50,8 @@ class Kind:
         return elements
 
 
-@frozen(kw_only=True)
-class Checkpoint:
+@frozen(kw_only=True, eq=False, repr=False)
+class Checkpoint(Value):
     """What a folder holds.
 
     Attributes:

@@ -22,6 +22,7 @@ RESERVE_CODES: Mapping[Outcome, str] = {
     Outcome.LIKELY_SHORT: "reserve-likely-short",
     Outcome.TOO_SMALL: "reserve-too-small",
 }
+MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
 _POOL_SUMMARY: Mapping[Outcome, str] = {
     Outcome.UNCERTAIN: "the KV pool may be too small for the promised context",
     Outcome.LIKELY_SHORT: "the KV pool is likely too small for the promised context",

@@ -11,10 +11,11 @@ from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
 from compiler.plan import Memory, Option, Variable
 from compiler.profile import Profile
 from compiler.rules import Rule
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class KnownBoot:
+@frozen(kw_only=True, eq=False, repr=False)
+class KnownBoot(Value):
     """A recorded boot with what the catalogue knows about its draft and its build."""
 
     boot: Boot
@@ -22,8 +23,8 @@ class KnownBoot:
     release: Release | None
 
 
-@frozen(kw_only=True)
-class Facts:
+@frozen(kw_only=True, eq=False, repr=False)
+class Facts(Value):
     """What the catalogue knows about one profile; `None` for what nobody described."""
 
     gpu: Gpu | None
@@ -33,8 +34,8 @@ class Facts:
     boots: tuple[KnownBoot, ...] = ()
 
 
-@frozen(kw_only=True)
-class Spelled:
+@frozen(kw_only=True, eq=False, repr=False)
+class Spelled(Value):
     """The command line and environment for one release."""
 
     command: tuple[str, ...]
@@ -42,8 +43,8 @@ class Spelled:
     environment: tuple[Variable, ...]
 
 
-@frozen(kw_only=True)
-class Sized:
+@frozen(kw_only=True, eq=False, repr=False)
+class Sized(Value):
     """What the engine will do with the GPU.
 
     Attributes:

@@ -8,13 +8,14 @@ from attrs import frozen
 
 from compiler.architecture import LayerKind, Mla
 from compiler.facts import Model
+from compiler.value import Value
 
 
 _ALONE = frozenset({LayerKind.MLP, LayerKind.EXPERTS})
 
 
-@frozen(kw_only=True)
-class Layer:
+@frozen(kw_only=True, eq=False, repr=False)
+class Layer(Value):
     """One layer.
 
     Attributes:
@@ -30,8 +31,8 @@ class Layer:
     indexed: bool
 
 
-@frozen(kw_only=True)
-class Counts:
+@frozen(kw_only=True, eq=False, repr=False)
+class Counts(Value):
     """How many of a run of layers are what."""
 
     full: int

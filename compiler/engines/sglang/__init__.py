@@ -15,10 +15,11 @@ from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
 from compiler.profile import Profile
 from compiler.rules import Rule
+from compiler.value import Value
 
 
-@frozen
-class _Sglang:
+@frozen(eq=False, repr=False)
+class _Sglang(Value):
     name: str = "sglang"
     rules: tuple[Rule, ...] = RULES
 

@@ -21,16 +21,18 @@ from compiler.memory.tensors import weights_gib
 from compiler.memory.weights import Split
 from compiler.profile import Profile
 from compiler.ranges import Range
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Case:
+@frozen(kw_only=True, eq=False, repr=False)
+class Case(Value):
     """What sizing needs, with nothing missing.
 
     Attributes:
         draft: the draft whose pool and weights count; `None` when none does.
         pricings: how the server may count that draft, likeliest first.
         known: the recorded boot that says most about this profile.
+        is_measured: whether that boot is of exactly these settings.
     """
 
     profile: Profile
@@ -40,16 +42,8 @@ class Case:
     launch: Launch
     pricings: tuple[str, ...]
     known: KnownBoot | None
+    is_measured: bool
     fraction: float
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether the boot is of exactly these settings."""
-        if self.known is None:
-            return False
-        return not boots.differences(
-            self.profile, self.launch, self.known.boot, fraction=self.fraction
-        )
 
     @property
     def evidence(self) -> Evidence:
@@ -124,6 +118,8 @@ def make_case(profile: Profile, facts: Facts, *, gpu: Gpu, model: Model, fractio
     """Put together what sizing needs."""
     algorithm = profile.speculative.algorithm if profile.speculative else None
     started = launch(profile, gpu=gpu, model=model, draft=facts.draft)
+    known = boots.nearest(profile, started, facts.boots, fraction=fraction)
+    differ = known is None or boots.differences(profile, started, known.boot, fraction=fraction)
     return Case(
         profile=profile,
         gpu=gpu,
@@ -131,6 +127,7 @@ def make_case(profile: Profile, facts: Facts, *, gpu: Gpu, model: Model, fractio
         draft=facts.draft if drafts_blocks(profile) else None,
         launch=started,
         pricings=limits.draft_pricings(algorithm, facts.release),
-        known=boots.nearest(profile, started, facts.boots, fraction=fraction),
+        known=known,
+        is_measured=not differ,
         fraction=fraction,
     )

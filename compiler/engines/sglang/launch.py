@@ -9,6 +9,7 @@ from attrs import frozen
 
 from compiler.facts import Draft, Gpu, Mla, Model
 from compiler.profile import Profile
+from compiler.value import Value
 
 
 TREE = "ddtree"
@@ -36,8 +37,8 @@ _LARGEST_TIER = (16384, 512, 512)
 _WIDE_TENSOR_PARALLEL = 4
 
 
-@frozen(kw_only=True)
-class Launch:
+@frozen(kw_only=True, eq=False, repr=False)
+class Launch(Value):
     """The figures that decide memory.
 
     Attributes:

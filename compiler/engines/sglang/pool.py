@@ -18,6 +18,7 @@ from attrs import frozen
 from compiler.facts import Boot
 from compiler.memory.weights import GIB
 from compiler.ranges import Range
+from compiler.value import Value
 
 
 LAYER_SCALED = "layer-scaled"
@@ -32,8 +33,8 @@ PRICING: Mapping[str, str] = {
 """The ways a release or build may count the draft in a token's bytes."""
 
 
-@frozen(kw_only=True)
-class Cell:
+@frozen(kw_only=True, eq=False, repr=False)
+class Cell(Value):
     """Bytes one token costs of the budget under one pricing, and what it then really takes.
 
     Attributes:
@@ -52,8 +53,8 @@ class Cell:
         return self.priced_bytes - self.target_bytes
 
 
-@frozen(kw_only=True)
-class Hypothesis:
+@frozen(kw_only=True, eq=False, repr=False)
+class Hypothesis(Value):
     """One way the world may be: all the pool formula needs, without a doubt in it."""
 
     free_gib: float
@@ -106,8 +107,8 @@ def draft_cells(
     )
 
 
-@frozen(kw_only=True)
-class Weights:
+@frozen(kw_only=True, eq=False, repr=False)
+class Weights(Value):
     """What is known of the weights: their range from the tensors, or a boot that fixes them.
 
     Attributes:

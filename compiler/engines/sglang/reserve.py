@@ -16,6 +16,7 @@ from compiler.memory.tensors import draft_tensors
 from compiler.memory.weights import GIB, Split, allocated
 from compiler.plan import Line
 from compiler.ranges import Range, most
+from compiler.value import Value
 
 
 KV_SPLITS = 8
@@ -33,8 +34,8 @@ RUNTIME_GIB = Range(0.3, 0.5, 0.9)
 FRAGMENTATION = 4 / 3
 
 
-@frozen(kw_only=True)
-class Server:
+@frozen(kw_only=True, eq=False, repr=False)
+class Server(Value):
     """All that the reserve depends on.
 
     Attributes:

@@ -14,6 +14,7 @@ from compiler.engines.engine import Spelled
 from compiler.facts import Release
 from compiler.plan import Option, Variable
 from compiler.profile import Argument, Profile
+from compiler.value import Value
 
 
 ENTRY = ("-m", "sglang.launch_server")
@@ -22,8 +23,8 @@ ENTRY = ("-m", "sglang.launch_server")
 Words = tuple[str, ...]
 
 
-@frozen(kw_only=True)
-class Row:
+@frozen(kw_only=True, eq=False, repr=False)
+class Row(Value):
     """One typed setting: the names its flag had, newest first, and its words; `None` when it is not set."""
 
     setting: str

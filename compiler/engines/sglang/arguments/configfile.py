@@ -23,6 +23,7 @@ from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
 from compiler.engines.sglang.arguments.words import Word, at_least
 from compiler.facts import Action, Flag, Release
+from compiler.value import Value
 from compiler.yamltext import parse_yaml
 
 
@@ -72,8 +73,8 @@ def config_words(text: str | None, *, path: str, release: Release) -> tuple[Word
     )
 
 
-@frozen
-class _Keys:
+@frozen(eq=False, repr=False)
+class _Keys(Value):
     """What keys may stand for.
 
     Attributes:

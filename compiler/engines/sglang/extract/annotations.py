@@ -20,6 +20,7 @@ from compiler.engines.sglang.extract.values import (
     UnresolvedError,
     evaluate,
 )
+from compiler.value import Value
 
 
 _NAMESPACES = "_INPUT_NAMESPACES"
@@ -27,8 +28,8 @@ _READERS = frozenset({"str", "int", "float"})
 _MISSING = object()
 
 
-@frozen(kw_only=True)
-class Field:
+@frozen(kw_only=True, eq=False, repr=False)
+class Field(Value):
     """One field of the settings.
 
     Attributes:
