@@ -166,6 +166,7 @@ class Draft(Value):
         wide_input: its first layer reads the embedding beside the hidden state (EAGLE3).
         head_vocabulary: of its own head; 0 when it uses the target's.
         embedding_vocabulary: of its own embedding; 0 when it uses the target's.
+        other_parameters: what no other figure names and every GPU holds whole.
     """
 
     id: str
@@ -182,6 +183,7 @@ class Draft(Value):
     wide_input: bool = False
     head_vocabulary: int = 0
     embedding_vocabulary: int = 0
+    other_parameters: int = 0
     context: int
     dtype_bits: int = 16
     sources: Sources = field(factory=dict)

@@ -65,10 +65,7 @@ def _advised(each: Diagnostic, plan: Plan, replan: Replan) -> Diagnostic:
 def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...]:
     more = f"for more: poolproof explain {code}"
     if not remedies:
-        return (
-            f"no single setting mends {plan.profile_name}; it needs another model, more GPUs, or a smaller promise",
-            more,
-        )
+        return (f"no single setting mends {plan.profile_name}; promise less, or add GPUs", more)
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {each.price}" for each in remedies]
     lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"

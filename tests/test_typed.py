@@ -211,7 +211,7 @@ def test_another_type_is_refused(key: str, value: object, expected: str, found: 
         ("path", "/a\0", "U+0000"),
         ("path", "/" + "ä" * 2048, "4095 bytes"),
         ("wait", "30", "is no duration"),
-        ("wait", "9" * 400 + "h", "smaller"),
+        ("wait", "9" * 400 + "h", "too long"),
         ("wait", "1\nmin", "U+000A"),
         ("size", "1 GB/s", "is no size"),
         ("range", {"low": 2, "best": 1, "high": 3}, "`low` <= `best` <= `high`"),

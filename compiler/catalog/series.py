@@ -139,6 +139,22 @@ def write_series(tables: Mapping[str, Mapping[str, Flag]], *, engine: str, sourc
     return "\n".join((*head, ",\n".join(rows), "]}")) + "\n"
 
 
+def write_table(flags: Mapping[str, Flag], *, engine: str, version: str, source: str) -> str:
+    """The file of one release, one flag a line, by name."""
+    import json  # noqa: PLC0415 - as above
+
+    rows = [
+        json.dumps({"name": name, **said(flags[name])}, ensure_ascii=False)
+        for name in sorted(flags)
+    ]
+    head = (
+        f'{{"engine": {json.dumps(engine)}, "version": {json.dumps(version)},',
+        f'"source": {json.dumps(source)},',
+        '"flags": [',
+    )
+    return "\n".join((*head, ",\n".join(rows), "]}")) + "\n"
+
+
 def _rows(flags: Sequence[Flag | None], releases: Sequence[str]) -> Iterator[dict[str, object]]:
     """The rows of one flag, given what it is in each release."""
     start = 0

@@ -87,6 +87,11 @@ class Missing(Value):
     architecture: str
     reasons: tuple[str, ...]
 
+    @property
+    def is_described(self) -> bool:
+        """Whether it is a figure that is missing, not the whole architecture."""
+        return self.architecture in FAMILIES or not self.architecture
+
 
 def model_from_config(
     config: Mapping[str, Any],
@@ -102,7 +107,7 @@ def model_from_config(
     names = config.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
-        reason = "how its layers are laid out in memory" if name else "`architectures`"
+        reason = "how its layers are laid out in memory" if name else "`architectures` is missing"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)
     model = _model(keys, name, id_, checkpoint_gb, source)
@@ -269,8 +274,7 @@ def _beside(keys: Keys, intermediate: int) -> tuple[int, int | None]:
         width = intermediate  # Llama 4 has one, of the same width
     if width is None:
         return shared, None
-    shared = shared or 1
-    return shared, None if width == shared * intermediate else width
+    return shared or 1, None if width == (shared or 1) * intermediate else width
 
 
 def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:

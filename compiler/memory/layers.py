@@ -52,23 +52,18 @@ def layers_of(model: Model) -> tuple[Layer, ...]:
     """The hidden layers, in order."""
     pattern = model.pattern or (LayerKind.FULL,)
     alone = not _ALONE.isdisjoint(pattern)
-    kinds = [pattern[at % len(pattern)] for at in range(model.layers)]
-    return tuple(_layer(model, at, kind, alone=alone) for at, kind in enumerate(kinds))
-
-
-def _layer(model: Model, at: int, kind: LayerKind, *, alone: bool) -> Layer:
-    if alone:
-        experts = kind is LayerKind.EXPERTS
-        dense = kind is LayerKind.MLP
-    else:
-        experts = _has_experts(model, at)
-        dense = not experts
-    return Layer(
-        kind=kind,
-        experts=experts,
-        dense=dense,
-        indexed=kind is LayerKind.FULL and _indexed(model, at),
-    )
+    made: dict[tuple[LayerKind, bool, bool], Layer] = {}  # most layers are alike
+    layers: list[Layer] = []
+    for at in range(model.layers):
+        kind = pattern[at % len(pattern)]
+        experts = kind is LayerKind.EXPERTS if alone else _has_experts(model, at)
+        indexed = kind is LayerKind.FULL and _indexed(model, at)
+        key = (kind, experts, indexed)
+        if key not in made:
+            dense = kind is LayerKind.MLP if alone else not experts
+            made[key] = Layer(kind=kind, experts=experts, dense=dense, indexed=indexed)
+        layers.append(made[key])
+    return tuple(layers)
 
 
 def _has_experts(model: Model, at: int) -> bool:
