@@ -54,6 +54,7 @@ class Checked(Value):
 
     judged: tuple[Judged, ...]
     diagnostics: tuple[Diagnostic, ...]
+    fragments: tuple[str, ...] = ()
 
     @property
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -70,6 +71,7 @@ def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
     """Judge the named profiles; a fragment among them is checked as far as it goes."""
     judged: list[Judged] = []
     loose: list[Diagnostic] = []
+    fragments: list[str] = []
     for name in names:
         graph, found = link(inputs.reader, name, cache=inputs.documents)
         resolved, clashes = (
@@ -80,11 +82,13 @@ def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
         elif is_deployable(resolved):
             judged += _judge(name, resolved, inputs, before=(*found, *clashes))
         else:
+            fragments.append(name)
             loose += (*found, *clashes, *check_fragment(resolved))
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(
         judged=tuple(judged),
         diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
+        fragments=tuple(fragments),
     )
 
 
@@ -159,6 +163,7 @@ def strictly(checked: Checked) -> Checked:
             for each in checked.judged
         ),
         diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),
+        fragments=checked.fragments,
     )
 
 

@@ -8,7 +8,11 @@ from typing import TypedDict
 from compiler.facts import Unknown
 from compiler.plan import Line, Plan, Pool
 from compiler.ranges import Range
+from compiler.secrecy import is_secret
 
+
+COVER = "***"
+"""Stands for a secret."""
 
 _DECIMALS = 4  # of GiB: a tenth of a MiB, and the same digits whatever the last bits of a sum are
 
@@ -102,12 +106,28 @@ def plan_facts(plan: Plan | None) -> PlanFacts:
         "reserve_available_gib": None if reserve is None else _range(reserve.available_gib),
         "reserve_needed_gib": None if reserve is None else _range(reserve.needed_gib),
         "reserve_margin_gib": None if reserve is None else _range(reserve.margin_gib),
-        "argv": [] if plan is None else list(plan.argv),
-        "env": {} if plan is None else {each.name: each.value for each in plan.environment},
+        "argv": [] if plan is None else _argv(plan),
+        "env": {} if plan is None else _environment(plan),
         "unknowns": [] if plan is None else _unknowns(plan.unknowns),
         "unpriced": [] if memory is None else list(memory.unpriced),
         "assumptions": [] if plan is None else list(plan.assumptions),
     }
+
+
+def _argv(plan: Plan) -> list[str]:
+    """The command line; what looks like a secret is refused elsewhere, and not repeated here."""
+    words = list(plan.command)
+    for option in plan.options:
+        words += [option.flag, *(_shareable(option.flag, value) for value in option.values)]
+    return words
+
+
+def _environment(plan: Plan) -> dict[str, str]:
+    return {each.name: _shareable(each.name, each.value) for each in plan.environment}
+
+
+def _shareable(name: str, value: str) -> str:
+    return COVER if is_secret(name, value) else value
 
 
 def _engine(plan: Plan) -> EngineJson:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from compiler.bisection import least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
@@ -16,6 +17,7 @@ from compiler.service import service
 from compiler.value import Value
 
 
+_ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -32,7 +34,7 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
     facts, unknowns, diagnostics = _look_up(profile, catalog)
     engine = ENGINES.get(profile.engine.name)
-    targets = sorted(profile.targets) or [None]
+    targets: list[str | None] = [*sorted(profile.targets)] or [None]
     one = _plan(name, profile, facts, engine, unknowns)
     one = evolve(one, unknowns=tuple(_with_near_name(each, catalog) for each in one.unknowns))
     plans = tuple(
@@ -146,6 +148,9 @@ def _size(
         # Outside of 0 to 1 there is nothing to size; a check says so.
         sensible = 0 < asked < 1
         return asked, engine.size(profile, facts, fraction=asked) if sensible else None
+    if engine.size(profile, facts, fraction=_ANY_FRACTION).memory is None:
+        # Nothing to fit where memory is not known; a check says so, and no fraction is written.
+        return None, engine.size(profile, facts, fraction=_ANY_FRACTION)
     # Where nothing keeps the promise the plan shows how near it comes, and the checks refuse it.
     fitted = least_fraction(profile, facts, engine) or (THOUSANDTHS - 1) / THOUSANDTHS
     return fitted, engine.size(profile, facts, fraction=fitted)
@@ -157,16 +162,12 @@ def least_fraction(profile: Profile, facts: Facts, engine: Engine) -> float | No
     The pool grows with the fraction, so this is a bisection; 0.999 is the most that is tried. A higher fraction only takes
     from the reserve, so the least one also leaves the reserve best off: this is what "fit" means.
     """
-    low, high = 1, THOUSANDTHS - 1
-    if not _pool_passes(profile, facts, engine, high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _pool_passes(profile, facts, engine, middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high / THOUSANDTHS
+    thousandths = least(
+        low=1,
+        high=THOUSANDTHS - 1,
+        good=lambda value: _pool_passes(profile, facts, engine, value),
+    )
+    return None if thousandths is None else thousandths / THOUSANDTHS
 
 
 def _pool_passes(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> bool:

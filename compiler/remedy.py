@@ -6,9 +6,12 @@ A refusal's help is made here, after the checks: a rule judges a plan and may no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Literal
 
 from attrs import evolve, frozen
 
+from compiler.bisection import least, most
 from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
@@ -22,7 +25,7 @@ from compiler.value import Value
 Replan = Callable[[Profile], Plan]
 
 _CONTEXT_STEP = 100
-_NARROW_KV = "fp8_e4m3"
+_NARROW_KV: Literal["fp8_e4m3"] = "fp8_e4m3"
 _LEAST_CHUNK = 1024
 
 
@@ -69,7 +72,7 @@ def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {each.price}" for each in remedies]
     lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
-    return ("\n".join([f"{lead} (prices by the best estimate)", *lines]), more)
+    return ("\n".join([f"{lead} (figures are best estimates)", *lines]), more)
 
 
 def pool_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
@@ -82,10 +85,17 @@ def pool_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
 
 
 def reserve_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
-    """One change per lever that makes the reserve hold over its whole range, the pool left as good as it is."""
-    yield from _by_requests(plan, replan)
-    yield from _by_chunk(plan, replan)
-    yield from _by_lower_fraction(plan, replan)
+    """One change per lever that makes the reserve hold, over its whole range if any does; the pool left as it is."""
+    refused = reserve_outcome(_memory(plan)) > Outcome.UNCERTAIN
+    for worst in (Outcome.PASSES, Outcome.UNCERTAIN) if refused else (Outcome.PASSES,):
+        found = [
+            *_by_requests(plan, replan, worst),
+            *_by_chunk(plan, replan, worst),
+            *_by_lower_fraction(plan, replan, worst),
+        ]
+        if found:
+            yield from found
+            return
 
 
 def _memory(plan: Plan) -> Memory:
@@ -122,16 +132,16 @@ def _with_requests(profile: Profile, requests: int) -> Profile:
 
 
 def _by_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
-    least = _least(
+    thousandths = least(
         low=1,
         high=THOUSANDTHS - 1,
         good=lambda value: _pool_passes(replan(_with_fraction(plan.profile, value))),
     )
-    if least is None:
+    if thousandths is None:
         return
-    profile = _with_fraction(plan.profile, least)
+    profile = _with_fraction(plan.profile, thousandths)
     after = replan(profile)
-    setting = ("memory.fraction", f"{least / THOUSANDTHS:g}")
+    setting = ("memory.fraction", f"{thousandths / THOUSANDTHS:g}")
     if _reserve_passes(after, worst=Outcome.UNCERTAIN):
         yield Remedy(
             settings=(setting,),
@@ -152,18 +162,20 @@ def _by_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
 
 def _most_requests(plan: Plan, profile: Profile, replan: Replan) -> int | None:
     """The most running requests, not below the promise, at which the reserve holds; by its whole range if any do."""
-    least, most = profile.serve.concurrency, plan.running_requests or 1
+    fewest, now = profile.serve.concurrency, plan.running_requests or 1
     for worst in (Outcome.PASSES, Outcome.UNCERTAIN):
-        found = _most(
-            low=least,
-            high=most - 1,
-            good=lambda value, worst=worst: _reserve_passes(
-                replan(_with_requests(profile, value)), worst=worst
-            ),
+        found = most(
+            low=fewest,
+            high=now - 1,
+            good=partial(_holds_requests, profile, replan, worst),
         )
         if found is not None:
             return found
     return None
+
+
+def _holds_requests(profile: Profile, replan: Replan, worst: Outcome, requests: int) -> bool:
+    return _reserve_passes(replan(_with_requests(profile, requests)), worst=worst)
 
 
 def _by_pool_cap(plan: Plan, replan: Replan) -> Iterator[Remedy]:
@@ -225,27 +237,29 @@ def _by_concurrency(plan: Plan, replan: Replan) -> Iterator[Remedy]:
         )
 
 
-def _by_requests(plan: Plan, replan: Replan) -> Iterator[Remedy]:
-    most = _most(
+def _by_requests(plan: Plan, replan: Replan, worst: Outcome) -> Iterator[Remedy]:
+    requests = most(
         low=plan.profile.serve.concurrency,
         high=(plan.running_requests or 1) - 1,
-        good=lambda value: _reserve_passes(replan(_with_requests(plan.profile, value))),
+        good=lambda value: _reserve_passes(
+            replan(_with_requests(plan.profile, value)), worst=worst
+        ),
     )
-    if most is not None:
-        after = replan(_with_requests(plan.profile, most))
+    if requests is not None:
+        after = replan(_with_requests(plan.profile, requests))
         yield Remedy(
-            settings=(("serve.max_running_requests", str(most)),),
+            settings=(("serve.max_running_requests", str(requests)),),
             price=f"needs {_span(_memory(after).reserve.needed_gib)}; the pool stays",
             plan=after,
         )
 
 
-def _by_chunk(plan: Plan, replan: Replan) -> Iterator[Remedy]:
+def _by_chunk(plan: Plan, replan: Replan, worst: Outcome) -> Iterator[Remedy]:
     chunk = _power_of_two_below(plan.prefill_chunk or 0)
     while chunk >= _LEAST_CHUNK:
         memory = evolve(plan.profile.memory, chunked_prefill=chunk)
         after = replan(evolve(plan.profile, memory=memory))
-        if _reserve_passes(after):
+        if _reserve_passes(after, worst=worst):
             yield Remedy(
                 settings=(("memory.chunked_prefill", str(chunk)),),
                 price=f"needs {_span(_memory(after).reserve.needed_gib)}; long prompts start slower",
@@ -260,19 +274,19 @@ def _power_of_two_below(number: int) -> int:
     return 1 << ((number - 1).bit_length() - 1) if number > 1 else 0
 
 
-def _by_lower_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
+def _by_lower_fraction(plan: Plan, replan: Replan, worst: Outcome) -> Iterator[Remedy]:
     now = round(_memory(plan).fraction * THOUSANDTHS)
 
     def good(value: int) -> bool:
-        return _reserve_passes(replan(_with_fraction(plan.profile, value)))
+        return _reserve_passes(replan(_with_fraction(plan.profile, value)), worst=worst)
 
-    most = _most(low=1, high=now - 1, good=good)
-    if most is None:
+    thousandths = most(low=1, high=now - 1, good=good)
+    if thousandths is None:
         return
-    after = replan(_with_fraction(plan.profile, most))
+    after = replan(_with_fraction(plan.profile, thousandths))
     if _pool_passes(after):
         yield Remedy(
-            settings=(("memory.fraction", f"{most / THOUSANDTHS:g}"),),
+            settings=(("memory.fraction", f"{thousandths / THOUSANDTHS:g}"),),
             price=f"{_pool_price(after)}; reserve {_span(_memory(after).reserve.available_gib)}",
             plan=after,
         )
@@ -280,19 +294,3 @@ def _by_lower_fraction(plan: Plan, replan: Replan) -> Iterator[Remedy]:
 
 def _span(known: Range) -> str:
     return f"{known.low:.1f} to {known.high:.1f} GiB"
-
-
-def _least(*, low: int, high: int, good: Callable[[int], bool]) -> int | None:
-    """The least number from `low` to `high` that is good, where all above a good one are good."""
-    if low > high or not good(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if good(middle) else (middle + 1, high)
-    return high
-
-
-def _most(*, low: int, high: int, good: Callable[[int], bool]) -> int | None:
-    """The greatest number from `low` to `high` that is good, where all below a good one are good."""
-    mirrored = _least(low=-high, high=-low, good=lambda value: good(-value))
-    return None if mirrored is None else -mirrored

@@ -56,5 +56,6 @@ def _form() -> re.Pattern[str]:
 def _assigned() -> re.Pattern[str]:
     """`name = value` of a TOML line, up to its end. Compiled when a finding is shown, not at every start."""
     return re.compile(
-        r"""["']?(?P<name>[A-Za-z0-9_.-]+)["']?[ \t]*=[ \t]*(?P<value>[^\s][^\n\r]*)"""
+        # Each name is tried once, from its start: a long line of a file that is no profile takes no longer than others.
+        r"""(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)["']?[ \t]*+=[ \t]*+(?P<value>[^\s][^\n\r]*)"""
     )

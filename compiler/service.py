@@ -48,6 +48,7 @@ def unit_name(profile: Profile) -> str:
 
 def default_start_timeout_s(model: Model | None) -> int:
     """Twice the time to read the checkpoint, and graphs and warm-up, in steps of five minutes."""
-    read_s = 0.0 if model is None else model.checkpoint_gb / READ_GB_PER_S
+    size_gb = model.checkpoint_gb if model is not None else None
+    read_s = (size_gb or 0.0) / READ_GB_PER_S
     wanted = max(SHORTEST_START_S, 2 * read_s + GRAPHS_AND_WARMUP_S)
     return int(-(-wanted // STEP_S) * STEP_S)

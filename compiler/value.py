@@ -20,7 +20,7 @@ class Value:
             return True
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return self._compared() == other._compared()  # type: ignore[attr-defined]
+        return self._compared() == other._compared()
 
     def __hash__(self) -> int:
         """The hash of the compared fields."""

@@ -44,7 +44,7 @@ def story_profile() -> Profile:
         ),
         gpus=Gpus(kind=Name("rtx-pro-6000-blackwell"), count=8),
         engine=Engine(
-            name=Name("sglang"), version=Name("0.5.11"), build=Name("ddtree"), python=PYTHON
+            name=Name("sglang"), version=Text("0.5.11"), build=Name("ddtree"), python=PYTHON
         ),
         parallel=Parallel(tensor=8),
         serve=Serve(context=200_000, concurrency=1, max_running_requests=8),

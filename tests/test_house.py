@@ -18,7 +18,7 @@ PACKAGE = ROOT / "compiler"
 ROWS = (
     # values that everything speaks of
     ("value",),
-    ("near", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    ("near", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts"),
     ("plan",),

@@ -119,14 +119,14 @@ class Stub:
                     behaviour = behaviour.pop(0) if len(behaviour) > 1 else behaviour[0]
                 behaviour(self)
 
-            def log_message(self, *_: object) -> None:  # type: ignore[explicit-override]
+            def log_message(self, *_: object) -> None:
                 pass
 
         class Server(socketserver.ThreadingTCPServer):
             address_family = socket.AF_INET6 if ":" in address else socket.AF_INET  # type: ignore[mutable-override]
             daemon_threads = True
 
-            def handle_error(self, *_: object) -> None:  # type: ignore[explicit-override]
+            def handle_error(self, *_: object) -> None:
                 pass  # a client that hangs up is what some tests are about
 
         self.server = Server((address, 0), Handler)

@@ -57,22 +57,22 @@ class FlagMap(Mapping[str, Flag]):
         """`entries` are sound rows of a table, or flags."""
         self._entries = dict(entries)
 
-    def __getitem__(self, name: str) -> Flag:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __getitem__(self, name: str) -> Flag:
         """The flag of a full name."""
         entry = self._entries[name]
         if not isinstance(entry, Flag):
             entry = self._entries[name] = make_flag(entry)
         return entry
 
-    def __iter__(self) -> Iterator[str]:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __iter__(self) -> Iterator[str]:
         """The full names."""
         return iter(self._entries)
 
-    def __len__(self) -> int:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __len__(self) -> int:
         """How many flags there are."""
         return len(self._entries)
 
-    def __contains__(self, name: object) -> bool:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __contains__(self, name: object) -> bool:
         """Whether there is a flag of this full name; makes none."""
         return name in self._entries
 

@@ -13,6 +13,21 @@ from compiler.rules import rule
 _PERCENT = 100
 
 
+@rule("fit-unknown")
+def fit_needs_memory(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The least fraction is worked out from memory; where that is unknown there is none to write."""
+    if plan.profile.memory.fraction != "fit" or plan.memory is not None:
+        return
+    missing = ", ".join(f"`{each.name}`" for each in plan.unknowns) or "the engine"
+    yield error(
+        "fit-unknown",
+        f'`memory.fraction = "fit"` cannot be worked out: memory is not known for {missing}',
+        where.primary("memory.fraction", text="the least that keeps the promise"),
+        help=("write a fraction, such as one that a boot of this server was seen to hold",),
+        path="memory.fraction",
+    )
+
+
 @rule("fraction-range")
 def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A share is between 0 and 1; the engine itself does not check it."""

@@ -28,6 +28,38 @@ def writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             )
 
 
+LONGEST_PART = 255  # bytes of a file name, on the file systems there are
+
+
+@rule("name-unwritable")
+def name_is_writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The profile's and the unit's names become names of files below `out/`, one line each in its manifest."""
+    if plan.target is None or plan.service is None:
+        return
+    unit = f"{plan.service.unit}.service"
+    for setting, name, parts in (
+        ("", plan.profile_name, plan.profile_name.split("/")),
+        (f"targets.{plan.target_name}.unit", unit, [unit]),
+    ):
+        fault = next(filter(None, map(_part_fault, parts)), None)
+        if fault is not None:
+            yield error(
+                "name-unwritable",
+                f"`{name[:LONGEST_PART]}` {fault}, so no file can be named after it",
+                where.primary(setting, "model.served_name") if setting else where.primary(),
+                help=("rename the profile",)
+                if not setting
+                else (f"set `{setting}` to a short name",),
+                path=setting or None,
+            )
+
+
+def _part_fault(part: str) -> str | None:
+    if len(part.encode()) > LONGEST_PART:
+        return "is too long"
+    return "holds white space" if any(each.isspace() for each in part) else None
+
+
 def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:
     if plan.command:
         yield "engine.python", plan.command[0], Place.PROGRAM

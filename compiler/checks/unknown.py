@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from compiler.catalog.shelves import file_stem
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.facts import Unknown
 from compiler.origins import Origins
@@ -15,6 +16,7 @@ _WHAT: Mapping[str, str] = {
     "engine-unknown": "the engine `{}` is not known",
     "gpu-unknown": "the memory of the GPU `{}` is not known",
     "model-unknown": "the model `{}` is not known",
+    "model-unpriced": "the memory of the model `{}` cannot be worked out yet",
     "draft-unknown": "the draft model `{}` is not known",
     "release-unknown": "it is not known how {} counts memory",
     "build-unknown": "the build `{}` is not known",
@@ -23,12 +25,14 @@ _WHAT: Mapping[str, str] = {
     "flag-unpriced": "what `{}` does to memory is not known",
 }
 _HELP: Mapping[str, tuple[str, ...]] = {
-    "gpu-unknown": ("describe it: `poolproof catalog add-gpu --help`",),
-    "model-unknown": (
-        "describe it in `profiles/catalog/models/`, in the form that `poolproof catalog show MODEL` prints",
+    "gpu-unknown": (
+        "describe it with `poolproof catalog add-gpu`; what a log prints before weights load is `--free-before`",
     ),
-    "draft-unknown": ("describe it in `profiles/catalog/drafts/`",),
-    "build-unknown": ("describe it in `profiles/catalog/engines/NAME/builds/`",),
+    "model-unknown": (
+        "describe it in `profiles/catalog/models/{}.toml`, in the form that `poolproof catalog show MODEL` prints",
+    ),
+    "draft-unknown": ("describe it in `profiles/catalog/drafts/{}.toml`",),
+    "build-unknown": ("describe it in `profiles/catalog/engines/ENGINE/builds/{}.toml`",),
 }
 
 
@@ -53,4 +57,5 @@ def _advice(each: Unknown) -> tuple[str, ...]:
     # What is known by name, and not in full, is nearest to itself.
     is_other = each.near is not None and each.near != each.name.partition(" ")[0]
     similar = (f"a known name is similar: `{each.near}`",) if is_other else ()
-    return (*similar, *_HELP.get(each.code, ()))
+    stem = file_stem(each.name) or "NAME"
+    return (*similar, *(line.format(stem) for line in _HELP.get(each.code, ())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -40,7 +41,7 @@ def command(profiles: tuple[str, ...], *, strict: bool, as_json: bool, form: str
         _print_json(checked)
     else:
         show(checked.all_diagnostics, session, form=chosen, err=True)
-        _print_verdicts(checked)
+        _print_verdicts(checked, asked=profiles)
     return Exit.REFUSED if checked.refused else Exit.OK
 
 
@@ -54,7 +55,12 @@ def _print_json(checked: Checked) -> None:
     sys.stdout.write("\n")
 
 
-def _print_verdicts(checked: Checked) -> None:
+def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
     from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - JSON does without it
 
     sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    if asked or not checked.judged:
+        sys.stdout.writelines(
+            f"{name}  a fragment: it has no target, so its keys and types are checked and no more\n"
+            for name in checked.fragments
+        )

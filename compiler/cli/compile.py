@@ -39,7 +39,7 @@ MACHINE_CODES = frozenset({"out-busy", "out-unreadable", "out-unwritable"})
     default=Format.TEXT.value,
     help="How findings are shown.",
 )
-def command(  # noqa: PLR0913 - click hands over each option
+def command(
     profiles: tuple[str, ...], *, check: bool, diff: bool, strict: bool, overwrite: bool, form: str
 ) -> int:
     """Write units, env files and launch scripts below out/.
@@ -130,6 +130,7 @@ def _compare(tree: OutTree, session: Session, *, diff: bool, strict: bool, form:
     if any(each.code in MACHINE_CODES for each in comparison.diagnostics):
         return Exit.MACHINE
     if comparison.is_current(strict=strict):
+        click.echo("out/ is what the profiles give", err=True)
         return Exit.OK
     click.echo(_way_out(comparison), err=True)
     return Exit.STALE

@@ -21,7 +21,7 @@ class StreamFailed(Exception):  # noqa: N818 - it says what happened
 class _Lenient(FileIO):
     """A stream whose reader may go away (`| head`): what it does not read is lost, the run and its exit code are not."""
 
-    def write(self, data: ReadableBuffer, /) -> int:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def write(self, data: ReadableBuffer, /) -> int:
         """As in `FileIO`, which gives `None` only where a descriptor does not block.
 
         Raises:

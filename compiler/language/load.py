@@ -21,6 +21,8 @@ from compiler.value import Value
 
 
 SUFFIX = ".toml"
+LARGEST_BYTES = 2**20
+"""No person writes and no reviewer reads a larger profile; reading one would take minutes."""
 NO_PROFILES = frozenset({"boots", "catalog"})
 """Folders beside the profiles that hold facts instead."""
 
@@ -141,6 +143,8 @@ def load_document(reader: Reader, name: str) -> Loaded:
         return None, (_unreadable(name, fault),)
     if data is None:
         return None, ()
+    if len(data) > LARGEST_BYTES:
+        return None, (_too_large(name, data),)
     try:
         source = Source(file_of(name), data.decode())
     except UnicodeDecodeError as fault:
@@ -172,6 +176,13 @@ def _unreadable(name: str, fault: OSError) -> Diagnostic:
     reason = (fault.strerror or "the system gives no reason").lower()
     whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
     return error("profile-unreadable", f"`{name}` cannot be read: {reason}", Label(whole))
+
+
+def _too_large(name: str, data: bytes) -> Diagnostic:
+    whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
+    size = f"{len(data) / 2**20:.1f} MiB"
+    summary = f"`{name}` holds {size}; a profile may hold {LARGEST_BYTES // 2**20} MiB"
+    return error("toml-limit", summary, Label(whole))
 
 
 def _not_utf8(source: Source, fault: UnicodeDecodeError) -> Diagnostic:

@@ -35,6 +35,12 @@ class Member(Value):
     metadata: Mapping[str, object]
 
 
+# Line and paragraph separators, zero-width characters, marks and overrides of direction, and the byte order mark.
+_UNSEEN = frozenset(
+    [*range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0x061C, 0xFEFF]
+)
+
+
 @cache
 def members_of(cls: type) -> tuple[Member, ...]:
     """The fields of an attrs class in their order."""
@@ -166,6 +172,6 @@ def printable(text: str) -> str:
 
 
 def is_control(character: str) -> bool:
-    """Whether a character is a control character or ends a line; none of ours may stand in a value."""
+    """Whether a character controls, ends a line, or cannot be seen; none may stand in a value that people review."""
     code = ord(character)
-    return code < 0x20 or 0x7F <= code <= 0x9F or code in (0x2028, 0x2029)  # noqa: PLR2004 - Unicode's C0, DEL, C1
+    return code < 0x20 or 0x7F <= code <= 0x9F or code in _UNSEEN  # noqa: PLR2004 - Unicode's C0, DEL, C1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.judged import Judged
+from compiler.judged import Judged, Verdict
 from compiler.language.shapes import printable
 from compiler.ranges import Range
 
@@ -14,7 +14,18 @@ def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
     names = [_name(each) for each in judged]
     wide = max((len(name) for name in names), default=0)
     for name, each in zip(names, judged, strict=True):
-        yield f"{name.ljust(wide)}  {each.verdict.value:<9}  {_numbers(each)}".rstrip()
+        said = "; ".join(filter(None, (_numbers(each), _beside(each))))
+        yield f"{name.ljust(wide)}  {each.verdict.value:<9}  {said}".rstrip()
+
+
+def _beside(judged: Judged) -> str:
+    """The errors that the verdict, which is about memory, says nothing of."""
+    if judged.plan is None:
+        return "not planned: see the errors"
+    errors = [each for each in judged.diagnostics if each.is_error]
+    if not errors or judged.verdict is Verdict.REFUSED:
+        return ""
+    return f"refused by {', '.join(dict.fromkeys(each.code for each in errors))}"
 
 
 def _name(judged: Judged) -> str:

@@ -10,7 +10,7 @@ from compiler.engines.sglang.pool import LAYER_SCALED
 from compiler.engines.sglang.releases import memory_model
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.unpriced import RESERVE, STATIC, unpriced_flags
-from compiler.facts import Mla, Release, Unknown
+from compiler.facts import Mla, Model, Release, Unknown
 from compiler.profile import Profile
 
 
@@ -81,13 +81,8 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 def _shape(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     model, parallel = facts.model, profile.parallel
-    if model is not None and not (isinstance(model.attention, Mla) and model.moe is not None):
-        yield Unknown(
-            code="model-unknown",
-            name=f"{model.id} ({model.architecture})",
-            setting="model.id",
-            missing="how its layers are laid out in memory",
-        )
+    if model is not None and (missing := _not_priced(model)) is not None:
+        yield Unknown(code="model-unpriced", name=model.id, setting="model.id", missing=missing)
     if parallel.pipeline > 1:
         yield Unknown(
             code="layout-unpriced",
@@ -102,6 +97,18 @@ def _shape(profile: Profile, facts: Facts) -> Iterator[Unknown]:
             setting="parallel.dp_attention",
             missing="which weights it keeps whole on every GPU",
         )
+
+
+def _not_priced(model: Model) -> str | None:
+    """What of a described model this engine's formulas do not cover yet."""
+    attention = model.attention
+    if not isinstance(attention, Mla):
+        return f"the pool of {model.architecture} with grouped-query attention"
+    if attention.indexer is not None:
+        return "the cache of its indexer (sparse attention)"
+    if model.window is not None or model.state is not None:
+        return "the pools of its sliding-window or state layers"
+    return None if model.moe is not None else f"the layers of {model.architecture}"
 
 
 def _flags(profile: Profile, release: Release | None) -> Iterator[Unknown]:

@@ -57,7 +57,7 @@ class FlagAction(argparse.Action):
 
     flag: Flag
 
-    def __call__(  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __call__(
         self,
         parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse calls it so
         namespace: argparse.Namespace,
@@ -82,7 +82,7 @@ class FlagAction(argparse.Action):
 class HelpAction(argparse.Action):
     """Ends the run, as the parser's help does."""
 
-    def __call__(self, *_: object) -> None:  # type: ignore[explicit-override]  # `override` is of Python 3.12
+    def __call__(self, *_: object) -> None:
         """Raises `RefusedError`."""
         raise RefusedError(HELP)
 

@@ -16,7 +16,7 @@ class Entry(StrEnum):
     MODULE = "module"
     """`python -m sglang.launch_server`, in every release."""
     SERVE = "serve"
-    """`sglang serve`, from 0.5.6 on."""
+    """`sglang serve`, from 0.5.5 on."""
 
 
 class RefusalKind(StrEnum):

@@ -39,7 +39,7 @@ class FlagParser(argparse.ArgumentParser):
             if isinstance(action, FlagAction):
                 action.flag = flag
 
-    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # of Python 3.12
+    def error(self, message: str) -> NoReturn:
         """Raise `RefusedError` in place of ending the process."""
         if message.startswith("ambiguous option: "):
             word = message.removeprefix("ambiguous option: ").partition(" could match ")[0]

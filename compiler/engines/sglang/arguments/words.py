@@ -40,7 +40,7 @@ def at_least(release: Release, version: str) -> bool:
 
 def serve_words(words: Sequence[Word], *, release: Release) -> tuple[Word, ...]:
     """What `sglang serve` hands to the server's parser; raises `RefusedError` where it stops itself."""
-    if not at_least(release, "0.5.6"):
+    if not at_least(release, "0.5.5"):
         raise _stopped(f"the command `sglang` is not there in {release.version}, only the module")
     if any(word.text in {"-h", "--help"} for word in words):
         raise RefusedError(HELP)
