@@ -126,7 +126,7 @@ def test_a_flag_of_later_releases_is_told_where_it_is(profiles: Path, catalog: C
     flags = "enable-mis = true"
     (found,) = flag_findings(profiles, catalog, version="0.5.9", flags=flags)
     assert found.code == "flag-unknown"
-    assert "releases 0.5.11 to 0.5.23 have it" in found.notes
+    assert "of the releases read, 0.5.11 to 0.5.23 have it" in found.notes
 
 
 def test_a_flag_on_its_way_out_is_told_its_successor(profiles: Path, catalog: Catalog) -> None:
@@ -144,10 +144,9 @@ def test_a_value_that_is_gone_is_told_the_one_in_its_place(
     flags = 'load-balance-method = "shortest_queue"\nquantization = "qoq"\ndtype = "int3"'
     found = flag_findings(profiles, catalog, version="0.5.23", flags=flags)
     help_of = {each.path: each.help for each in found}
-    assert help_of["flags.load-balance-method"] == (
-        "`total_requests` took the place of `shortest_queue`",
-    )
-    assert help_of["flags.quantization"] == ("`qoq` is gone: QoQ quantization is gone",)
+    replaced = "`total_requests` took the place of `shortest_queue`"
+    assert help_of["flags.load-balance-method"][0] == replaced
+    assert help_of["flags.quantization"][0] == "`qoq` is gone: QoQ quantization is gone"
     assert help_of["flags.dtype"][-1].startswith("sglang 0.5.23 takes `auto`, `half`")
 
 
@@ -160,7 +159,7 @@ def test_a_typed_setting_is_spelled_for_every_release(profiles: Path, catalog: C
         if version in releases_with("--config", engine="sglang"):
             assert refused == {}, version
         else:
-            note = "releases 0.5.3 to 0.5.23 have it"
+            note = "of the releases read, 0.5.3 to 0.5.23 have it"
             assert [note in notes for notes in refused.values()] == [True], version
 
 

@@ -23,6 +23,8 @@ CATALOG = open_catalog()
 VERSIONS = CATALOG.versions("sglang")
 MOVES = read_moves("sglang")
 NEWEST = VERSIONS[-1]
+KERNELS = {"flashmla_prefill": "flashmla_sparse", "flashmla_decode": "flashmla_kv"}
+"""Values that were renamed together with their flags."""
 
 
 @cache
@@ -92,9 +94,13 @@ def test_every_value_that_is_gone_is_explained() -> None:
     ("flag", "version", "expected"),
     [
         ("--nsa-decode-backend", NEWEST, Replacement(name="--dsa-decode-backend")),
-        ("--nsa-prefill", NEWEST, Replacement(name="--dsa-prefill-backend")),
-        ("--nsa-prefill", "0.5.9", Replacement(name="--nsa-prefill-backend")),
-        ("--dsa-prefill-backend", "0.5.3", Replacement(name="--nsa-prefill")),
+        ("--nsa-prefill", NEWEST, Replacement(name="--dsa-prefill-backend", values=KERNELS)),
+        ("--nsa-prefill", "0.5.9", Replacement(name="--nsa-prefill-backend", values=KERNELS)),
+        (
+            "--dsa-prefill-backend",
+            "0.5.3",
+            Replacement(name="--nsa-prefill", values={new: old for old, new in KERNELS.items()}),
+        ),
         ("--cuda-graph-max-bs-decode", "0.5.11", Replacement(name="--cuda-graph-max-bs")),
         (
             "--enable-deepep-moe",

@@ -181,13 +181,7 @@ STARTS = (
 def random_commands(release: Release, folder: Path) -> Iterator[tuple[list[str], str]]:
     """Command lines with their entry, the same for the same release."""
     draw = random.Random(release.version)
-    names = [
-        each
-        for flag in release.flags.values()
-        # An odd log level stops the engine after its parser is done.
-        if flag.name != "--log-level"
-        for each in flag.spellings
-    ]
+    names = [each for flag in release.flags.values() for each in flag.spellings]
     for number in range(RANDOM_COMMANDS):
         argv = [
             word for _ in range(draw.randint(0, 4)) for word in random_flag(draw, names, release)

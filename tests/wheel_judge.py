@@ -182,6 +182,8 @@ def build_once(server_args: Any) -> argparse.ArgumentParser:
     server_args.argparse = types.SimpleNamespace(
         **{**vars(argparse), "ArgumentParser": lambda **_: parser}
     )
+    # What it does with the parser's answer, setting up its log first, is beyond the parser.
+    server_args.logging = Anything()
     return parser
 
 

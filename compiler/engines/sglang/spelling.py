@@ -18,7 +18,7 @@ from compiler.value import Value
 
 
 ENTRY = ("-m", "sglang.launch_server")
-"""How the server is started in every release (the `sglang` command exists since 0.5.6 only)."""
+"""How the server is started in every release (the `sglang` command exists since 0.5.5 only)."""
 
 Words = tuple[str, ...]
 
