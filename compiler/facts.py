@@ -24,6 +24,7 @@ from compiler.architecture import (
     VisionPart,
     Window,
 )
+from compiler.profile import KvDtype
 from compiler.ranges import Range
 from compiler.releases import Action, Build, Flag, Release, Sources
 from compiler.value import Value
@@ -214,7 +215,7 @@ class Boot(Value):
     data: int = 1
     expert: int = 1
     dp_attention: bool = False
-    kv_dtype: str
+    kv_dtype: KvDtype
     page_size: int
     fraction: float
     context: int

@@ -170,6 +170,7 @@ class Plan(Value):
         unknowns: what nobody described.
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
+        required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
@@ -189,6 +190,7 @@ class Plan(Value):
     environment: tuple[Variable, ...]
     attention_backend: str | None = None
     prefill_chunk: int | None = None
+    required_tokens: int | None = None
     verify_width: int = 1
     running_requests: int | None = None
     memory: Memory | None = None

@@ -89,6 +89,7 @@ def _plan(
         options=spelled.options if spelled else (),
         environment=spelled.environment if spelled else (),
         attention_backend=sized.attention_backend if sized else None,
+        required_tokens=sized.required_tokens if sized else None,
         prefill_chunk=sized.prefill_chunk if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,

@@ -25,6 +25,9 @@ Name = NewType("Name", str)
 Argument = bool | int | float | str | tuple[str, ...]
 """A raw engine flag's value: `true` for a flag without one; a list for a flag that takes several words."""
 
+KvDtype = Literal["auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2"]
+"""Number formats of a KV cache; `auto` follows the checkpoint."""
+
 SCHEMA = 1
 """The version of the profile language this compiler reads."""
 
@@ -123,9 +126,7 @@ class Memory(Value):
     fraction: float | Literal["fit"] = setting(
         'share of the free memory for weights and KV pool; "fit": the least that keeps the promise'
     )
-    kv_dtype: Literal["auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2"] = setting(
-        "number format of the KV cache", default="auto"
-    )
+    kv_dtype: KvDtype = setting("number format of the KV cache", default="auto")
     chunked_prefill: int | None = setting(
         "tokens of a prompt computed in one step; -1: all at once",
         unit="tokens",
@@ -139,7 +140,11 @@ class Memory(Value):
         "upper limit for the pool", unit="tokens", at_least=1, default=None
     )
     cuda_graph_max_batch: int | None = setting(
-        "largest batch captured as a CUDA graph", unit="requests", at_least=1, default=None
+        "largest batch captured as a CUDA graph",
+        unit="requests",
+        at_least=1,
+        at_most=8192,
+        default=None,
     )
 
 

@@ -8,20 +8,73 @@ from functools import cache
 
 
 _SECRET_WORDS = frozenset(
-    {"apikey", "token", "secret", "password", "passwd", "credential", "credentials"}
+    [
+        "apikey",
+        "apikeys",
+        "secret",
+        "secrets",
+        "password",
+        "passwords",
+        "passwd",
+        "passphrase",
+        "pgpass",
+        "credential",
+        "credentials",
+        "authorization",
+    ]
 )
-# Words beside them that make it a number of tokens, a special token, or the like.
-_COUNTED = frozenset(
-    {"max", "num", "draft", "bos", "eos", "pad", "special", "per", "prefill", "total"}
+_AMBIGUOUS_WORDS = frozenset(["key", "keys", "token"])
+# Beside an ambiguous word these make it a count, a special token, or a measure.
+_MEASURES = frozenset(
+    [
+        "max",
+        "num",
+        "draft",
+        "bos",
+        "eos",
+        "pad",
+        "special",
+        "per",
+        "prefill",
+        "total",
+        "context",
+        "min",
+        "new",
+        "stop",
+        "accept",
+        "count",
+        "limit",
+        "length",
+        "len",
+        "budget",
+        "inter",
+        "time",
+        "first",
+        "latency",
+        "distribution",
+        "threshold",
+        "bucket",
+        "buckets",
+        "map",
+        "kv",
+        "cache",
+        "radix",
+        "value",
+    ]
 )
-# Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, GitHub, AWS, Slack.
-_PREFIXES = ("sk-", "hf_", "ghp_", "github_pat_", "gho_", "AKIA", "xoxb-", "xoxp-")
+# Beside any of them these make it the place of a secret, or a choice.
+_PLACES = frozenset(
+    ["path", "file", "files", "dir", "directory", "name", "id", "type", "mode", "backend", "method"]
+)
+# Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, NVIDIA, GitHub, AWS, Slack.
+_PREFIXES = ("sk-", "hf_", "nvapi-", "ghp_", "github_pat_", "gho_", "AKIA", "xoxb-", "xoxp-")
 _SHORTEST = 12
+_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off"})
 
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a value under a name looks like a secret itself, not like the place of one."""
-    if not value or value.startswith("/"):
+    if not value or value.lower() in _SWITCHES or value.isdecimal():
         return False
     return _names_a_secret(name) or any(True for _ in _forms(value))
 
@@ -30,26 +83,37 @@ def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
     """The stretches of a TOML text that look like secrets, as offsets; a quoted line must not show them."""
     yield from _forms(text)
     for found in _assigned().finditer(text):
-        if _names_a_secret(found["name"]) and not found["value"].startswith(("'/", '"/', "{")):
+        # What a secret's setting holds as a table is the place of one: `api_key = { file = ... }`.
+        if _names_a_secret(found["name"]) and not found["value"].startswith("{"):
             yield found.span("value")
 
 
 def _names_a_secret(name: str) -> bool:
-    words = name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
-    last = words[-1] if words[-2:] != ["api", "key"] else "apikey"
-    return last in _SECRET_WORDS and _COUNTED.isdisjoint(words)
+    words = frozenset(name.lower().replace("-", "_").replace(".", "_").strip("_").split("_"))
+    if not _PLACES.isdisjoint(words):
+        return False
+    ambiguous = not _AMBIGUOUS_WORDS.isdisjoint(words) and _MEASURES.isdisjoint(words)
+    return ambiguous or not _SECRET_WORDS.isdisjoint(words)
 
 
 def _forms(text: str) -> Iterator[tuple[int, int]]:
     """Where a text holds a key that its prefix gives away."""
     if any(prefix in text for prefix in _PREFIXES):
         yield from (found.span() for found in _form().finditer(text))
+    if "://" in text:
+        yield from (found.span("password") for found in _login().finditer(text))
 
 
 @cache
 def _form() -> re.Pattern[str]:
     prefixes = "|".join(re.escape(prefix) for prefix in _PREFIXES)
     return re.compile(rf"(?:{prefixes})[A-Za-z0-9_-]{{{_SHORTEST},}}")
+
+
+@cache
+def _login() -> re.Pattern[str]:
+    """The password in an address: `https://user:password@host`."""
+    return re.compile(r"://[^/\s:@\"']*:(?P<password>[^/\s@\"']+)@")
 
 
 @cache

@@ -136,6 +136,7 @@ def story_plan(**changes: Any) -> Plan:  # noqa: ANN401 - any attribute of a pla
         verify_width=9,
         running_requests=8,
         memory=story_memory(),
+        required_tokens=200_005,
         effective=Effective(context=200_000, concurrency=1),
     )
     return evolve(plan, **changes)

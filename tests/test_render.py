@@ -87,7 +87,13 @@ def user_plan() -> Plan:
     assert target.state_dir is not None
     service = evolve(plan.service, state_dir=target.state_dir)
     return evolve(
-        plan, target=target, profile=profile, service=service, environment=(), memory=None
+        plan,
+        target=target,
+        profile=profile,
+        service=service,
+        environment=(),
+        memory=None,
+        required_tokens=None,
     )
 
 

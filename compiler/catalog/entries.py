@@ -36,6 +36,20 @@ _MAY_BE_ZERO = frozenset(
 )
 _SWITCHED_OFF = {"chunked_prefill": -1}
 
+# What no file can mean: a share is below one, no model has so many layers, and no GPU so much memory.
+_AT_MOST = {
+    "fraction": 0.999,
+    "layers": 10_000,
+    "dense_layers": 10_000,
+    "pool_tokens": 10**10,
+    "free_before_load_gib": 10_000,
+    "weights_gib": 10_000,
+    "low": 10_000,
+    "best": 10_000,
+    "high": 10_000,
+}
+_LARGEST = 10**15
+
 
 def read_entry(
     file: EntryFile, cls: type[T], *, id_: str | None, given: Mapping[str, object], code: str
@@ -82,9 +96,13 @@ def _figure_faults(values: Mapping[str, Any], cls: type[AttrsInstance]) -> Itera
     figures = {path: number for path, number in _figures(values, ()) if path[0] in fields_dict(cls)}
     for path, number in figures.items():
         key = str(path[-1])
-        if number > 0 or (number == 0 and key in _MAY_BE_ZERO) or number == _SWITCHED_OFF.get(key):
-            continue
-        yield Fault(path, FaultKind.BAD_VALUE, "expected more than zero")
+        most = _AT_MOST.get(key, _LARGEST)
+        if number > most:
+            yield Fault(path, FaultKind.BAD_VALUE, f"expected at most {most:g}")
+        elif not (
+            number > 0 or (number == 0 and key in _MAY_BE_ZERO) or number == _SWITCHED_OFF.get(key)
+        ):
+            yield Fault(path, FaultKind.BAD_VALUE, "expected more than zero")
     if cls is not Boot:
         yield from _source_faults(values, figures)
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
+from compiler.catalog.agreement import disagreements
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
 from compiler.catalog.series import SERIES, Series, read_series
@@ -144,6 +145,18 @@ class Catalog(Value):
         stem = file_stem(id_)
         return None if stem is None else self._open(f"{kind}/{stem}.toml")[0]
 
+    def build_file(self, engine: str, id_: str) -> EntryFile | None:
+        """The file of a build as it stands; as `entry_file`."""
+        stem = file_stem(id_)
+        return None if stem is None else self._open(f"{_builds(engine)}/{stem}.toml")[0]
+
+    def boot_file(self, name: str) -> EntryFile | None:
+        """The file of a recorded boot, by its name (`boots/ct200-0.85`)."""
+        stem = file_stem(name.removeprefix("boots/"))
+        if stem is None or self.boot_shelf is None:
+            return None
+        return self.boot_shelf.open(f"{stem}.toml")[0]
+
     def _once(self, key: tuple[str, ...], read: Callable[[], Found[T]]) -> Found[T]:
         if key not in self._known:
             self._known[key] = read()
@@ -220,7 +233,7 @@ class Catalog(Value):
             boot, found = self._read_boot(self.boot_shelf, stem)
             boots += [boot] if boot is not None else []
             faults = (*faults, *found)
-        return tuple(boots), faults
+        return tuple(boots), (*faults, *disagreements(boots))
 
     def _read_boot(self, shelf: Shelf, stem: str) -> Found[Boot]:
         file, faults = shelf.open(f"{stem}.toml")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from compiler.checks import (
+    address,
+    environment,
     flags,
     fraction,
     layout,
@@ -21,7 +23,17 @@ from compiler.rules import Rule, collect
 
 
 GENERAL: tuple[Rule, ...] = collect(
-    flags, fraction, layout, memory, promise, secrets, spelling, target, unknown
+    address,
+    environment,
+    flags,
+    fraction,
+    layout,
+    memory,
+    promise,
+    secrets,
+    spelling,
+    target,
+    unknown,
 )
 
 

@@ -25,6 +25,7 @@ _WORDS: Mapping[str, str] = {
     "json-list": "a JSON list",
     "cuda-graph-config": "a JSON object",
 }
+_NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")  # argparse, _negative_number_matcher
 _WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
 
 
@@ -130,6 +131,24 @@ def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
 
     yield from value_meant(option, flag=flag, release=release)
     yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
+
+
+@rule("flag-smuggled")
+def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A word that begins like a flag is read as one, whatever it was meant for."""
+    for option in plan.options:
+        for word in option.values:
+            if word.startswith("-") and not _NEGATIVE.fullmatch(word):
+                yield error(
+                    "flag-smuggled",
+                    f"`{option.flag}` gets the word `{word}`, which the parser reads as a flag",
+                    where.primary(option.setting, text="this value"),
+                    notes=(
+                        "the server would run with a flag that this plan did not judge, or stop at once",
+                    ),
+                    help=("a flag of its own goes under `[flags]`; no value may begin with `-`",),
+                    path=option.setting,
+                )
 
 
 def _fault(flag: Flag, option: Option) -> str | None:

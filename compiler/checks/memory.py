@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from compiler.diagnostics import Diagnostic, Label, Severity
+from compiler.diagnostics import Diagnostic, Label, Severity, warning
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
@@ -86,6 +86,24 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
             *(f"not priced: {each}" for each in memory.unpriced),
         ),
+        path="memory.fraction",
+    )
+
+
+@rule("reserve-unpriced")
+def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """What the reserve pays for and nobody put a figure on is said, not left out."""
+    memory = plan.memory
+    if memory is None or not memory.unpriced:
+        return
+    yield warning(
+        "reserve-unpriced",
+        "the reserve also pays for what has no figure here",
+        where.primary(
+            "memory.fraction", text=f"leaves {_gib(memory.reserve.margin_gib)} beside what has one"
+        ),
+        notes=tuple(f"not priced: {each}" for each in memory.unpriced),
+        help=("leave more reserve than the plan asks for, or watch the first long prefill",),
         path="memory.fraction",
     )
 

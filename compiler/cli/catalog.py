@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from math import isfinite
-from pathlib import Path
 
 import click
 
@@ -13,6 +12,7 @@ from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
+from compiler.cli.adding import add_engine, add_model
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, find_tree, show
 from compiler.diagnostics import Diagnostic, error
@@ -64,13 +64,15 @@ def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
 def show_entry(id_: str) -> int:
     """Print one entry with its sources, as its file has it."""
     catalog = _catalog()
-    for kind in KINDS.values():
-        file = catalog.entry_file(kind, id_)
+    files = [catalog.entry_file(kind, id_) for kind in KINDS.values()]
+    files += [catalog.build_file(engine, id_) for engine in catalog.engines()]
+    for file in (*files, catalog.boot_file(id_)):
         if file is not None:
             whose = "shipped with poolproof" if file.shipped else "this tree's own"
             sys.stdout.write(f"# {file.shown} ({whose})\n\n{file.data.decode(errors='replace')}")
             return Exit.OK
-    similar = near(id_, [known for kind in KINDS.values() for known in catalog.ids(kind)])
+    known = [known for kind in KINDS.values() for known in catalog.ids(kind)]
+    similar = near(id_, known)
     hint = f"; a similar id exists: `{similar}`" if similar else ""
     click.echo(f"the catalogue has no `{id_}`{hint}", err=True)
     return Exit.REFUSED
@@ -132,6 +134,12 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
     if file_stem(id_) != id_ or "+" in id_:  # a model's id may have these, and a GPU's is a name
         return _refuse((_bad_id(id_),))
     free = sorted(free_before)
+    if free and free[-1] * 1024 > total_mib:
+        raise click.UsageError(
+            f"{free[-1]:g} GiB free is more than the {total_mib} MiB of the card"
+        )
+    if not free:
+        click.echo("without --free-before its pool can only be told from a recorded boot", err=True)
     gpu = Gpu(
         id=id_,
         names=names,
@@ -147,7 +155,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
     entry = EntryFile(data=text.encode(), shown=path.name, shipped=False)
     given = {"shipped": False}
     _, faults = read_entry(entry, Gpu, id_=id_, given=given, code=CATALOGUE_INVALID)
-    return _refuse(faults) if faults else _add(path, text)
+    return _refuse(faults) if faults else write_entry(path, text)
 
 
 def _refuse(faults: tuple[Diagnostic, ...]) -> int:
@@ -162,23 +170,11 @@ def _bad_id(id_: str) -> Diagnostic:
     )
 
 
-def _add(path: Path, text: str) -> int:
-    """Write a new entry beside what is there, never over it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        click.echo(f"`{path}` is there already; edit it, or remove it first", err=True)
-        return Exit.REFUSED
-    except OSError as fault:
-        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
-        return Exit.MACHINE
-    click.echo(f"wrote {path}")
-    return Exit.OK
-
-
 def _catalog() -> Catalog:
     """The catalogue of the tree we stand in; the shipped one where there is none."""
     found = find_tree(())
     return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
+
+
+command.add_command(add_engine)
+command.add_command(add_model)

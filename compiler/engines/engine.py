@@ -51,12 +51,14 @@ class Sized(Value):
         memory: both budgets; `None` when `unknowns` says why not.
         prefill_chunk: tokens of a prefill step; `None` when unknown.
         attention_backend: what the engine will use; `None` when unknown.
+        required_tokens: slots the promise needs, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
         running_requests: most requests at once, defaults filled in.
         assumptions: sentences about what was taken for granted.
     """
 
     memory: Memory | None
+    required_tokens: int
     verify_width: int
     running_requests: int | None
     attention_backend: str | None = None

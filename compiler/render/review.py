@@ -111,12 +111,13 @@ def _promise(plan: Plan) -> Iterator[Setting]:
         promised=str(serve.concurrency),
         planned=str(effective.concurrency) if effective else "not known",
     )
-    if memory is not None:
+    if plan.required_tokens is not None:
         yield Setting(
             what="KV pool, tokens",
-            promised=f"{memory.pool.required_tokens:,}",
-            planned=_tokens(memory.pool.tokens),
+            promised=f"{plan.required_tokens:,}",
+            planned=_tokens(memory.pool.tokens) if memory else "not known; the probe compares it",
         )
+    if memory is not None:
         yield Setting(
             what="static fraction",
             promised=f"{plan.profile.memory.fraction}",

@@ -49,8 +49,8 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine:
     """What waits until the engine is ready and holds its pool against the promise; see `templates/ready.py`."""
     python = plan.profile.engine.python or plan.command[0]
     options = [("--url", probe_url(plan.profile.serve.host, port=plan.profile.serve.port))]
-    if plan.memory is not None:
-        options.append(("--required-tokens", str(plan.memory.pool.required_tokens)))
+    if plan.required_tokens is not None:
+        options.append(("--required-tokens", str(plan.required_tokens)))
     options.append(("--timeout", str(service.start_timeout_s)))
     if plan.profile.secrets.api_key is not None:
         options.append(("--secret", plan.profile.secrets.api_key.file))

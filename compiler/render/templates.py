@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment
+from typing import TYPE_CHECKING
 
 import compiler
 from compiler.quoting import encoders, markdown
+
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def fill(template: str, **values: object) -> str:

@@ -82,7 +82,12 @@ def nearest(
     profile: Profile, launch: Launch, boots: tuple[KnownBoot, ...], *, fraction: float
 ) -> KnownBoot | None:
     """The matching boot with the fewest differences; ties go to the nearest fraction, then to the name."""
-    matching = [known for known in boots if matches(profile, known.boot)]
+    # A boot whose draft nobody described had a cell that cannot be told.
+    matching = [
+        known
+        for known in boots
+        if matches(profile, known.boot) and (known.boot.draft is None or known.draft is not None)
+    ]
     if not matching:
         return None
     return min(

@@ -5,6 +5,8 @@ Sources are SGLang 0.5.11; `srt/` is left out of file names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from compiler.facts import Draft, Gpu, Mla, Model
@@ -96,20 +98,21 @@ def launch(profile: Profile, *, gpu: Gpu, model: Model, draft: Draft | None) -> 
     parallel, memory, speculative = profile.parallel, profile.memory, profile.speculative
     chunk, graph_max_batch = _tier(gpu, ranks=parallel.tensor)
     block = draft_width(profile, draft)
+    backend = profile.engine.attention_backend or default_backend(gpu, model)
     return Launch(
         ranks=parallel.tensor,
         attention_ranks=parallel.tensor // parallel.data
         if parallel.dp_attention
         else parallel.tensor,
         kv_bytes=kv_bytes(memory.kv_dtype, model),
-        page=memory.page_size or 1,
+        page=page_size(backend, memory.page_size),
         chunk=_chunk(profile, default=chunk),
         verify_width=verify_width(profile, draft),
         draft_width=block,
         graph_max_batch=0
         if profile.flags.get("disable-cuda-graph") is True
         else memory.cuda_graph_max_batch or graph_max_batch,
-        backend=profile.engine.attention_backend or default_backend(gpu, model),
+        backend=backend,
         context=profile.serve.context,
         running_requests=requested_running_requests(profile),
         draft_windowed=speculative is not None and speculative.draft_window is not None,
@@ -152,6 +155,21 @@ def requested_running_requests(profile: Profile) -> int | None:
     if requests is None:
         return SPECULATIVE_RUNNING_REQUESTS if profile.speculative else None
     return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
+
+
+# Pages a backend can have, the first of them forced when another is asked for (server_args.py, lines 2587-2611).
+_PAGES: Mapping[str, tuple[int, ...]] = {
+    "flashmla": (64,),
+    "cutlass_mla": (128,),
+    "trtllm_mla": (64, 32),
+}
+
+
+def page_size(backend: str, asked: int | None) -> int:
+    """Tokens of a page: as asked for, where the backend can have that."""
+    pages = _PAGES.get(backend)
+    page = asked or 1
+    return page if pages is None or page in pages else pages[0]
 
 
 def default_backend(gpu: Gpu, model: Model) -> str:

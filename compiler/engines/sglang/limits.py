@@ -90,6 +90,13 @@ def _shape(profile: Profile, facts: Facts) -> Iterator[Unknown]:
             setting="parallel.pipeline",
             missing="which stage holds what",
         )
+    if parallel.data > 1 and not parallel.dp_attention:
+        yield Unknown(
+            code="layout-unpriced",
+            name=f"data parallel {parallel.data}",
+            setting="parallel.data",
+            missing="how many of the promised requests each replica gets",
+        )
     if parallel.dp_attention:
         yield Unknown(
             code="layout-unpriced",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.launch import Launch
 from compiler.profile import Profile
 
 
-def request_tokens(profile: Profile, launch: Launch) -> int:
+def request_tokens(profile: Profile, *, width: int, page: int) -> int:
     """Slots that one request of full context needs, in whole pages.
 
     A request holds at most `context - 2` tokens of input and output; at its last step `context - 4` of them are in the pool
     and one slot for each verified token must be free (managers/tp_worker.py, lines 302-312; managers/scheduler.py, line
     1838; speculative/dflash_worker.py).
     """
-    slots = profile.serve.context - 4 + launch.verify_width
-    return -(-slots // launch.page) * launch.page
+    slots = profile.serve.context - 4 + width
+    return -(-slots // page) * page

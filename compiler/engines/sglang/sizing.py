@@ -24,17 +24,22 @@ def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
     unknowns = limits.unknowns(profile, facts)
     width = launch.verify_width(profile, facts.draft)
     if unknowns or facts.gpu is None or facts.model is None:
+        page = profile.memory.page_size or 1
+        one = promise.request_tokens(profile, width=width, page=page)
         return Sized(
             memory=None,
+            required_tokens=one * profile.serve.concurrency,
             verify_width=width,
             running_requests=launch.requested_running_requests(profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
+            assumptions=limits.assumptions(profile, facts),
         )
     case = make_case(profile, facts, gpu=facts.gpu, model=facts.model, fraction=fraction)
     memory = memory_of(case, facts)
     return Sized(
         memory=memory,
+        required_tokens=memory.pool.required_tokens,
         verify_width=width,
         running_requests=case.launch.table_rows(memory.pool.tokens.best),
         attention_backend=case.launch.backend,
@@ -64,7 +69,9 @@ def memory_of(case: Case, facts: Facts) -> Memory:
 
 def _pool(case: Case, worlds: Worlds) -> Pool:
     best = worlds[0]
-    one = promise.request_tokens(case.profile, case.launch)
+    one = promise.request_tokens(
+        case.profile, width=case.launch.verify_width, page=case.launch.page
+    )
     return Pool(
         required_tokens=one * case.profile.serve.concurrency,
         request_tokens=one,

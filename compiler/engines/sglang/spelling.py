@@ -225,7 +225,7 @@ def _typed(profile: Profile, release: Release | None, fraction: float | None) ->
         if row.setting == _FRACTION_BEFORE and fraction is not None:
             yield Option(
                 flag=_FRACTION_FLAG,
-                values=(f"{fraction:g}",),
+                values=(repr(fraction),),
                 setting="memory.fraction",
                 why=_FRACTION_WHY,
             )
@@ -266,7 +266,7 @@ def _words(value: Argument) -> Words:
         return ()
     if isinstance(value, tuple):
         return tuple(str(each) for each in value)
-    return (f"{value:g}" if isinstance(value, float) else str(value),)
+    return (str(value),)
 
 
 def _environment(profile: Profile) -> Iterator[Variable]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -23,6 +24,43 @@ def secret_is_yaml(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         notes=("the server refuses any other name before it reads the file",),
         help=("name it like `/etc/poolproof/secrets/NAME.yaml`, with the one line `api-key: ...`",),
         path="secrets.api_key.file",
+    )
+
+
+@rule("chunk-not-paged")
+def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A prefill step takes whole pages (server_args.py, line 6825)."""
+    page, chunk = plan.profile.memory.page_size or 1, plan.prefill_chunk
+    unchunked = (plan.profile.memory.chunked_prefill or 1) <= 0
+    if chunk is None or unchunked or chunk % page == 0:
+        return
+    yield error(
+        "chunk-not-paged",
+        f"a prefill step of {chunk} tokens is no multiple of pages of {page}",
+        where.primary(
+            "memory.chunked_prefill", "memory.page_size", text=f"steps of {chunk} tokens"
+        ),
+        secondary=labels(where, memory__page_size=f"pages of {page} tokens"),
+        notes=("the server stops with an assertion at start",),
+        help=(f"set `memory.chunked_prefill` to {max(1, chunk // page) * page}",),
+        path="memory.chunked_prefill",
+    )
+
+
+@rule("dp-attention-ranks")
+def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Data parallel attention shares the tensor parallel ranks out evenly."""
+    parallel = plan.profile.parallel
+    if not parallel.dp_attention or parallel.data == 1 or parallel.tensor % parallel.data == 0:
+        return
+    yield error(
+        "dp-attention-ranks",
+        f"{parallel.tensor} tensor parallel ranks do not divide into {parallel.data} for attention",
+        where.primary("parallel.data", text=f"{parallel.data} groups"),
+        secondary=labels(where, parallel__tensor=f"{parallel.tensor} ranks"),
+        notes=("the server stops with a bare assertion at start",),
+        help=("choose a data parallel size that divides the tensor parallel size",),
+        path="parallel.data",
     )
 
 

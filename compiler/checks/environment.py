@@ -1,0 +1,35 @@
+"""Environment variables that something else here already decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.rules import rule
+
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+@rule("variable-owned")
+def visible_devices(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Which GPUs the server sees is a typed setting: the count of GPUs and the layout are judged by it."""
+    value = plan.profile.env.get(VISIBLE)
+    if value is None:
+        return
+    label = where.label("gpus.indices", "names the GPUs, too")
+    yield error(
+        "variable-owned",
+        f"`{VISIBLE}` is written by `gpus.indices`",
+        where.primary(f"env.{VISIBLE}", text="would decide which GPUs the server sees"),
+        secondary=(label,) if label else (),
+        notes=(
+            "the plan judges the GPUs of `[gpus]`, and the server would take those of the variable",
+        ),
+        help=(f"set `gpus.indices = [{value}]`, and remove `env.{VISIBLE}`",)
+        if value.replace(",", "").replace(" ", "").isdecimal()
+        else (f"set `gpus.indices`, and remove `env.{VISIBLE}`",),
+        path=f"env.{VISIBLE}",
+    )

@@ -1,0 +1,80 @@
+"""`poolproof catalog add-engine` and `add-model`: facts read from a wheel, a source tree, or a checkpoint."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from compiler.catalog import FolderReader, open_catalog
+from compiler.catalog.shelves import file_stem
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, find_tree, show
+from compiler.diagnostics import Diagnostic
+from compiler.workspace import Workspace
+
+
+@click.command(name="add-engine")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--name", "engine", default="sglang", show_default=True, help="Which engine it is.")
+@click.option("--build", help="Name of a private build: an overlay on its release is written.")
+@click.option(
+    "--release", help="The release it is, or is made from, when it does not say so itself."
+)
+def add_engine(path: Path, *, engine: str, build: str | None, release: str | None) -> int:
+    """Read the flags of an engine from a wheel or a source tree, without running any of it."""
+    from compiler.engines.adding import add_engine as read_engine  # noqa: PLC0415 - only this verb
+
+    workspace = _workspace()
+    if workspace is None:
+        return Exit.REFUSED
+    catalog = open_catalog(FolderReader(workspace.profiles))
+    added, found = read_engine(path, engine=engine, catalog=catalog, build=build, release=release)
+    show(found, None, form=Format.TEXT, err=True)
+    if added is None:
+        return Exit.REFUSED
+    sys.stdout.writelines(f"{line}\n" for line in added.summary)
+    return write_entry(workspace.profiles / "catalog" / added.name, added.text)
+
+
+@click.command(name="add-model")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--id", "id_", required=True, help="The id profiles call it by, as on its hub.")
+def add_model(folder: Path, *, id_: str) -> int:
+    """Describe the model of a checkpoint's FOLDER: its config and the headers of its files; nothing is loaded."""
+    from compiler.checkpoint import describe_checkpoint, model_toml  # noqa: PLC0415 - only this verb
+
+    workspace = _workspace()
+    stem = file_stem(id_)
+    if workspace is None or stem is None:
+        return Exit.REFUSED
+    described, found = describe_checkpoint(folder, id_=id_)
+    show(found, None, form=Format.TEXT, err=True)
+    if described is None:
+        return Exit.REFUSED
+    text = model_toml(described.model, heading=(f"Read from the checkpoint in {folder.name}.",))
+    return write_entry(workspace.profiles / "catalog" / "models" / f"{stem}.toml", text)
+
+
+def _workspace() -> Workspace | None:
+    found = find_tree(())
+    diagnostics: tuple[Diagnostic, ...] = found.diagnostics
+    show(diagnostics, None, form=Format.TEXT, err=True)
+    return found.workspace
+
+
+def write_entry(path: Path, text: str) -> int:
+    """Write a new entry beside what is there, never over it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        click.echo(f"`{path}` is there already; edit it, or remove it first", err=True)
+        return Exit.REFUSED
+    except OSError as fault:
+        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
+        return Exit.MACHINE
+    click.echo(f"wrote {path}")
+    return Exit.OK
