@@ -15,8 +15,10 @@ from compiler.rules import rule
 def host(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A name or an address; anything else can neither be bound nor probed."""
     address = plan.profile.serve.host
+    # Two colons at least: one alone separates a port.
     if re.fullmatch(
-        r"[A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[A-Za-z0-9._-]+)?", address
+        r"[A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(%[A-Za-z0-9._-]+)?",
+        address,
     ):
         return
     yield error(

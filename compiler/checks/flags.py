@@ -138,7 +138,7 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A word that begins like a flag is read as one, whatever it was meant for."""
     for option in plan.options:
         for word in option.values:
-            if word.startswith("-") and not _NEGATIVE.fullmatch(word):
+            if word.startswith("-") and word != "-" and not _NEGATIVE.fullmatch(word):
                 yield error(
                     "flag-smuggled",
                     f"`{option.flag}` gets the word `{word}`, which the parser reads as a flag",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.engines.sglang.launch import page_size
 from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -29,20 +30,32 @@ def secret_is_yaml(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("chunk-not-paged")
 def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A prefill step takes whole pages (server_args.py, line 6825)."""
-    page, chunk = plan.profile.memory.page_size or 1, plan.prefill_chunk
-    unchunked = (plan.profile.memory.chunked_prefill or 1) <= 0
-    if chunk is None or unchunked or chunk % page == 0:
+    """A prefill step takes whole pages (server_args.py, line 6825), after the backend's own page size and the ranks' share."""
+    memory, parallel = plan.profile.memory, plan.profile.parallel
+    backend = plan.attention_backend or plan.profile.engine.attention_backend or ""
+    page = page_size(backend, memory.page_size)
+    asked = plan.prefill_chunk if memory.chunked_prefill is None else memory.chunked_prefill
+    only_decodes = plan.profile.flags.get("disaggregation-mode") == "decode"
+    if asked is None or asked <= 0 or only_decodes:
         return
+    groups = parallel.data if parallel.dp_attention else 1
+    chunk = asked // groups
+    if chunk % page == 0:
+        return
+    share = f", a share of {asked}," if groups > 1 else ""
+    own = page == memory.page_size
+    pages = {"memory__page_size" if own else "engine__attention_backend": f"pages of {page} tokens"}
     yield error(
         "chunk-not-paged",
-        f"a prefill step of {chunk} tokens is no multiple of pages of {page}",
-        where.primary(
-            "memory.chunked_prefill", "memory.page_size", text=f"steps of {chunk} tokens"
+        f"a prefill step of {chunk} tokens{share} is no multiple of pages of {page}",
+        where.primary("memory.chunked_prefill", text=f"steps of {chunk} tokens")
+        if memory.chunked_prefill is not None
+        else where.primary(
+            "memory.page_size", "engine.attention_backend", text=f"pages of {page} tokens"
         ),
-        secondary=labels(where, memory__page_size=f"pages of {page} tokens"),
+        secondary=labels(where, **pages) if memory.chunked_prefill is not None else (),
         notes=("the server stops with an assertion at start",),
-        help=(f"set `memory.chunked_prefill` to {max(1, chunk // page) * page}",),
+        help=(f"set `memory.chunked_prefill` to {max(1, chunk // page) * page * groups}",),
         path="memory.chunked_prefill",
     )
 
