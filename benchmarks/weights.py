@@ -3,7 +3,8 @@
     python -m benchmarks.weights BOOTS.jsonl
 
 Each line of the file is one boot, with `id` and `log.weight_mem_usage_gb` (GiB). Boots whose figure is not the weights
-alone (unified memory, another tenant, experts on the host, a private fork) are shown, and left out of the sums.
+alone (unified memory, another tenant, experts on the host, a private fork), or whose checkpoint or excess the log does
+not explain, are shown and set aside, each with its reason; the sums are printed without them and over all.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import evolve, frozen
 
 from compiler.architecture import Format, Quantization, Role
 from compiler.catalog import open_catalog
-from compiler.facts import Model
-from compiler.memory.tensors import draft_tensors, nextn_tensors, weights_gib  # noqa: F401
-from compiler.memory.weights import Split, allocated
+from compiler.memory.tensors import weights_gib
+from compiler.memory.weights import Split
 from compiler.ranges import Range
 
 
@@ -49,6 +49,11 @@ FP8 = Quantization(
 """Quantized while loading, one scale a tensor."""
 
 
+UNIFIED = "unified memory"
+WHOLE, TP2, TP4, TP8 = Split(), Split(tensor=2), Split(tensor=4), Split(tensor=8)
+DP4 = Split(tensor=4, data=4)
+
+
 @frozen(kw_only=True)
 class Case:
     """What one boot loads.
@@ -61,15 +66,10 @@ class Case:
 
     boot: str
     model: str
-    split: Split = Split()
+    split: Split = WHOLE
     quantization: Quantization | None = None
-    nextn: bool = False
     aside: str = ""
 
-
-UNIFIED = "unified memory"
-TP2, TP4, TP8 = Split(tensor=2), Split(tensor=4), Split(tensor=8)
-DP4 = Split(tensor=4, data=4)
 
 CASES = (
     Case(boot="kimi-k25-mi355x-tp8-default", model="moonshotai/Kimi-K2.5", split=TP8),
@@ -261,12 +261,8 @@ def outcomes(boots: Path) -> Iterator[Outcome]:
         yield Outcome(
             case=case,
             logged_gib=logged[case.boot],
-            weights_gib=_weights(model, case.split),
+            weights_gib=weights_gib(model, split=case.split),
         )
-
-
-def _weights(model: Model, split: Split) -> Range:
-    return weights_gib(model, split=split)
 
 
 def main(boots: Path) -> None:
@@ -274,18 +270,23 @@ def main(boots: Path) -> None:
     judged = list(outcomes(boots))
     for each in judged:
         weights = each.weights_gib
-        print(
+        outside = "" if each.covered else "outside"
+        sys.stdout.write(
             f"{each.case.boot:48} {each.logged_gib:7.2f}  {weights.best:7.2f} {each.error:+7.2%}  "
-            f"{weights.low:7.2f} to {weights.high:7.2f} {'' if each.covered else 'outside'}  {each.case.aside}"
+            f"{weights.low:7.2f} to {weights.high:7.2f} {outside}  {each.case.aside}\n"
         )
-    counted = [each for each in judged if not each.case.aside]
-    errors = sorted(abs(each.error) for each in counted)
-    covered = sum(each.covered for each in counted) / len(counted)
-    widths = [(e.weights_gib.high - e.weights_gib.low) / e.logged_gib for e in counted]
-    print(
-        f"\n{len(counted)} of {len(judged)} count: median error {statistics.median(errors):.2%}, "
-        f"p90 {errors[int(0.9 * len(errors))]:.2%}, worst {errors[-1]:.2%}; range covers {covered:.0%}, "
-        f"median width {statistics.median(widths):.2%}"
+    _sums("without those set aside", [each for each in judged if not each.case.aside])
+    _sums("all", judged)
+
+
+def _sums(title: str, judged: Sequence[Outcome]) -> None:
+    errors = sorted(abs(each.error) for each in judged)
+    covered = sum(each.covered for each in judged) / len(judged)
+    widths = [(e.weights_gib.high - e.weights_gib.low) / e.logged_gib for e in judged]
+    sys.stdout.write(
+        f"{title}, {len(judged)}: median error {statistics.median(errors):.2%}, "
+        f"p90 {errors[int(0.9 * len(errors))]:.2%}, worst {errors[-1]:.2%}; "
+        f"range covers {covered:.0%}, median width {statistics.median(widths):.2%}\n"
     )
 
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from attrs import frozen
 
+from compiler.value import Value
+
 
 class LayerKind(StrEnum):
     """What a layer mixes tokens with; the last two are layers that hold an MLP alone (Nemotron-H)."""
@@ -45,8 +47,8 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-@frozen(kw_only=True)
-class Indexer:
+@frozen(kw_only=True, eq=False, repr=False)
+class Indexer(Value):
     """The small attention that picks the tokens an MLA layer attends to (DSA).
 
     Attributes:
@@ -60,8 +62,8 @@ class Indexer:
     every: int = 1
 
 
-@frozen(kw_only=True)
-class Mla:
+@frozen(kw_only=True, eq=False, repr=False)
+class Mla(Value):
     """Multi-head latent attention: one latent a token and layer, the same on every tensor parallel rank.
 
     Attributes:
@@ -77,8 +79,8 @@ class Mla:
     indexer: Indexer | None = None
 
 
-@frozen(kw_only=True)
-class Gqa:
+@frozen(kw_only=True, eq=False, repr=False)
+class Gqa(Value):
     """Multi-head or grouped-query attention.
 
     Attributes:
@@ -94,8 +96,8 @@ class Gqa:
     shared_projection: bool = False
 
 
-@frozen(kw_only=True)
-class Window:
+@frozen(kw_only=True, eq=False, repr=False)
+class Window(Value):
     """The attention of the layers that see a window only.
 
     Attributes:
@@ -121,8 +123,8 @@ class StateKind(StrEnum):
     CONVOLUTION = "convolution"
 
 
-@frozen(kw_only=True)
-class State:
+@frozen(kw_only=True, eq=False, repr=False)
+class State(Value):
     """The layers that keep a state.
 
     Attributes:
@@ -141,8 +143,8 @@ class State:
     state_bits: int = 32
 
 
-@frozen(kw_only=True)
-class Moe:
+@frozen(kw_only=True, eq=False, repr=False)
+class Moe(Value):
     """Mixture of experts.
 
     Attributes:
@@ -174,8 +176,8 @@ class VisionPart(StrEnum):
     OTHER = "other"
 
 
-@frozen(kw_only=True)
-class Vision:
+@frozen(kw_only=True, eq=False, repr=False)
+class Vision(Value):
     """A vision tower and the projector behind it.
 
     Attributes:
@@ -194,8 +196,8 @@ class Vision:
     split: tuple[VisionPart, ...] = (VisionPart.ATTENTION,)
 
 
-@frozen(kw_only=True)
-class Format:
+@frozen(kw_only=True, eq=False, repr=False)
+class Format(Value):
     """How the weights of some roles are stored.
 
     Attributes:
@@ -211,8 +213,8 @@ class Format:
     zero_bits: int = 0
 
 
-@frozen(kw_only=True)
-class Quantization:
+@frozen(kw_only=True, eq=False, repr=False)
+class Quantization(Value):
     """How a checkpoint is quantized; a role that no format names is in the model's own number format.
 
     Attributes:
@@ -225,8 +227,8 @@ class Quantization:
     kv_cache: str | None = None
 
 
-@frozen(kw_only=True)
-class Rope:
+@frozen(kw_only=True, eq=False, repr=False)
+class Rope(Value):
     """Rotary position tables.
 
     Attributes:
@@ -238,8 +240,8 @@ class Rope:
     dims: tuple[int, ...]
 
 
-@frozen(kw_only=True)
-class Nextn:
+@frozen(kw_only=True, eq=False, repr=False)
+class Nextn(Value):
     """The model's own draft: layers that predict further tokens (MTP). Its KV heads are the target's.
 
     Attributes:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from attrs import evolve, frozen
 
+from compiler.value import Value
+
 
 class Severity(StrEnum):
     """How bad it is: an error refuses the profile, a warning is printed and passes."""
@@ -25,8 +27,8 @@ class Span:
     end_column: int
 
 
-@frozen
-class Label:
+@frozen(eq=False, repr=False)
+class Label(Value):
     """A span with the short sentence that stands beside its carets; a secret's characters are never shown."""
 
     span: Span
@@ -34,8 +36,8 @@ class Label:
     secret: bool = False
 
 
-@frozen(kw_only=True)
-class Diagnostic:
+@frozen(kw_only=True, eq=False, repr=False)
+class Diagnostic(Value):
     """One finding. Built where the rule stands, shown by `report`, never raised.
 
     Attributes:

@@ -3,6 +3,7 @@
 Every figure of a catalogue file has a source; `sources` maps a key of the file to a public address or a derivation.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import field, frozen
@@ -25,7 +26,8 @@ from compiler.architecture import (
     Window,
 )
 from compiler.ranges import Range
-from compiler.releases import Action, Build, Flag, Release, Sources
+from compiler.releases import Action, Build, Flag, Release, Scalar, Sources
+from compiler.value import Value
 
 
 __all__ = [
@@ -80,8 +82,8 @@ def weakest(*evidence: Evidence) -> Evidence:
     return max(evidence, key=order.index)
 
 
-@frozen(kw_only=True)
-class Gpu:
+@frozen(kw_only=True, eq=False, repr=False)
+class Gpu(Value):
     """One kind of GPU.
 
     Attributes:
@@ -106,8 +108,8 @@ class Gpu:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Model:
+@frozen(kw_only=True, eq=False, repr=False)
+class Model(Value):
     """One model, as its public `config.json` describes it.
 
     Attributes:
@@ -152,8 +154,8 @@ class Model:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Draft:
+@frozen(kw_only=True, eq=False, repr=False)
+class Draft(Value):
     """One draft model for speculative decoding: a block drafter (DFlash), or a head that drafts token by token (EAGLE).
 
     Attributes:
@@ -165,6 +167,7 @@ class Draft:
         wide_input: its first layer reads the embedding beside the hidden state (EAGLE3).
         head_vocabulary: of its own head; 0 when it uses the target's.
         embedding_vocabulary: of its own embedding; 0 when it uses the target's.
+        other_parameters: what no other figure names and every GPU holds whole.
     """
 
     id: str
@@ -181,14 +184,15 @@ class Draft:
     wide_input: bool = False
     head_vocabulary: int = 0
     embedding_vocabulary: int = 0
+    other_parameters: int = 0
     context: int
     dtype_bits: int = 16
     sources: Sources = field(factory=dict)
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Boot:
+@frozen(kw_only=True, eq=False, repr=False)
+class Boot(Value):
     """A recorded start of a server: the settings that matter and what its log printed.
 
     Attributes:
@@ -196,6 +200,8 @@ class Boot:
         fraction: the static fraction it ran with.
         pool_tokens: `max_total_num_tokens` of the log.
         free_before_load_gib, weights_gib: of the log, when it shows them, GiB.
+        flags: all other engine flags it ran with, without their dashes; `None` when they were not recorded, and are taken
+            to be those of the profile.
         draft_k_gib, draft_v_gib: the draft pool's two figures of the log, GiB, two decimals.
     """
 
@@ -228,12 +234,13 @@ class Boot:
     weights_gib: float | None = None
     draft_k_gib: float | None = None
     draft_v_gib: float | None = None
+    flags: Mapping[str, Scalar] | None = None
     source: str
     file: str = ""
 
 
-@frozen(kw_only=True)
-class Unknown:
+@frozen(kw_only=True, eq=False, repr=False)
+class Unknown(Value):
     """Something nobody described, so that memory cannot be priced.
 
     Attributes:

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.plan import Plan
+from compiler.value import Value
 
 
 class Verdict(StrEnum):
@@ -23,8 +24,8 @@ class Verdict(StrEnum):
     """Not by the best estimate."""
 
 
-@frozen(kw_only=True)
-class Judged:
+@frozen(kw_only=True, eq=False, repr=False)
+class Judged(Value):
     """A profile on a target, with all that was found about it.
 
     Attributes:

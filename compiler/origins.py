@@ -8,6 +8,7 @@ from enum import IntEnum
 from attrs import field, frozen
 
 from compiler.diagnostics import Label, Span
+from compiler.value import Value
 
 
 Path = tuple[str, ...]
@@ -27,8 +28,8 @@ class Level(IntEnum):
     FORCE = 2
 
 
-@frozen(kw_only=True)
-class Definition:
+@frozen(kw_only=True, eq=False, repr=False)
+class Definition(Value):
     """One place that sets (or unsets) one setting.
 
     Attributes:
@@ -50,16 +51,16 @@ class Definition:
     removes: bool = False
 
 
-@frozen(kw_only=True)
-class Loser:
+@frozen(kw_only=True, eq=False, repr=False)
+class Loser(Value):
     """A definition that did not win, and why: `overridden by base/sglang`, `defaults lose to plain`."""
 
     definition: Definition
     reason: str
 
 
-@frozen(kw_only=True)
-class ItemOrigin:
+@frozen(kw_only=True, eq=False, repr=False)
+class ItemOrigin(Value):
     """Where one item of a merged list came from."""
 
     value: object
@@ -67,8 +68,8 @@ class ItemOrigin:
     span: Span
 
 
-@frozen(kw_only=True)
-class Origin:
+@frozen(kw_only=True, eq=False, repr=False)
+class Origin(Value):
     """The history of one merged value.
 
     Attributes:
@@ -84,8 +85,8 @@ class Origin:
     items: tuple[ItemOrigin, ...] = ()
 
 
-@frozen(kw_only=True)
-class Origins:
+@frozen(kw_only=True, eq=False, repr=False)
+class Origins(Value):
     """The origins of all values of one profile; what rules use to point at a place."""
 
     document: Span

@@ -19,7 +19,7 @@ from attrs import evolve, field, frozen
 from compiler.accept import apply_accepts, is_accepted
 from compiler.catalog import Catalog
 from compiler.checks import check
-from compiler.checks.memory import POOL_CODES, RESERVE_CODES
+from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic, Severity
 from compiler.judged import Judged, Verdict
 from compiler.language.graph import link
@@ -31,7 +31,7 @@ from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
-from compiler.remedy import advise
+from compiler.value import Value
 
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from compiler.tree import OutFile, OutTree
 
 
-@frozen(kw_only=True)
-class Inputs:
+@frozen(kw_only=True, eq=False, repr=False)
+class Inputs(Value):
     """Everything the line reads from, and what it has read so far."""
 
     reader: Reader
@@ -48,8 +48,8 @@ class Inputs:
     documents: MutableMapping[str, Loaded] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class Checked:
+@frozen(kw_only=True, eq=False, repr=False)
+class Checked(Value):
     """What came of some profiles: their services, and what belongs to none of them."""
 
     judged: tuple[Judged, ...]
@@ -111,7 +111,10 @@ def _judge_plan(
 ) -> Judged:
     found = check(plan, where)
     found = apply_accepts(plan, found, where)
-    found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
+    if any(each.code in MEMORY_CODES for each in found):
+        from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without it
+
+        found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,

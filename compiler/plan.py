@@ -12,10 +12,11 @@ from attrs import field, frozen
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Option:
+@frozen(kw_only=True, eq=False, repr=False)
+class Option(Value):
     """One engine flag as it will be written.
 
     Attributes:
@@ -31,8 +32,8 @@ class Option:
     why: str | None = None
 
 
-@frozen(kw_only=True)
-class Variable:
+@frozen(kw_only=True, eq=False, repr=False)
+class Variable(Value):
     """One environment variable."""
 
     name: str
@@ -40,8 +41,8 @@ class Variable:
     setting: str
 
 
-@frozen(kw_only=True)
-class Line:
+@frozen(kw_only=True, eq=False, repr=False)
+class Line(Value):
     """One line of a budget, per GPU.
 
     Attributes:
@@ -57,8 +58,8 @@ class Line:
     formula: str
 
 
-@frozen(kw_only=True)
-class Pool:
+@frozen(kw_only=True, eq=False, repr=False)
+class Pool(Value):
     """The KV pool of one GPU against what the promise needs.
 
     Attributes:
@@ -83,8 +84,8 @@ class Pool:
     boot: Boot | None = None
 
 
-@frozen(kw_only=True)
-class Reserve:
+@frozen(kw_only=True, eq=False, repr=False)
+class Reserve(Value):
     """What the fraction leaves outside the static budget, per GPU, against what must fit there.
 
     Attributes:
@@ -102,8 +103,8 @@ class Reserve:
         return Range(there.low - need.high, there.best - need.best, there.high - need.low)
 
 
-@frozen(kw_only=True)
-class Memory:
+@frozen(kw_only=True, eq=False, repr=False)
+class Memory(Value):
     """Both budgets of one GPU.
 
     Attributes:
@@ -111,6 +112,7 @@ class Memory:
         free_before_load_gib: free memory before weights load, GiB.
         static: what the static budget pays for, line by line.
         reserve_lines: what the reserve pays for, line by line.
+        load_gib: the most the load of the weights needs at once, GiB; `None` when it is what the weights take.
         unpriced: what is known to exist and has no figure here, as sentences.
     """
 
@@ -120,19 +122,20 @@ class Memory:
     static: tuple[Line, ...]
     reserve: Reserve
     reserve_lines: tuple[Line, ...]
+    load_gib: Range | None = None
     unpriced: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class Effective:
+@frozen(kw_only=True, eq=False, repr=False)
+class Effective(Value):
     """What a client really gets, by the best estimate."""
 
     context: int
     concurrency: int
 
 
-@frozen(kw_only=True)
-class Service:
+@frozen(kw_only=True, eq=False, repr=False)
+class Service(Value):
     """How the host runs it.
 
     Attributes:
@@ -157,8 +160,8 @@ class Service:
         return f"{self.state_dir}/current/{file}"
 
 
-@frozen(kw_only=True)
-class Plan:
+@frozen(kw_only=True, eq=False, repr=False)
+class Plan(Value):
     """One service: a profile on a target.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NewType
 from attrs import field, frozen
 
 from compiler.quantities import Duration
+from compiler.value import Value
 
 
 HostPath = NewType("HostPath", str)
@@ -49,8 +50,8 @@ def setting(
     return field(metadata={"help": help, "unit": unit, **bounds}, **options)
 
 
-@frozen(kw_only=True)
-class Model:
+@frozen(kw_only=True, eq=False, repr=False)
+class Model(Value):
     """Which model, where its files are, and the name clients ask for."""
 
     id: Text = setting("catalogue id of the model, as on its public hub")
@@ -59,8 +60,8 @@ class Model:
     trust_remote_code: bool = setting("let the engine run code from the checkpoint", default=False)
 
 
-@frozen(kw_only=True)
-class Gpus:
+@frozen(kw_only=True, eq=False, repr=False)
+class Gpus(Value):
     """The cards of one server."""
 
     kind: Name = setting("catalogue id of the GPU")
@@ -74,8 +75,8 @@ class Gpus:
     )
 
 
-@frozen(kw_only=True)
-class Engine:
+@frozen(kw_only=True, eq=False, repr=False)
+class Engine(Value):
     """The engine, its exact release, and how it is started."""
 
     name: Name = setting("engine")
@@ -87,8 +88,8 @@ class Engine:
     )
 
 
-@frozen(kw_only=True)
-class Parallel:
+@frozen(kw_only=True, eq=False, repr=False)
+class Parallel(Value):
     """How the model is laid out over the GPUs."""
 
     tensor: int = setting("tensor parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
@@ -100,8 +101,8 @@ class Parallel:
     )
 
 
-@frozen(kw_only=True)
-class Serve:
+@frozen(kw_only=True, eq=False, repr=False)
+class Serve(Value):
     """What is promised: the pool must hold `concurrency` requests of `context` tokens."""
 
     context: int = setting("longest request, input and output together", unit="tokens", at_least=16)
@@ -115,8 +116,8 @@ class Serve:
     port: int = setting("port to listen on", at_least=1, at_most=_PORTS, default=30000)
 
 
-@frozen(kw_only=True)
-class Memory:
+@frozen(kw_only=True, eq=False, repr=False)
+class Memory(Value):
     """How the engine may divide the GPU's memory."""
 
     fraction: float | Literal["fit"] = setting(
@@ -142,8 +143,8 @@ class Memory:
     )
 
 
-@frozen(kw_only=True)
-class Speculative:
+@frozen(kw_only=True, eq=False, repr=False)
+class Speculative(Value):
     """Speculative decoding."""
 
     algorithm: Literal["dflash", "ddtree", "eagle", "eagle3", "nextn", "standalone", "ngram"] = (
@@ -163,30 +164,30 @@ class Speculative:
     tree_topk: int | None = setting("most children of one node (DDTree)", at_least=1, default=None)
 
 
-@frozen(kw_only=True)
-class Parsers:
+@frozen(kw_only=True, eq=False, repr=False)
+class Parsers(Value):
     """What the engine makes of the model's special tokens."""
 
     tool_call: Name | None = setting("tool call parser", default=None)
     reasoning: Name | None = setting("reasoning parser", default=None)
 
 
-@frozen(kw_only=True)
-class Secret:
+@frozen(kw_only=True, eq=False, repr=False)
+class Secret(Value):
     """A secret that stays in a file on the host."""
 
     file: HostPath = setting("file on the host, readable by the service's user only")
 
 
-@frozen(kw_only=True)
-class Secrets:
+@frozen(kw_only=True, eq=False, repr=False)
+class Secrets(Value):
     """Secrets, by where they are; never their values."""
 
     api_key: Secret | None = setting("YAML file that holds `api-key:`", default=None)
 
 
-@frozen(kw_only=True)
-class Target:
+@frozen(kw_only=True, eq=False, repr=False)
+class Target(Value):
     """One way the profile is deployed; its name is a host's."""
 
     kind: Literal["systemd"] = setting("what is written")
@@ -210,8 +211,8 @@ class Target:
     )
 
 
-@frozen(kw_only=True)
-class Profile:
+@frozen(kw_only=True, eq=False, repr=False)
+class Profile(Value):
     """One profile after merging, with its defaults filled in."""
 
     description: Text | None = setting("one line on what this deployment is for", default=None)

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
+from compiler.value import Value
 
-@frozen
-class Range:
+
+@frozen(eq=False, repr=False)
+class Range(Value):
     """low <= best <= high, all in the same unit (the name of what holds it says which)."""
 
     low: float

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from compiler.value import Value
+
 
 Sources = Mapping[str, str]
 """A key of the file -> a public address, or how the figure was worked out."""
@@ -37,8 +39,8 @@ class Action(StrEnum):
     """Is there only to stop the server and say what to use instead."""
 
 
-@frozen(kw_only=True)
-class Flag:
+@frozen(kw_only=True, eq=False, repr=False)
+class Flag(Value):
     """One command-line flag of one release.
 
     Attributes:
@@ -89,8 +91,8 @@ class Flag:
         return (*names, *(f"--no-{each[2:]}" for each in names))
 
 
-@frozen(kw_only=True)
-class Build:
+@frozen(kw_only=True, eq=False, repr=False)
+class Build(Value):
     """A private build: what it adds to a release, and what is assumed about it.
 
     Attributes:
@@ -115,8 +117,8 @@ class Build:
     shipped: bool = True
 
 
-@frozen(kw_only=True)
-class Release:
+@frozen(kw_only=True, eq=False, repr=False)
+class Release(Value):
     """One release of an engine, with a build's overlay applied when one is asked for.
 
     Attributes:

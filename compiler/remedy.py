@@ -16,6 +16,7 @@ from compiler.plan import Memory, Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import Profile
 from compiler.ranges import Range
+from compiler.value import Value
 
 
 Replan = Callable[[Profile], Plan]
@@ -25,8 +26,8 @@ _NARROW_KV = "fp8_e4m3"
 _LEAST_CHUNK = 1024
 
 
-@frozen(kw_only=True)
-class Remedy:
+@frozen(kw_only=True, eq=False, repr=False)
+class Remedy(Value):
     """One change, or a pair that belongs together.
 
     Attributes:

@@ -10,13 +10,14 @@ from attrs import frozen
 from compiler.diagnostics import Diagnostic
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.value import Value
 
 
 Judge = Callable[[Plan, Origins], Iterable[Diagnostic]]
 
 
-@frozen
-class Rule:
+@frozen(eq=False, repr=False)
+class Rule(Value):
     """One rule with the codes it may give."""
 
     codes: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.near import near
 from compiler.source import Source
+from compiler.value import Value
 
 
 PIN_FILE = "poolproof.toml"
@@ -24,9 +26,11 @@ OUT = "out"
 SUFFIX = ".toml"
 REQUIRES = "requires"
 
+_PLAIN_PIN = re.compile(r"(>=|<)[ ]*([0-9]{1,9}(?:\.[0-9]{1,9})*)")
 
-@frozen
-class Workspace:
+
+@frozen(eq=False, repr=False)
+class Workspace(Value):
     """One tree: the folder that holds `profiles/` and `out/`."""
 
     root: Path
@@ -42,8 +46,8 @@ class Workspace:
         return self.root / OUT
 
 
-@frozen(kw_only=True)
-class Found:
+@frozen(kw_only=True, eq=False, repr=False)
+class Found(Value):
     """The tree and the names of the profiles that were asked for; empty names mean all of them."""
 
     workspace: Workspace | None
@@ -177,18 +181,19 @@ def _unknown_keys(values: Mapping[str, object], source: Source) -> tuple[Diagnos
 def _compare(
     values: Mapping[str, object], source: Source, *, version: str
 ) -> tuple[Diagnostic, ...]:
-    if REQUIRES not in values:
+    pin = values.get(REQUIRES)
+    if REQUIRES not in values or (isinstance(pin, str) and _is_plainly_allowed(pin, version)):
         return ()
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - only a pinned tree pays for it
+    # Loading the library takes a third of a whole `check`, so only what is not plain pays for it.
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415
 
-    pin = values[REQUIRES]
     try:
         allowed = SpecifierSet(pin if isinstance(pin, str) else "!")
-    except InvalidSpecifier:
+        if allowed.contains(version, prereleases=True):
+            return ()
+    except ValueError:  # that of the library, or Python's own for numbers of thousands of digits
         summary = f"`{REQUIRES}` is no version range like `>=0.1,<0.2`"
         return (error("pin-invalid", summary, _pin(source)),)
-    if allowed.contains(version, prereleases=True):
-        return ()
     return (
         error(
             "pin-mismatch",
@@ -201,6 +206,27 @@ def _compare(
             ),
         ),
     )
+
+
+def _is_plainly_allowed(pin: str, version: str) -> bool:
+    """Whether a pin of numbers alone (`>=0.1,<0.2`) holds for a version of numbers alone; else nothing is said."""
+    parts = [_PLAIN_PIN.fullmatch(each.strip()) for each in pin.split(",")]
+    if not version.replace(".", "").isdecimal():
+        return False
+    ours = _numbers(version)
+    return all(
+        part is not None
+        and (ours >= _numbers(part[2]) if part[1] == ">=" else ours < _numbers(part[2]))
+        for part in parts
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """A version's numbers without zeros at the end: `0.3` and `0.3.0` are one version."""
+    numbers = [int(each) for each in version.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
 
 
 def _pin(source: Source) -> Label:

@@ -768,7 +768,7 @@ def test_mutated_profiles(fuzzed: Checkout, mutant: tuple[str, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(QUICK, max_examples=3_000)
+@settings(QUICK, max_examples=1_500)
 @given(mutant=mutants())
 def test_many_mutated_profiles(fuzzed: Checkout, mutant: tuple[str, str]) -> None:
     """The same, more often."""

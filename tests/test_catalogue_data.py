@@ -22,6 +22,7 @@ DATA = ROOT / "compiler" / "catalog" / "data"
 TOML_FILES = sorted(each for each in DATA.rglob("*.toml") if each.name != "moves.toml")
 DEPLOYED_MODEL = "moonshotai/Kimi-K2.6"
 DEPLOYED_DRAFT = "z-lab/Kimi-K2.6-DFlash"
+SHARED_MEMORY = ("gb10",)
 TABLES = sorted(DATA.glob("engines/*/*.json"))
 
 # A figure comes from the web, from a file of this repository, from the shapes, or from a log that can be told apart.
@@ -138,12 +139,15 @@ def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
 
 @pytest.mark.parametrize("id_", open_catalog().ids(Kind.GPU))
 def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -> None:
-    """What is free before weights load lies between nine tenths and all of the card's memory."""
+    """What is free before weights load lies between nine tenths and all of the card's memory.
+
+    Where a whole machine shares it, between eight tenths and all.
+    """
     gpu, _ = catalogue.gpu(id_)
     assert gpu is not None
     if gpu.free_before_load_gib is not None:
         total = gpu.total_mib / 1024
-        assert 0.9 * total < gpu.free_before_load_gib.low
+        assert (0.8 if id_ in SHARED_MEMORY else 0.9) * total < gpu.free_before_load_gib.low
         assert gpu.free_before_load_gib.high < total
 
 
@@ -214,6 +218,7 @@ def test_the_shapes_give_the_size_of_the_weight_files(catalogue: Catalog, id_: s
     assert model.quantization is not None
     size = checkpoint_bytes(model, model.quantization)
     assert size == pytest.approx(595.15e9, rel=0.0005)
+    assert model.checkpoint_gb is not None
     assert size == pytest.approx(model.checkpoint_gb * 1e9, rel=0.0005)
 
 
@@ -234,13 +239,26 @@ def test_both_kimi_models_have_the_same_shapes(catalogue: Catalog) -> None:
     assert evolve(newer, id=older.id, sources=older.sources) == older
 
 
-def test_the_draft_fits_the_model_it_is_for(catalogue: Catalog) -> None:
-    """A draft reads the target's hidden states and shares its head, so the hidden sizes are the same."""
-    draft = known_draft(catalogue, DEPLOYED_DRAFT)
+@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
+def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None:
+    """A draft reads the target's hidden states, so the hidden sizes are the same, and its targets are described."""
+    draft = known_draft(catalogue, id_)
+    assert draft.targets
     for target in draft.targets:
         model = known_model(catalogue, target)
-        assert draft.hidden == model.hidden
-        assert draft.context == model.context
+        assert (draft.target_hidden or draft.hidden) == model.hidden
+        assert draft.context <= model.context
+
+
+@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
+def test_a_draft_is_of_one_kind(catalogue: Catalog, id_: str) -> None:
+    """A block drafter has a block, and uses the target's head; a head that drafts token by token has its own."""
+    draft = known_draft(catalogue, id_)
+    blocks = draft.algorithms == ("dflash",)
+    assert (draft.block_size > 1) == blocks
+    assert (draft.head_vocabulary == 0) == blocks
+    assert draft.wide_input == (draft.algorithms == ("eagle3",))
+    assert draft.heads % draft.attention.kv_heads == 0
 
 
 def test_the_flag_table_is_the_release_parser(catalogue: Catalog) -> None:

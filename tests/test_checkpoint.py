@@ -26,6 +26,7 @@ from compiler.catalog import open_catalog
 from compiler.checkpoint import (
     Checkpoint,
     checkpoint_gib,
+    describe_checkpoint,
     model_from_config,
     place_checkpoint,
     read_checkpoint,
@@ -326,6 +327,70 @@ def test_the_shipped_entry_of_kimi_is_what_its_config_gives() -> None:
     assert shipped is not None
     for name in ("attention", "moe", "vision", "rope", "quantization", "context", "pattern"):
         assert getattr(model, name) == getattr(shipped, name), name
+
+
+def test_a_folder_is_described(folder: Path) -> None:
+    """The model of a sound folder, with the size of its weight files."""
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert faults == ()
+    assert found is not None
+    assert found.model.id == "a/b"
+    assert found.model.checkpoint_gb == round(header_of(qwen_dense())[1] / 1e9, 2)
+
+
+def test_a_broken_folder_is_not_described(folder: Path) -> None:
+    """What is wrong with the folder comes first."""
+    (folder / FIRST).unlink()
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert found is None
+    assert [each.code for each in faults] == ["checkpoint-invalid"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "summary"),
+    [
+        (
+            {"architectures": ["FluxForCausalLM"]},
+            "model-unknown",
+            "nobody described the architecture `FluxForCausalLM`",
+        ),
+        ({"architectures": None}, "checkpoint-invalid", "`architectures` is missing"),
+        ({"hidden_size": None}, "checkpoint-invalid", "`hidden_size` is missing"),
+    ],
+)
+def test_what_keeps_a_folder_from_being_described_is_named(
+    tmp_path: Path, change: dict[str, object], code: str, summary: str
+) -> None:
+    """An architecture by its name, a missing figure by its key, both at the config."""
+    folder = write_checkpoint(tmp_path / "ck", {**QWEN_DENSE, **change}, qwen_dense())
+    found, faults = describe_checkpoint(folder, id_="a/b", shown="ck")
+    assert found is None
+    assert [(each.code, each.summary) for each in faults] == [(code, summary)]
+    assert faults[0].primary is not None
+    assert faults[0].primary.span.file == "ck/config.json"
+
+
+def test_tensors_that_the_config_does_not_bear_out_are_told(tmp_path: Path) -> None:
+    """A config of other shapes, and tensors of unknown roles, are warned about; the model is described."""
+    extra: Shapes = {"model.layers.1.flux.weight": ("BF16", (8, 8))}
+    config = {**QWEN_DENSE, "intermediate_size": 64}
+    folder = write_checkpoint(tmp_path / "ck", config, qwen_dense() | extra)
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert found is not None
+    assert [(each.code, each.is_error) for each in faults] == [
+        ("model-unknown", False),
+        ("checkpoint-invalid", False),
+    ]
+
+
+def test_what_modelopt_keeps_beside_the_config_is_read(folder: Path) -> None:
+    """Older exports say in a file of their own how they quantized, and which KV format they want."""
+    stored = {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}
+    text = json.dumps({"producer": {}, "quantization": stored})
+    (folder / "hf_quant_config.json").write_text(text, encoding="utf-8")
+    model = described(sound(folder))
+    assert model.quantization is not None
+    assert model.quantization.kv_cache == "fp8_e4m3"
 
 
 @pytest.mark.slow

@@ -9,12 +9,16 @@ import pty
 import re
 import signal
 import subprocess
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from checkouts import (
     DEPLOYABLE,
@@ -34,15 +38,16 @@ from checkouts import (
     run_apart,
 )
 from compiler.cli.commands import VERBS
+from compiler.workspace import Workspace, check_pin
 
 
 Change = Callable[[Checkout], object]
 
 PLAN_KEYS = {
-    # what issue trackers of other tools quote as the contract
+    # the contract as it was first written down
     *("profile", "target", "verdict", "engine", "pool", "effective", "static", "reserve"),
     *("argv", "env", "diagnostics"),
-    # what was added to it since
+    # what was added to it since; nothing may be taken away
     *("fraction", "free_before_load_gib", "reserve_available_gib", "reserve_needed_gib"),
     *("reserve_margin_gib", "unknowns", "unpriced", "assumptions"),
 }
@@ -447,6 +452,7 @@ PINS: dict[str, tuple[str | bytes, str, str]] = {
     "another version": ('requires = ">=9.1"', "pin-mismatch", "poolproof.toml:1:12"),
     "an older version": ('# about\nrequires = "<0.1"', "pin-mismatch", "poolproof.toml:2:12"),
     "no range": ('requires = "soon"', "pin-invalid", "poolproof.toml:1:12"),
+    "no end of digits": (f'requires = ">={"9" * 5000}"', "pin-invalid", "poolproof.toml:1:12"),
     "a number": ("requires = 1", "pin-invalid", "poolproof.toml:1:12"),
     "a misspelled key": ('\nrequire = ">=0.1"', "pin-invalid", "poolproof.toml:2:1"),
     "no TOML": ("requires = ", "toml-syntax", "poolproof.toml:1:"),
@@ -488,6 +494,31 @@ def test_a_pin_that_allows_this_compiler(tree: Checkout, pin: str) -> None:
     """A pin that this version satisfies, or an empty file, changes nothing."""
     (tree.root / "poolproof.toml").write_text(pin)
     assert tree.run("check", SHORT).code == 0
+
+
+NUMBERS = st.lists(st.sampled_from(["0", "1", "2", "10"]), min_size=1, max_size=3).map(".".join)
+RANGES = st.lists(
+    st.tuples(st.sampled_from([">=", "<", ">= ", " <", "==", "~=", "!=", ">", "<="]), NUMBERS).map(
+        "".join
+    ),
+    min_size=1,
+    max_size=3,
+).map(",".join)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(pin=RANGES, version=NUMBERS)
+def test_pins_mean_what_they_mean_to_packaging(pin: str, version: str) -> None:
+    """A range allows the versions that Python's packaging says it allows, short cut or not."""
+    with tempfile.TemporaryDirectory() as root:
+        (Path(root) / "poolproof.toml").write_text(f'requires = "{pin}"')
+        found = check_pin(Workspace(Path(root)), version=version)
+    try:
+        allowed = SpecifierSet(pin).contains(version)
+    except InvalidSpecifier:
+        assert [each.code for each in found] == ["pin-invalid"]
+    else:
+        assert [each.code for each in found] == ([] if allowed else ["pin-mismatch"])
 
 
 def test_a_later_pin_may_have_other_keys(tree: Checkout) -> None:
@@ -622,6 +653,22 @@ def test_a_finding_of_a_shared_file_is_shown_once(tree: Checkout) -> None:
     done = tree.run("check")
     assert done.err.count("error[unknown-key]") == 1
     assert done.err.endswith("\n1 error\n")
+    result = tree.run("check", "--json").json
+    assert result["diagnostics"] == []
+    assert [[each["code"] for each in plan["diagnostics"]] for plan in result["plans"]] == [
+        ["unknown-key"]
+    ] * 3
+
+
+def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
+    """What is wrong with a fragment that no deployable profile extends belongs to no plan."""
+    tree.write("base/unused", "schema = 1\nserv.port = 1\n")
+    done = tree.run("check")
+    assert done.code == 1
+    assert "--> profiles/base/unused.toml:2:1" in done.err
+    result = tree.run("check", "--json").json
+    assert [each["code"] for each in result["diagnostics"]] == ["unknown-key"]
+    assert {plan["verdict"] for plan in result["plans"]} == {"pass", "uncertain"}
 
 
 # --- bugs and interrupts -------------------------------------------------------------------------

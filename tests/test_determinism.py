@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,13 +17,14 @@ from checkouts import (
     Standing,
     checkout,
     command,
-    compiled_checkout,
     environment,
     give_away,
     open_checkout,
     run_unprivileged,
 )
 
+
+NASTY_TREE = Path(__file__).parent / "nasty_tree"
 
 INSTALLED_MOST = 25_000_000
 """Bytes that Poolproof may take with all it depends on."""
@@ -47,10 +49,18 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
 }
 
 
+def both(tree: Checkout) -> Checkout:
+    """The repository's tree with the nasty one, which has more variables and flags, in it."""
+    shutil.copytree(NASTY_TREE / "profiles", tree.root / "profiles", dirs_exist_ok=True)
+    return tree
+
+
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> Standing:
     """What a compile in this process gives."""
-    return compiled_checkout(tmp_path_factory.mktemp("wanted") / "tree").standing()
+    tree = both(checkout(tmp_path_factory.mktemp("wanted") / "tree"))
+    tree.compile()
+    return tree.standing()
 
 
 def compile_apart(
@@ -73,7 +83,7 @@ def compile_apart(
 @pytest.mark.parametrize("variables", ENVIRONMENTS)
 def test_environments(tmp_path: Path, wanted: Standing, variables: str) -> None:
     """No variable of the environment reaches a byte or a mode of the output."""
-    tree = checkout(tmp_path / "tree")
+    tree = both(checkout(tmp_path / "tree"))
     compile_apart(tree, here=tree.root, variables=ENVIRONMENTS[variables])
     assert tree.standing() == wanted
 
@@ -81,14 +91,15 @@ def test_environments(tmp_path: Path, wanted: Standing, variables: str) -> None:
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_masks(tmp_path: Path, wanted: Standing, umask: int) -> None:
     """Modes are ours, whatever the mask of the process."""
-    tree = checkout(tmp_path / "tree")
+    tree = both(checkout(tmp_path / "tree"))
     compile_apart(tree, here=tree.root, umask=umask)
     assert tree.standing() == wanted
+    assert {mode for _, mode in wanted.values()} == {0o644, 0o755}
 
 
 def test_folders(tmp_path: Path, wanted: Standing) -> None:
     """Where the tree is, what it is called, and where the command is run from does not show."""
-    tree = checkout(tmp_path / "größe 50% $x/a tree")
+    tree = both(checkout(tmp_path / "größe 50% $x/a tree"))
     compile_apart(tree, here=tree.root / "profiles/base")
     assert tree.standing() == wanted
 
@@ -96,9 +107,9 @@ def test_folders(tmp_path: Path, wanted: Standing) -> None:
 def test_order_of_files(tmp_path: Path, wanted: Standing) -> None:
     """In which order the files were made, and what stands beside them, does not show."""
     tree = Checkout(tmp_path / "tree")
-    source = REPOSITORY / "profiles"
-    for path in sorted(source.rglob("*.toml"), reverse=True):
-        tree.write(path.relative_to(source).with_suffix("").as_posix(), path.read_bytes())
+    for source in (NASTY_TREE / "profiles", REPOSITORY / "profiles"):
+        for path in sorted(source.rglob("*.toml"), reverse=True):
+            tree.write(path.relative_to(source).as_posix().removesuffix(".toml"), path.read_bytes())
     (tree.root / "profiles/notes.md").write_text("nothing")
     (tree.root / "profiles/.hidden.toml").write_text("no TOML")
     tree.compile()
@@ -107,8 +118,8 @@ def test_order_of_files(tmp_path: Path, wanted: Standing) -> None:
 
 def test_the_way_there(tmp_path: Path, wanted: Standing) -> None:
     """One profile after the other gives what all at once give, and so does a detour over another tree."""
-    tree = checkout(tmp_path / "tree")
-    for name in ("k2.6-32k", "k2.6-200k", "k2.6-200k-fp8kv"):
+    tree = both(checkout(tmp_path / "tree"))
+    for name in ("nasty", "k2.6-32k", "k2.6-200k", "k2.6-200k-fp8kv"):
         tree.compile(name)
     assert tree.standing() == wanted
     text = tree.profile("base/service").read_text("utf-8")
@@ -125,7 +136,7 @@ def test_users(wanted: Standing) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     with open_checkout() as tree:
-        give_away(tree.root)
+        give_away(both(tree).root)
         done = run_unprivileged(tree, "compile")
         assert done.code == 0, done.err
         assert tree.standing() == wanted
@@ -178,7 +189,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_wheel_gives_the_same(tmp_path: Path, installed: Path, wanted: Standing) -> None:
     """The installed command, outside any checkout, compiles a tree to the same bytes."""
-    tree = checkout(tmp_path / "tree")
+    tree = both(checkout(tmp_path / "tree"))
     done = quietly(installed / "bin/poolproof", "compile", here=tree.root)
     assert done.returncode == 0, done.stderr
     assert tree.standing() == wanted

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "compiler"
 # Each room may import from the rooms in the rows above its own, and from itself; not from its own row.
 ROWS = (
     # values that everything speaks of
-    ("near", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    ("value", "near", "versions", "secrecy", "quantities", "ranges", "yamltext"),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts"),
     ("plan",),

@@ -81,7 +81,7 @@ def test_an_unknown_architecture_is_named() -> None:
 @pytest.mark.parametrize("names", [None, [], [3], "LlamaForCausalLM"])
 def test_a_config_without_an_architecture_is_named(names: object) -> None:
     """The key that is missing is told."""
-    assert missing(changed(architectures=names)) == ("`architectures`",)
+    assert missing(changed(architectures=names)) == ("`architectures` is missing",)
 
 
 @pytest.mark.parametrize(

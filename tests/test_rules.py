@@ -30,6 +30,7 @@ ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
     "catalogue-id": "test_cli.py::test_a_gpu_that_makes_no_entry",
     "catalogue-invalid": "test_catalog.py::test_a_broken_entry_is_shown_where_it_is_wrong",
+    "command-refused": "test_predict.py::test_a_flag_of_another_release_is_refused",
     "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",

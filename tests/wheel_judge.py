@@ -8,6 +8,10 @@ that it imports is a stub which answers to everything, so that no GPU, no torch 
 is the parser itself: its actions.
 """
 
+# ruff: noqa: ANN401, ARG002, D102, D105 - stubs take and give anything, and are called by Python itself
+# mypy: disable-error-code="explicit-override"
+# (`override` is of Python 3.12.)
+
 from __future__ import annotations
 
 import argparse
@@ -20,7 +24,7 @@ import json
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 
 # What is asked whether it is there, and is better not.
@@ -76,7 +80,7 @@ class Anything:
     def __fspath__(self) -> str:
         return "/"
 
-    def __enter__(self) -> Anything:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -178,6 +182,8 @@ def build_once(server_args: Any) -> argparse.ArgumentParser:
     server_args.argparse = types.SimpleNamespace(
         **{**vars(argparse), "ArgumentParser": lambda **_: parser}
     )
+    # What it does with the parser's answer, setting up its log first, is beyond the parser.
+    server_args.logging = Anything()
     return parser
 
 

@@ -17,6 +17,7 @@ from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.facts import Action, Flag
 from compiler.source import Source
+from compiler.value import Value
 
 
 Row = Mapping[str, Any]
@@ -89,8 +90,8 @@ class FlagMap(Mapping[str, Flag]):
         return FlagMap({name: entries[name] for name in sorted(entries)})
 
 
-@frozen(kw_only=True)
-class FlagTable:
+@frozen(kw_only=True, eq=False, repr=False)
+class FlagTable(Value):
     """The flags of one release, by full name, and the other names some of them have."""
 
     flags: FlagMap

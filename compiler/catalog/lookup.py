@@ -27,6 +27,7 @@ from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
 from compiler.near import near
 from compiler.source import Source
+from compiler.value import Value
 from compiler.versions import version_key
 
 
@@ -44,8 +45,8 @@ class Kind(StrEnum):
     DRAFT = "drafts"
 
 
-@frozen(kw_only=True)
-class Catalog:
+@frozen(kw_only=True, eq=False, repr=False)
+class Catalog(Value):
     """What is known.
 
     A team's entry counts before a shipped one of the same id, also when it is broken. Asked again, a lookup gives the

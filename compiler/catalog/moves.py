@@ -16,10 +16,11 @@ from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, shipped_shelf
 from compiler.facts import Release
 from compiler.language.syntax import parse_toml
 from compiler.language.typed import structure_value
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Move:
+@frozen(kw_only=True, eq=False, repr=False)
+class Move(Value):
     """What became of one flag.
 
     Attributes:
@@ -41,8 +42,8 @@ class Move:
     note: str | None = None
 
 
-@frozen(kw_only=True)
-class ValueMove:
+@frozen(kw_only=True, eq=False, repr=False)
+class ValueMove(Value):
     """What became of one value of a flag that is still there. Attributes as in `Move`."""
 
     flag: str
@@ -53,8 +54,8 @@ class ValueMove:
     note: str | None = None
 
 
-@frozen(kw_only=True)
-class Moves:
+@frozen(kw_only=True, eq=False, repr=False)
+class Moves(Value):
     """All that is known of one engine."""
 
     source: str
@@ -62,8 +63,8 @@ class Moves:
     values: tuple[ValueMove, ...] = ()
 
 
-@frozen(kw_only=True)
-class Replacement:
+@frozen(kw_only=True, eq=False, repr=False)
+class Replacement(Value):
     """What to write instead.
 
     Attributes:

@@ -26,6 +26,7 @@ from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Flag
 from compiler.source import Source
+from compiler.value import Value
 from compiler.versions import version_key
 
 
@@ -35,8 +36,8 @@ SERIES = "flags"
 _TOP_KEYS = {"engine": str, "source": str, "releases": list, "flags": list}
 
 
-@frozen(kw_only=True)
-class Series:
+@frozen(kw_only=True, eq=False, repr=False)
+class Series(Value):
     """The flags of several releases.
 
     Attributes:
@@ -133,6 +134,22 @@ def write_series(tables: Mapping[str, Mapping[str, Flag]], *, engine: str, sourc
         f'{{"engine": {json.dumps(engine)},',
         f'"source": {json.dumps(source)},',
         f'"releases": {json.dumps(releases)},',
+        '"flags": [',
+    )
+    return "\n".join((*head, ",\n".join(rows), "]}")) + "\n"
+
+
+def write_table(flags: Mapping[str, Flag], *, engine: str, version: str, source: str) -> str:
+    """The file of one release, one flag a line, by name."""
+    import json  # noqa: PLC0415 - as above
+
+    rows = [
+        json.dumps({"name": name, **said(flags[name])}, ensure_ascii=False)
+        for name in sorted(flags)
+    ]
+    head = (
+        f'{{"engine": {json.dumps(engine)}, "version": {json.dumps(version)},',
+        f'"source": {json.dumps(source)},',
         '"flags": [',
     )
     return "\n".join((*head, ",\n".join(rows), "]}")) + "\n"

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.source import Source
+from compiler.value import Value
 
 
 CATALOGUE_INVALID = "catalogue-invalid"
@@ -31,8 +32,8 @@ class Reader(Protocol):
         """The names in a folder, sorted; none when there is no such folder. Raises `OSError` as `read` does."""
 
 
-@frozen
-class FolderReader:
+@frozen(eq=False, repr=False)
+class FolderReader(Value):
     """A `Reader` of a folder on disk."""
 
     root: Path
@@ -55,8 +56,8 @@ class FolderReader:
             return ()
 
 
-@frozen(kw_only=True)
-class EntryFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class EntryFile(Value):
     """One file as it was found.
 
     Attributes:
@@ -69,8 +70,8 @@ class EntryFile:
     shipped: bool
 
 
-@frozen(kw_only=True)
-class Shelf:
+@frozen(kw_only=True, eq=False, repr=False)
+class Shelf(Value):
     """One root of files.
 
     Attributes:

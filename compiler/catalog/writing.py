@@ -16,10 +16,10 @@ def gpu_toml(gpu: Gpu) -> str:
     """The file of a GPU; the same text for the same GPU. A memory range it does not have is left open in a comment."""
     free = gpu.free_before_load_gib
     lines = [
-        f"id = {_text(gpu.id)}",
+        f"id = {text_toml(gpu.id)}",
         "",
         "# As the driver prints them: nvidia-smi --query-gpu=name,memory.total --format=csv",
-        f"names = {_texts(gpu.names)}",
+        f"names = {texts_toml(gpu.names)}",
         f"total_mib = {_number(gpu.total_mib)}",
         "",
         "# Free memory of one GPU once CUDA and NCCL are up and before weights load, GiB, over all known starts:",
@@ -28,20 +28,20 @@ def gpu_toml(gpu: Gpu) -> str:
         if free is None
         else f"free_before_load_gib = {_range(free)}",
         "",
-        f"compute_capability = {_text(gpu.compute_capability)}",
+        f"compute_capability = {text_toml(gpu.compute_capability)}",
         f"multiprocessors = {_number(gpu.multiprocessors)}",
         "",
         "# `pcie` or `nvlink`.",
-        f"interconnect = {_text(gpu.interconnect)}",
+        f"interconnect = {text_toml(gpu.interconnect)}",
         "",
         '# Where each figure is from: an address, a log, or how it was worked out. "*" stands for all the others.',
         "[sources]",
-        *(f"{_key(key)} = {_text(source)}" for key, source in sorted(gpu.sources.items())),
+        *(f"{key_toml(key)} = {text_toml(source)}" for key, source in sorted(gpu.sources.items())),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _text(text: str) -> str:
+def text_toml(text: str) -> str:
     """A TOML basic string (TOML 1.0, "String")."""
     return f'"{"".join(_escaped(each) for each in text)}"'
 
@@ -52,16 +52,18 @@ def _escaped(character: str) -> str:
     return f"\\u{ord(character):04x}" if is_control(character) else character
 
 
-def _texts(texts: Iterable[str]) -> str:
-    several = [_text(each) for each in texts]
+def texts_toml(texts: Iterable[str]) -> str:
+    """A TOML array of texts, one a line when there are several."""
+    several = [text_toml(each) for each in texts]
     if len(several) <= 1:
         return f"[{''.join(several)}]"
     return "[\n" + "".join(f"    {each},\n" for each in several) + "]"
 
 
-def _key(key: str) -> str:
+def key_toml(key: str) -> str:
+    """A TOML key, bare where it can be."""
     bare = key.replace("_", "").replace("-", "")
-    return key if bare.isascii() and bare.isalnum() else _text(key)
+    return key if bare.isascii() and bare.isalnum() else text_toml(key)
 
 
 def _number(number: float) -> str:

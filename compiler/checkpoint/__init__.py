@@ -1,6 +1,7 @@
 """A model's own files in: its config, index, and headers; its tensors by role, and its description for the catalogue out."""
 
 from compiler.checkpoint.config import FAMILIES, Missing, model_from_config
+from compiler.checkpoint.describing import Described, describe_checkpoint
 from compiler.checkpoint.folder import Checkpoint, read_checkpoint
 from compiler.checkpoint.placing import Placed, checkpoint_gib, place_checkpoint
 from compiler.checkpoint.toml import model_toml
@@ -9,9 +10,11 @@ from compiler.checkpoint.toml import model_toml
 __all__ = [
     "FAMILIES",
     "Checkpoint",
+    "Described",
     "Missing",
     "Placed",
     "checkpoint_gib",
+    "describe_checkpoint",
     "model_from_config",
     "model_toml",
     "place_checkpoint",

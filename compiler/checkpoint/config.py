@@ -16,10 +16,11 @@ from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, windo
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
 from compiler.facts import Model
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Family:
+@frozen(kw_only=True, eq=False, repr=False)
+class Family(Value):
     """What the config of an architecture does not say.
 
     Attributes:
@@ -74,8 +75,8 @@ _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 _FULL_HEAD_ROTARY = frozenset({"proportional"})
 
 
-@frozen(kw_only=True)
-class Missing:
+@frozen(kw_only=True, eq=False, repr=False)
+class Missing(Value):
     """Why a model cannot be described.
 
     Attributes:
@@ -85,6 +86,11 @@ class Missing:
 
     architecture: str
     reasons: tuple[str, ...]
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it is a figure that is missing, not the whole architecture."""
+        return self.architecture in FAMILIES or not self.architecture
 
 
 def model_from_config(
@@ -101,7 +107,7 @@ def model_from_config(
     names = config.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
-        reason = "how its layers are laid out in memory" if name else "`architectures`"
+        reason = "how its layers are laid out in memory" if name else "`architectures` is missing"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)
     model = _model(keys, name, id_, checkpoint_gb, source)

@@ -15,18 +15,20 @@ from attrs import field, frozen
 
 from compiler.checkpoint.headers import Header, checkpoint_fault, parse_json, read_header
 from compiler.diagnostics import Diagnostic
+from compiler.value import Value
 
 
 INDEX = "model.safetensors.index.json"
 CONFIG = "config.json"
 _SINGLE = "model.safetensors"
+_MODELOPT = "hf_quant_config.json"
 _SUFFIX = ".safetensors"
 _NUMBER = re.compile(r"\.\d+(?=\.|$)")
 _STACKS = (".layers.", ".blocks.")
 
 
-@frozen
-class Kind:
+@frozen(eq=False, repr=False)
+class Kind(Value):
     """Tensors that are alike: one name with its numbers left out, one number format, one shape, one layer.
 
     Attributes:
@@ -49,8 +51,8 @@ class Kind:
         return elements
 
 
-@frozen(kw_only=True)
-class Checkpoint:
+@frozen(kw_only=True, eq=False, repr=False)
+class Checkpoint(Value):
     """What a folder holds.
 
     Attributes:
@@ -71,7 +73,7 @@ def read_checkpoint(
 ) -> tuple[Checkpoint | None, tuple[Diagnostic, ...]]:
     """Read a folder; `shown` is its name in messages. All faults of all files are found. Code: `checkpoint-invalid`."""
     name = shown if shown is not None else folder.as_posix()
-    config, faults = _table(folder / CONFIG, shown=f"{name}/{CONFIG}")
+    config, faults = _config(folder, name)
     index, found = _index(folder, name)
     faults = (*faults, *found)
     if index is None:
@@ -98,6 +100,18 @@ def read_checkpoint(
         tensors=counts.total(),
         bytes=sum(kind.elements * kind.bits * count for kind, count in kinds.items()) // 8,
     ), ()
+
+
+def _config(folder: Path, name: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
+    """The config; older exports of ModelOpt keep what they quantized in a file beside it."""
+    config, faults = _table(folder / CONFIG, shown=f"{name}/{CONFIG}")
+    if config is None or "quantization_config" in config or not (folder / _MODELOPT).exists():
+        return config, faults
+    beside, found = _table(folder / _MODELOPT, shown=f"{name}/{_MODELOPT}")
+    stored = None if beside is None else beside.get("quantization")
+    if isinstance(stored, dict):
+        config["quantization_config"] = {"quant_method": "modelopt", **stored}
+    return config, (*faults, *found)
 
 
 def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:

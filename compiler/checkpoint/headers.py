@@ -14,6 +14,7 @@ from attrs import frozen
 
 from compiler.catalog.shelves import whole_file
 from compiler.diagnostics import Diagnostic, Label, error
+from compiler.value import Value
 
 
 LENGTH_BYTES = 8
@@ -44,8 +45,8 @@ DTYPE_BITS: Mapping[str, int] = {
 }
 
 
-@frozen
-class Header:
+@frozen(eq=False, repr=False)
+class Header(Value):
     """The tensors of one file: name -> bits of an element, and shape."""
 
     tensors: Mapping[str, tuple[int, tuple[int, ...]]]

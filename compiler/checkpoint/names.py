@@ -11,6 +11,8 @@ from enum import Enum
 
 from attrs import frozen
 
+from compiler.value import Value
+
 
 class Share(Enum):
     """How a role is split."""
@@ -29,8 +31,8 @@ class Share(Enum):
     WHOLE = "whole"
 
 
-@frozen
-class Place:
+@frozen(eq=False, repr=False)
+class Place(Value):
     """Where a tensor goes: the engine's own tensor that it becomes a part of, and how that is split."""
 
     part: str

@@ -15,6 +15,7 @@ from compiler.memory.layers import stage_slice
 from compiler.memory.tensors import format_of, is_nvfp4, target_tensors
 from compiler.memory.weights import Split, Tensors, allocated
 from compiler.ranges import Range, most
+from compiler.value import Value
 
 
 # What an engine makes for itself, and no file holds.
@@ -34,8 +35,8 @@ _VISION_PARTS: Mapping[Share, VisionPart] = {
 }
 
 
-@frozen(kw_only=True)
-class Placed:
+@frozen(kw_only=True, eq=False, repr=False)
+class Placed(Value):
     """What one rank of one stage holds of a checkpoint.
 
     Attributes:
@@ -78,8 +79,8 @@ def checkpoint_gib(checkpoint: Checkpoint, model: Model, *, split: Split) -> Ran
     )
 
 
-@frozen(kw_only=True)
-class _Rank:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Rank(Value):
     """One rank of one pipeline stage."""
 
     model: Model

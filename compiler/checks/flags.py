@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from compiler.catalog.moves import (
-    Replacement,
-    releases_with,
-    replacement,
-    value_replacement,
-)
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
 from compiler.facts import Action, Flag, Release
-from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Option, Plan
 from compiler.rules import rule
@@ -70,56 +63,18 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         if flag is not None and flag.effect is not Action.REFUSE:
             continue
         verb = "has no flag" if flag is None else "refuses the flag"
-        notes, advice = _meant(release, option)
+        from compiler.checks.meant import flag_meant  # noqa: PLC0415 - only a mistake pays for it
+
+        notes, advice = flag_meant(option, release=release, outcome=doubt or _STOPS)
         yield Diagnostic(
             code="flag-unknown",
             severity=Severity.WARNING if doubt else Severity.ERROR,
             summary=f"{_release_name(release)} {verb} `{option.flag}`",
             primary=_key(where, option, "this flag"),
-            notes=(doubt,) if doubt else notes,
+            notes=notes,
             help=advice,
             path=option.setting,
         )
-
-
-def _meant(release: Release, option: Option) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the parser makes of a flag it does not have, and what to write instead."""
-    known = replacement(option.flag, release=release)
-    if known is not None:
-        advice = (_rewritten(option, known),) if known.name else ()
-        return (_STOPS, *known.notes), advice
-    longer = {
-        _full_name(release, each)
-        for each in (*release.flags, *release.aliases)
-        if each.startswith(option.flag)
-    }
-    if len(longer) == 1:
-        full = longer.pop()
-        note = f"at best the parser takes it for `{full}`, until a release adds a flag of the same beginning"
-        return (note,), (f"write it in full: `{full}`",)
-    others = releases_with(option.flag, engine=release.engine)
-    if others:
-        return (_STOPS, f"releases {others[0]} to {others[-1]} have it"), ()
-    similar = near(option.flag, release.flags)
-    return (_STOPS,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
-
-
-def _rewritten(option: Option, known: Replacement) -> str:
-    """How to write the flag's successor, in `[flags]` or on the command line."""
-    name = known.name or ""
-    values = [known.values.get(each, each) for each in option.values]
-    if not values and "" in known.values:
-        values = [known.values[""]]
-    if not option.setting.startswith("flags."):
-        return f"`{' '.join((name, *values))}` took its place"
-    return f"write `{name[2:]} = {_toml(values)}` in its place"
-
-
-def _toml(values: Sequence[str]) -> str:
-    if not values:
-        return "true"
-    words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else f'"{each}"' for each in values]
-    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
 
 
 @rule("flag-deprecated")
@@ -131,13 +86,15 @@ def current(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         flag = _find(plan.release, option.flag)
         if flag is None or not flag.deprecated or flag.effect is Action.REFUSE:
             continue
-        known = replacement(option.flag, release=plan.release)
+        from compiler.checks.meant import successor  # noqa: PLC0415 - only a mistake pays for it
+
+        notes, advice = successor(option, flag=flag, release=plan.release)
         yield warning(
             "flag-deprecated",
             f"{_release_name(plan.release)} is about to drop `{option.flag}`",
             _key(where, option, "deprecated"),
-            notes=known.notes if known and known.notes else (flag.deprecated,),
-            help=(_rewritten(option, known),) if known and known.name else (),
+            notes=notes,
+            help=advice,
             path=option.setting,
         )
 
@@ -166,18 +123,12 @@ def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 
 def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
-    """The values a flag takes, when it takes a few only; first the one that was probably meant."""
+    """The values a flag takes, when it takes a few only; first what was probably meant."""
     if not flag.choices:
         return
-    for each in option.values:
-        known = value_replacement(option.flag, each, release=release)
-        if known is not None:
-            yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
-            yield from (f"`{each}` is gone: {note}" for note in known.notes)
-            return
-    similar = near(option.values[0], flag.choices) if option.values else None
-    if similar:
-        yield f"a similar value exists: `{similar}`"
+    from compiler.checks.meant import value_meant  # noqa: PLC0415 - only a mistake pays for it
+
+    yield from value_meant(option, flag=flag, release=release)
     yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
 
 

@@ -15,6 +15,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.language.load import DiskReader, load_source
 from compiler.pipeline import Inputs
 from compiler.source import Source
+from compiler.value import Value
 from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
 
 
@@ -26,8 +27,8 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@frozen(kw_only=True)
-class Session:
+@frozen(kw_only=True, eq=False, repr=False)
+class Session(Value):
     """One run over one tree; `names` are the profiles that were asked for, or all of them."""
 
     workspace: Workspace

@@ -12,6 +12,7 @@ from compiler.language.settings import FILE_KEYS
 from compiler.language.shapes import say_value
 from compiler.language.spans import Entry, TomlPath, split_key
 from compiler.profile import SCHEMA
+from compiler.value import Value
 
 
 LEVEL_TABLES = ("defaults", "force")
@@ -21,16 +22,16 @@ DIRECTIVES = frozenset({*FILE_KEYS, "description"})
 """The keys that only the top of a file may hold; none is merged."""
 
 
-@frozen
-class Parent:
+@frozen(eq=False, repr=False)
+class Parent(Value):
     """An entry of `extends`."""
 
     name: str
     span: Span
 
 
-@frozen
-class Unset:
+@frozen(eq=False, repr=False)
+class Unset(Value):
     """An entry of `unset`: the setting or table to remove, as the file wrote it too."""
 
     path: tuple[str, ...]
@@ -38,8 +39,8 @@ class Unset:
     written: str
 
 
-@frozen(kw_only=True)
-class Directives:
+@frozen(kw_only=True, eq=False, repr=False)
+class Directives(Value):
     """The directives of one file. What is wrong with them is left out here, and reported.
 
     Attributes:
@@ -84,8 +85,8 @@ def _level_tables(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield values[level]
 
 
-@frozen
-class _Reading:
+@frozen(eq=False, repr=False)
+class _Reading(Value):
     """One file's values, with what was found wrong so far."""
 
     values: Mapping[str, Any]

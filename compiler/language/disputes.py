@@ -14,6 +14,7 @@ from compiler.language.graph import Graph
 from compiler.language.spans import text_at
 from compiler.near import near
 from compiler.origins import Level, Path, dotted
+from compiler.value import Value
 
 
 _LONGEST_SHOWN = 40
@@ -33,8 +34,8 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-@frozen
-class Disputes:
+@frozen(eq=False, repr=False)
+class Disputes(Value):
     """Words the findings of one merge, which all may quote any of its files."""
 
     graph: Graph

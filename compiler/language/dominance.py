@@ -10,10 +10,11 @@ from attrs import frozen
 from compiler.language.definitions import Claim, Kind
 from compiler.language.graph import Graph
 from compiler.origins import Level, Loser
+from compiler.value import Value
 
 
-@frozen
-class Dominance:
+@frozen(eq=False, repr=False)
+class Dominance(Value):
     """The rule: a claim beats those of the files that its own file extends, at its level or below.
 
     Attributes:

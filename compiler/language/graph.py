@@ -12,10 +12,11 @@ from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
 from compiler.language.shapes import printable
 from compiler.near import near
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Graph:
+@frozen(kw_only=True, eq=False, repr=False)
+class Graph(Value):
     """A profile with its ancestors.
 
     Attributes:
@@ -63,8 +64,8 @@ def _place(diagnostic: Diagnostic) -> tuple[bool, Span | None, str]:
     return True, diagnostic.primary.span, diagnostic.summary
 
 
-@frozen(kw_only=True)
-class _Family:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Family(Value):
     """What was loaded on the way up from the root.
 
     Attributes:

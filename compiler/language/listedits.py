@@ -12,6 +12,7 @@ from compiler.language.disputes import Disputes, same
 from compiler.language.dominance import Dominance
 from compiler.language.graph import Graph
 from compiler.origins import ItemOrigin
+from compiler.value import Value
 
 
 Items = tuple[ItemOrigin, ...]
@@ -33,8 +34,8 @@ def settle_lists(
     return settling.settled, tuple(dict.fromkeys(settling.faults))
 
 
-@frozen
-class _Settling:
+@frozen(eq=False, repr=False)
+class _Settling(Value):
     """One list on its way: what is settled so far, and what is wrong."""
 
     claims: Sequence[Claim]

@@ -17,6 +17,7 @@ from compiler.language.shapes import is_control
 from compiler.language.spans import Entry, TomlPath, index_spans
 from compiler.language.syntax import parse_toml
 from compiler.source import Source
+from compiler.value import Value
 
 
 SUFFIX = ".toml"
@@ -39,8 +40,8 @@ class Reader(Protocol):
         """The names of all profiles, sorted. Raises `OSError` when they cannot be listed."""
 
 
-@frozen
-class DiskReader:
+@frozen(eq=False, repr=False)
+class DiskReader(Value):
     """Reads below `root`, the folder `profiles`."""
 
     root: Path
@@ -78,8 +79,8 @@ def _raise(fault: OSError) -> None:
     raise fault
 
 
-@frozen(kw_only=True)
-class Document:
+@frozen(kw_only=True, eq=False, repr=False)
+class Document(Value):
     """One profile file, parsed.
 
     Attributes:

@@ -23,10 +23,11 @@ from compiler.language.graph import Graph
 from compiler.language.listedits import Items, same_items, settle_lists
 from compiler.language.unsets import covers, judge_unsets
 from compiler.origins import Origin, Origins, Path
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Resolved:
+@frozen(kw_only=True, eq=False, repr=False)
+class Resolved(Value):
     """A profile after merging.
 
     Attributes:

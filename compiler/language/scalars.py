@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from compiler.language import shapes
 from compiler.language.shapes import say_type, say_value
 from compiler.near import near
+from compiler.value import Value
 
 
 Key = str | int
@@ -35,8 +36,8 @@ class FaultKind(StrEnum):
     BAD_VALUE = "bad-value"
 
 
-@frozen
-class Fault:
+@frozen(eq=False, repr=False)
+class Fault(Value):
     """One thing wrong with a document.
 
     Attributes:

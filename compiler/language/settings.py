@@ -14,6 +14,7 @@ from compiler.language import shapes
 from compiler.language.shapes import Member
 from compiler.origins import Path
 from compiler.profile import Argument, Profile
+from compiler.value import Value
 
 
 ANY_KEY = "*"
@@ -23,8 +24,8 @@ FILE_KEYS = ("schema", "extends", "unset", "defaults", "force")
 """What the file of a profile may hold at its top besides settings."""
 
 
-@frozen(kw_only=True)
-class Setting:
+@frozen(kw_only=True, eq=False, repr=False)
+class Setting(Value):
     """One setting.
 
     Attributes:

@@ -14,10 +14,11 @@ from attrs import frozen
 from compiler.profile import Argument, HostPath, Name, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Member:
+@frozen(kw_only=True, eq=False, repr=False)
+class Member(Value):
     """One field of an attrs class.
 
     Attributes:

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from compiler.diagnostics import Span
 from compiler.source import Source
+from compiler.value import Value
 
 
 TomlPath = tuple[str | int, ...]
@@ -31,8 +32,8 @@ _STRING = re.compile(
 _BARE_VALUE = re.compile(r"[^,\]}#\r\n]+")
 
 
-@frozen
-class Entry:
+@frozen(eq=False, repr=False)
+class Entry(Value):
     """Where one key and its value stand.
 
     Attributes:

@@ -24,6 +24,7 @@ from compiler.near import near
 from compiler.profile import Argument, HostPath, Name, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
+from compiler.value import Value
 
 
 __all__ = ["Fault", "FaultKind", "structure_value"]
@@ -166,8 +167,8 @@ def _open_table_hook(kind: Any) -> Hook:  # noqa: ANN401 - a type form
     return structure
 
 
-@frozen
-class _Bounds:
+@frozen(eq=False, repr=False)
+class _Bounds(Value):
     """A range as it is written, its order not yet looked at."""
 
     low: float

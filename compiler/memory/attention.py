@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.architecture import Gqa, Indexer, Mla, State, Window
+from compiler.value import Value
 
 
 # mem_cache/memory_pool.py: values of an fp8 row of sparse MLA or of an indexer that share one fp32 scale; values of an
@@ -53,8 +54,8 @@ def sparse_row_bytes(attention: Mla) -> int:
     return latent + attention.qk_rope_head_dim * 2
 
 
-@frozen(kw_only=True)
-class StateElements:
+@frozen(kw_only=True, eq=False, repr=False)
+class StateElements(Value):
     """Elements of the state of one request in one layer, on one rank."""
 
     convolution: int

@@ -8,13 +8,14 @@ from attrs import frozen
 
 from compiler.architecture import LayerKind, Mla
 from compiler.facts import Model
+from compiler.value import Value
 
 
 _ALONE = frozenset({LayerKind.MLP, LayerKind.EXPERTS})
 
 
-@frozen(kw_only=True)
-class Layer:
+@frozen(kw_only=True, eq=False, repr=False)
+class Layer(Value):
     """One layer.
 
     Attributes:
@@ -30,8 +31,8 @@ class Layer:
     indexed: bool
 
 
-@frozen(kw_only=True)
-class Counts:
+@frozen(kw_only=True, eq=False, repr=False)
+class Counts(Value):
     """How many of a run of layers are what."""
 
     full: int
@@ -51,23 +52,18 @@ def layers_of(model: Model) -> tuple[Layer, ...]:
     """The hidden layers, in order."""
     pattern = model.pattern or (LayerKind.FULL,)
     alone = not _ALONE.isdisjoint(pattern)
-    kinds = [pattern[at % len(pattern)] for at in range(model.layers)]
-    return tuple(_layer(model, at, kind, alone=alone) for at, kind in enumerate(kinds))
-
-
-def _layer(model: Model, at: int, kind: LayerKind, *, alone: bool) -> Layer:
-    if alone:
-        experts = kind is LayerKind.EXPERTS
-        dense = kind is LayerKind.MLP
-    else:
-        experts = _has_experts(model, at)
-        dense = not experts
-    return Layer(
-        kind=kind,
-        experts=experts,
-        dense=dense,
-        indexed=kind is LayerKind.FULL and _indexed(model, at),
-    )
+    made: dict[tuple[LayerKind, bool, bool], Layer] = {}  # most layers are alike
+    layers: list[Layer] = []
+    for at in range(model.layers):
+        kind = pattern[at % len(pattern)]
+        experts = kind is LayerKind.EXPERTS if alone else _has_experts(model, at)
+        indexed = kind is LayerKind.FULL and _indexed(model, at)
+        key = (kind, experts, indexed)
+        if key not in made:
+            dense = kind is LayerKind.MLP if alone else not experts
+            made[key] = Layer(kind=kind, experts=experts, dense=dense, indexed=indexed)
+        layers.append(made[key])
+    return tuple(layers)
 
 
 def _has_experts(model: Model, at: int) -> bool:

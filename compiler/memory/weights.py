@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from compiler.ranges import Range
+from compiler.value import Value
 
 
 GIB = 2**30
@@ -30,8 +31,8 @@ _KEPT_REST = 1 * _MIB
 """What is left of a segment is handed out again when it is more than this."""
 
 
-@frozen(kw_only=True)
-class Split:
+@frozen(kw_only=True, eq=False, repr=False)
+class Split(Value):
     """Over how many ranks what is split.
 
     Attributes:
@@ -69,8 +70,8 @@ class Split:
         return max(1, self.tensor // self.expert)
 
 
-@frozen(kw_only=True)
-class Tensors:
+@frozen(kw_only=True, eq=False, repr=False)
+class Tensors(Value):
     """Tensors of one role as one rank has them: `count` of them, each with `elements` elements of `bits` bits.
 
     Attributes:

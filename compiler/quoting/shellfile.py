@@ -14,6 +14,7 @@ from attrs import frozen
 
 from compiler.quoting.unitfile import BLANKS, Remark, is_clean
 from compiler.quoting.unitvalue import VARIABLE_NAME
+from compiler.value import Value
 
 
 _PAIR: Final = re.compile(r"\\(.)", re.DOTALL)
@@ -33,8 +34,8 @@ _SHELL_PIECE: Final = re.compile(
 )
 
 
-@frozen(kw_only=True)
-class EnvironmentText:
+@frozen(kw_only=True, eq=False, repr=False)
+class EnvironmentText(Value):
     """What an environment file sets. A `fault` makes systemd refuse to start the unit that names it."""
 
     values: Mapping[str, str]
@@ -42,16 +43,16 @@ class EnvironmentText:
     fault: Remark | None = None
 
 
-@frozen(kw_only=True)
-class ShellCommand:
+@frozen(kw_only=True, eq=False, repr=False)
+class ShellCommand(Value):
     """One simple command of a script, its words unquoted; the line counts from 1."""
 
     words: tuple[str, ...]
     line: int
 
 
-@frozen(kw_only=True)
-class Script:
+@frozen(kw_only=True, eq=False, repr=False)
+class Script(Value):
     """The commands of a script; `fault` says where it stops being plain, and reading stops there."""
 
     commands: tuple[ShellCommand, ...]
@@ -106,8 +107,8 @@ def read_script(text: str) -> Script:
     return Script(commands=tuple(commands))
 
 
-@frozen(kw_only=True)
-class _Entry:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Entry(Value):
     """One entry of an environment file: a comment (no name), an assignment, or something else (a remark)."""
 
     end: int

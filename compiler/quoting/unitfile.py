@@ -12,6 +12,8 @@ from typing import Final
 
 from attrs import frozen
 
+from compiler.value import Value
+
 
 BLANKS: Final = " \t\n\r"
 """What systemd calls white space; a vertical tab, a no-break space and the like are ordinary characters."""
@@ -25,8 +27,8 @@ _UNCLEAN: Final = re.compile(
 )
 
 
-@frozen(kw_only=True)
-class Assignment:
+@frozen(kw_only=True, eq=False, repr=False)
+class Assignment(Value):
     """One `Key=value` of a unit.
 
     Attributes:
@@ -40,16 +42,16 @@ class Assignment:
     line: int
 
 
-@frozen(kw_only=True)
-class Remark:
+@frozen(kw_only=True, eq=False, repr=False)
+class Remark(Value):
     """Something systemd warns about or refuses, and what it makes of it; the line counts from 1."""
 
     line: int
     text: str
 
 
-@frozen(kw_only=True)
-class Unit:
+@frozen(kw_only=True, eq=False, repr=False)
+class Unit(Value):
     """What a unit says, in the order of the file. A `fault` makes systemd refuse the unit; reading stops there."""
 
     assignments: tuple[Assignment, ...]

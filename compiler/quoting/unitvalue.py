@@ -13,6 +13,7 @@ from attrs import frozen
 
 from compiler.quoting.unitfile import BLANKS, is_clean
 from compiler.quoting.unitword import read_word, skip_blanks
+from compiler.value import Value
 
 
 VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -22,8 +23,8 @@ _PERCENT: Final = re.compile(r"%([A-Za-z0-9%])")
 _UNSAFE_IN_PROGRAM: Final = re.compile("[\x00-\x1f\x7f\"'\\\\]")
 
 
-@frozen(kw_only=True)
-class Command:
+@frozen(kw_only=True, eq=False, repr=False)
+class Command(Value):
     """One command of an `Exec...=` value.
 
     Attributes:
@@ -42,8 +43,8 @@ class Command:
         return ":" not in self.prefix
 
 
-@frozen(kw_only=True)
-class CommandLine:
+@frozen(kw_only=True, eq=False, repr=False)
+class CommandLine(Value):
     """The commands of an `Exec...=` value; none for an empty one, which resets the setting.
 
     Attributes:
@@ -56,24 +57,24 @@ class CommandLine:
     fault: str | None = None
 
 
-@frozen(kw_only=True)
-class Environment:
+@frozen(kw_only=True, eq=False, repr=False)
+class Environment(Value):
     """The variables of an `Environment=` value, in order; a later one of the same name wins."""
 
     pairs: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class Text:
+@frozen(kw_only=True, eq=False, repr=False)
+class Text(Value):
     """The value of a setting without quotes and escapes, its `%%` resolved."""
 
     text: str
     remarks: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class EnvironmentFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class EnvironmentFile(Value):
     """The value of `EnvironmentFile=`.
 
     Attributes:
@@ -88,8 +89,8 @@ class EnvironmentFile:
     remarks: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class _Words:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Words(Value):
     """The words of one command: `end` is where the next command begins."""
 
     words: tuple[str, ...]

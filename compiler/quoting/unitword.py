@@ -11,6 +11,7 @@ from typing import Final
 from attrs import frozen
 
 from compiler.quoting.unitfile import BLANKS, is_clean
+from compiler.value import Value
 
 
 _ESCAPE: Final = re.compile(
@@ -22,8 +23,8 @@ _BYTE_MAX: Final = 0xFF
 _CODE_POINT_MAX: Final = 0x10FFFF
 
 
-@frozen(kw_only=True)
-class Word:
+@frozen(kw_only=True, eq=False, repr=False)
+class Word(Value):
     """One word, unquoted.
 
     Attributes:

@@ -9,10 +9,11 @@ from compiler.render.envfile import render_env_file
 from compiler.render.script import render_script
 from compiler.render.systemd import render_unit
 from compiler.render.templates import verbatim
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class RenderedFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class RenderedFile(Value):
     """One file to write; the path is relative to the target's folder."""
 
     path: str

@@ -12,6 +12,7 @@ from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.render.templates import fill
+from compiler.value import Value
 
 
 VERDICTS = {
@@ -22,8 +23,8 @@ VERDICTS = {
 }
 
 
-@frozen(kw_only=True)
-class Row:
+@frozen(kw_only=True, eq=False, repr=False)
+class Row(Value):
     """One row of a budget's table."""
 
     item: str
@@ -34,8 +35,8 @@ class Row:
     formula: str
 
 
-@frozen(kw_only=True)
-class Setting:
+@frozen(kw_only=True, eq=False, repr=False)
+class Setting(Value):
     """One row of the promise's table: what was asked for, and what comes of it."""
 
     what: str

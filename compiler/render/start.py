@@ -7,18 +7,19 @@ from ipaddress import ip_address
 from attrs import frozen
 
 from compiler.plan import Plan, Service, Variable
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Part:
+@frozen(kw_only=True, eq=False, repr=False)
+class Part(Value):
     """Words of a command that stand on one line, and why, where that is not obvious."""
 
     words: tuple[str, ...]
     why: str | None = None
 
 
-@frozen(kw_only=True)
-class CommandLine:
+@frozen(kw_only=True, eq=False, repr=False)
+class CommandLine(Value):
     """A command as it is laid out: the program and what belongs to it, then an option a line."""
 
     program: Part

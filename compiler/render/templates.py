@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 import compiler
-from compiler.quoting import markdown, quoting
+from compiler.quoting import encoders, markdown
 
 
 def fill(template: str, **values: object) -> str:
@@ -57,26 +57,26 @@ def _environment(templates: Path) -> Environment:
         keep_trailing_newline=True,
         newline_sequence="\n",
     )
-    encoders = (
-        quoting.comment,
-        quoting.env_file_line,
+    filters = (
+        encoders.comment,
+        encoders.env_file_line,
         markdown.markdown_cell,
         markdown.markdown_code,
         markdown.markdown_lines,
         markdown.markdown_text,
-        quoting.environment_file_path,
-        quoting.exec_command,
-        quoting.exec_words,
-        quoting.shell_assignment,
-        quoting.shell_words,
-        quoting.unit_text,
+        encoders.environment_file_path,
+        encoders.exec_command,
+        encoders.exec_words,
+        encoders.shell_assignment,
+        encoders.shell_words,
+        encoders.unit_text,
     )
-    environment.filters.update({encoder.__name__: encoder for encoder in encoders})
+    environment.filters.update({each.__name__: each for each in filters})
     return environment
 
 
 def _encoded_only(value: object) -> object:
     """Let through what an encoder made; anything else is a mistake in a template."""
-    if isinstance(value, quoting.Encoded):
+    if isinstance(value, encoders.Encoded):
         return value
     raise TypeError(f"a template prints {value!r} without an encoder")

@@ -14,6 +14,8 @@ from unicodedata import category, east_asian_width
 
 from attrs import frozen
 
+from compiler.value import Value
+
 
 ELLIPSIS = "..."
 _REPLACEMENT = "\ufffd"
@@ -62,8 +64,8 @@ def _glyph(char: str) -> tuple[str, int]:
     return char, 2 if east_asian_width(char) in "WF" else 1
 
 
-@frozen
-class Row:
+@frozen(eq=False, repr=False)
+class Row(Value):
     """One line of a file as it is printed.
 
     Attributes:

@@ -10,14 +10,15 @@ from attrs import frozen
 from compiler.diagnostics import Label, Span
 from compiler.report.ink import Ink
 from compiler.source import Source
+from compiler.value import Value
 
 
 _SHOWN_WHOLE = 5
 """A span of at most so many lines is shown whole; of a longer one, its first and last line."""
 
 
-@frozen(kw_only=True)
-class Mark:
+@frozen(kw_only=True, eq=False, repr=False)
+class Mark(Value):
     """A label in a file. Lines count from 1, code points of a line from 0; `end` is exclusive, within line `last`."""
 
     line: int

@@ -11,6 +11,7 @@ from compiler.report.ink import Ink, Piece, Pieces, Strip
 from compiler.report.marks import Mark, lanes, shown_lines
 from compiler.report.prose import NARROWEST, broken
 from compiler.source import Source
+from compiler.value import Value
 
 
 _LANE = 2  # cells: the bar and a space
@@ -33,8 +34,8 @@ def snippet(marks: Sequence[Mark], *, source: Source, gutter: int, width: int) -
         before = number
 
 
-@frozen(kw_only=True)
-class _Page:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Page(Value):
     """What is the same for all lines of a snippet."""
 
     source: Source

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from compiler.tree.places import parents
 from compiler.tree.states import Version
+from compiler.value import Value
 
 
 class Kind(Enum):
@@ -25,8 +26,8 @@ class Kind(Enum):
     """Nothing of ours: what should be a folder above it is something else, such as a symlink."""
 
 
-@frozen(kw_only=True)
-class Standing:
+@frozen(kw_only=True, eq=False, repr=False)
+class Standing(Value):
     """What stands at a path; `note` says it in words where it is neither a file nor nothing."""
 
     kind: Kind

@@ -8,10 +8,11 @@ from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.tree.places import parents, path_fault, printable
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class OutFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class OutFile(Value):
     """One file to write.
 
     Attributes:
@@ -27,8 +28,8 @@ class OutFile:
     profile: str
 
 
-@frozen
-class OutTree:
+@frozen(eq=False, repr=False)
+class OutTree(Value):
     """All files of a compile, by path. Made by `assemble`; a path that leaves its folder is a bug here."""
 
     files: Mapping[str, OutFile]

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from compiler.tree.files import OutFile
 from compiler.tree.places import path_fault
+from compiler.value import Value
 
 
 HEADER = "# sha256  mode  path  profile"
@@ -18,8 +19,8 @@ _CONFLICT = re.compile(r"(<{7}|\|{7}|={7}|>{7})( |$)")
 _SHOWN_FAULTS = 3
 
 
-@frozen
-class Identity:
+@frozen(eq=False, repr=False)
+class Identity(Value):
     """What tells one version of a file from another: the digest of its bytes, and its executable bit."""
 
     sha256: str
@@ -51,8 +52,8 @@ class Line:
         )
 
 
-@frozen(kw_only=True)
-class Parsed:
+@frozen(kw_only=True, eq=False, repr=False)
+class Parsed(Value):
     """What a MANIFEST says: its good lines, and what is wrong with the text, as sentences."""
 
     lines: tuple[Line, ...] = ()

@@ -12,10 +12,11 @@ from compiler.tree.disk import Kind, Standing, look
 from compiler.tree.files import OutFile
 from compiler.tree.manifest import Line, Parsed, parse_manifest
 from compiler.tree.places import JOURNAL, MANIFEST, PENDING, is_working_file
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Record:
+@frozen(kw_only=True, eq=False, repr=False)
+class Record(Value):
     """Every line that may describe what stands in `out/`.
 
     Attributes:

@@ -12,10 +12,11 @@ from attrs import frozen
 
 from compiler.tree.files import OutFile
 from compiler.tree.places import JOURNAL, MANIFEST, NEW_JOURNAL, PENDING, is_working_file, parents
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Work:
+@frozen(kw_only=True, eq=False, repr=False)
+class Work(Value):
     """What one write does.
 
     Attributes:

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.tree.manifest import Identity, digest
+from compiler.value import Value
 
 
 class State(StrEnum):
@@ -27,8 +28,8 @@ class State(StrEnum):
     """There, not in MANIFEST and not produced; somebody else's, and left alone."""
 
 
-@frozen
-class Version:
+@frozen(eq=False, repr=False)
+class Version(Value):
     """A file's bytes and its executable bit."""
 
     content: bytes = field(repr=False)
@@ -40,8 +41,8 @@ class Version:
         return Identity(digest(self.content), self.executable)
 
 
-@frozen(kw_only=True)
-class Difference:
+@frozen(kw_only=True, eq=False, repr=False)
+class Difference(Value):
     """One path that is not as it should be.
 
     Attributes:
@@ -68,8 +69,8 @@ class Difference:
         return self.wanted is None and self.state in (State.ORPHAN, State.EDITED)
 
 
-@frozen(kw_only=True)
-class Comparison:
+@frozen(kw_only=True, eq=False, repr=False)
+class Comparison(Value):
     """What a compile would change: the differences sorted by path, and why some of `out/` could not be read."""
 
     differences: tuple[Difference, ...] = ()
@@ -85,8 +86,8 @@ class Comparison:
         return not self.diagnostics and len(self.differences) == len(tolerated)
 
 
-@frozen(kw_only=True)
-class Written:
+@frozen(kw_only=True, eq=False, repr=False)
+class Written(Value):
     """What a write did.
 
     Attributes:

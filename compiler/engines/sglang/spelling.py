@@ -14,16 +14,17 @@ from compiler.engines.engine import Spelled
 from compiler.facts import Release
 from compiler.plan import Option, Variable
 from compiler.profile import Argument, Profile
+from compiler.value import Value
 
 
 ENTRY = ("-m", "sglang.launch_server")
-"""How the server is started in every release (the `sglang` command exists since 0.5.6 only)."""
+"""How the server is started in every release (the `sglang` command exists since 0.5.5 only)."""
 
 Words = tuple[str, ...]
 
 
-@frozen(kw_only=True)
-class Row:
+@frozen(kw_only=True, eq=False, repr=False)
+class Row(Value):
     """One typed setting: the names its flag had, newest first, and its words; `None` when it is not set."""
 
     setting: str

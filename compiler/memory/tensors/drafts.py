@@ -14,7 +14,7 @@ from compiler.architecture import LayerKind, Nextn, Role
 from compiler.facts import Draft, Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.attention import attention_tensors
-from compiler.memory.tensors.ends import VOCABULARY_STEP
+from compiler.memory.tensors.ends import VOCABULARY_STEP, embedding_tensors
 from compiler.memory.tensors.formats import padded
 from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
 from compiler.memory.weights import Split, Tensors
@@ -40,6 +40,10 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
         yield Tensors(role=f"draft {name}", elements=elements, bits=bits, count=count)
     tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
     yield Tensors(role="draft fc", elements=tapped, bits=bits, whole=True)
+    if draft.other_parameters:
+        yield Tensors(
+            role="draft, the rest", elements=draft.other_parameters, bits=bits, whole=True
+        )
     for name, rows in (
         ("embedding", draft.embedding_vocabulary),
         ("head", draft.head_vocabulary),
@@ -49,8 +53,13 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
             yield Tensors(role=f"draft {name}", elements=elements, bits=bits)
 
 
-def nextn_tensors(model: Model, nextn: Nextn, *, split: Split) -> tuple[Tensors, ...]:
-    """The model's own extra layers: each is one of its layers, and a projection of two hidden states to one."""
+def nextn_tensors(
+    model: Model, nextn: Nextn, *, split: Split, loading: bool = False
+) -> tuple[Tensors, ...]:
+    """The model's own extra layers: each is one of its layers, and a projection of two hidden states to one.
+
+    While it is loading the draft also has an embedding and a head, which it then gives up for the target's.
+    """
     stored = model if _quantized(model) else evolve(model, quantization=None)
     kind = LayerKind.WINDOW if nextn.windowed else LayerKind.FULL
     counts = Counts(
@@ -76,6 +85,9 @@ def nextn_tensors(model: Model, nextn: Nextn, *, split: Split) -> tuple[Tensors,
             whole=True,
         )
     )
+    if loading:
+        untied = evolve(model, tied=False)
+        tensors += embedding_tensors(untied, split=split, first=True, last=True)
     return tuple(tensors)
 
 

@@ -10,6 +10,7 @@ from attrs import frozen
 from compiler.architecture import Format, Role
 from compiler.facts import Model
 from compiler.memory.weights import Tensors
+from compiler.value import Value
 
 
 def format_of(model: Model, role: Role) -> Format:
@@ -24,8 +25,8 @@ def padded(size: int, *, step: int) -> int:
     return -(-size // step) * step
 
 
-@frozen(kw_only=True)
-class Matrix:
+@frozen(kw_only=True, eq=False, repr=False)
+class Matrix(Value):
     """One weight as one rank has it.
 
     Attributes:

@@ -16,6 +16,7 @@ from compiler.engines.sglang.arguments.parsed import Entry, Given, Parsed, Refus
 from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.engines.sglang.arguments.words import Word, place, serve_words, words_of
 from compiler.facts import Release
+from compiler.value import Value
 
 
 __all__ = [
@@ -34,8 +35,8 @@ ConfigReader = Callable[[str], str | None]
 """The path of a file of `--config` to its text; `None` when there is no such file."""
 
 
-@frozen(kw_only=True)
-class Parser:
+@frozen(kw_only=True, eq=False, repr=False)
+class Parser(Value):
     """The parser of one release; it keeps nothing from one command line to the next."""
 
     release: Release

@@ -11,10 +11,11 @@ from attrs import frozen
 
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
 from compiler.facts import Action, Flag
+from compiler.value import Value
 
 
-@frozen(kw_only=True)
-class Met:
+@frozen(kw_only=True, eq=False, repr=False)
+class Met(Value):
     """A flag the parser met.
 
     Attributes:

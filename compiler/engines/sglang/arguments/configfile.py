@@ -3,8 +3,8 @@
 The entries are put before the command line, so that it counts where both set something. Rules by release, all of them odd:
 
 - `--config` counts as a word of its own only: written as `--config=FILE`, or abbreviated, it is taken and not looked at.
-- Before 0.5.9 `true` gives the flag and `false` nothing, whatever the flag takes.
-- From 0.5.9 on a switch is given for `true`; any other flag gets the word `true` or `false`. Flags that are neither
+- Before 0.5.8 `true` gives the flag and `false` nothing, whatever the flag takes.
+- From 0.5.8 on a switch is given for `true`; any other flag gets the word `true` or `false`. Flags that are neither
   switches nor store their value are refused.
 - A table is JSON from 0.5.14 on; before, it was Python's own notation, which no flag reads.
 - A key stands for the flag by its setting's name, so that one by another name is not known for a switch. From 0.5.23 on
@@ -23,6 +23,7 @@ from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
 from compiler.engines.sglang.arguments.words import Word, at_least
 from compiler.facts import Action, Flag, Release
+from compiler.value import Value
 from compiler.yamltext import parse_yaml
 
 
@@ -64,7 +65,7 @@ def config_words(text: str | None, *, path: str, release: Release) -> tuple[Word
         return ()
     if not isinstance(values, Mapping):
         raise _refused("Config file must contain a dictionary at root level")
-    known = _keys(release) if at_least(release, "0.5.9") else None
+    known = _keys(release) if at_least(release, "0.5.8") else None
     return tuple(
         Word(text)
         for key, value in values.items()
@@ -72,8 +73,8 @@ def config_words(text: str | None, *, path: str, release: Release) -> tuple[Word
     )
 
 
-@frozen
-class _Keys:
+@frozen(eq=False, repr=False)
+class _Keys(Value):
     """What keys may stand for.
 
     Attributes:

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from compiler.value import Value
+
 
 class Entry(StrEnum):
     """How the server is started."""
@@ -14,7 +16,7 @@ class Entry(StrEnum):
     MODULE = "module"
     """`python -m sglang.launch_server`, in every release."""
     SERVE = "serve"
-    """`sglang serve`, from 0.5.6 on."""
+    """`sglang serve`, from 0.5.5 on."""
 
 
 class RefusalKind(StrEnum):
@@ -38,8 +40,8 @@ class RefusalKind(StrEnum):
     """The parser prints its help and ends."""
 
 
-@frozen(kw_only=True)
-class Refusal:
+@frozen(kw_only=True, eq=False, repr=False)
+class Refusal(Value):
     """Why the server does not start.
 
     Attributes:
@@ -54,8 +56,8 @@ class Refusal:
     words: tuple[str, ...] = ()
 
 
-@frozen(kw_only=True)
-class Given:
+@frozen(kw_only=True, eq=False, repr=False)
+class Given(Value):
     """One flag of the command line, or of the file of `--config`.
 
     Attributes:
@@ -85,8 +87,8 @@ class Given:
         return self.written != self.spelling
 
 
-@frozen(kw_only=True)
-class Parsed:
+@frozen(kw_only=True, eq=False, repr=False)
+class Parsed(Value):
     """A command line as one release reads it.
 
     Attributes:

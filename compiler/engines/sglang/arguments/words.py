@@ -9,6 +9,7 @@ from attrs import frozen
 from compiler.engines.sglang.arguments.actions import HELP, Met, RefusedError
 from compiler.engines.sglang.arguments.parsed import Given, Refusal, RefusalKind
 from compiler.facts import Action, Release
+from compiler.value import Value
 from compiler.versions import version_key
 
 
@@ -18,8 +19,8 @@ _OTHER_SERVER = "diffusion"
 _MODEL_TYPES = ("auto", "llm", _OTHER_SERVER)
 
 
-@frozen
-class Word:
+@frozen(eq=False, repr=False)
+class Word(Value):
     """One word, and its index in the command line; no index for a word of the file of `--config`."""
 
     text: str
@@ -39,7 +40,7 @@ def at_least(release: Release, version: str) -> bool:
 
 def serve_words(words: Sequence[Word], *, release: Release) -> tuple[Word, ...]:
     """What `sglang serve` hands to the server's parser; raises `RefusedError` where it stops itself."""
-    if not at_least(release, "0.5.6"):
+    if not at_least(release, "0.5.5"):
         raise _stopped(f"the command `sglang` is not there in {release.version}, only the module")
     if any(word.text in {"-h", "--help"} for word in words):
         raise RefusedError(HELP)

@@ -26,6 +26,7 @@ from compiler.engines.sglang.extract.sources import (
 )
 from compiler.engines.sglang.extract.values import ClassValue
 from compiler.facts import Flag
+from compiler.value import Value
 
 
 __all__ = ["Extracted", "extract"]
@@ -34,8 +35,8 @@ _MODULE = SERVER_ARGS.removesuffix(".py").replace("/", ".")
 _CLASS = "ServerArgs"
 
 
-@frozen(kw_only=True)
-class Extracted:
+@frozen(kw_only=True, eq=False, repr=False)
+class Extracted(Value):
     """The flags of one wheel or tree.
 
     Attributes:

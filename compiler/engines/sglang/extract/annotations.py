@@ -20,6 +20,7 @@ from compiler.engines.sglang.extract.values import (
     UnresolvedError,
     evaluate,
 )
+from compiler.value import Value
 
 
 _NAMESPACES = "_INPUT_NAMESPACES"
@@ -27,8 +28,8 @@ _READERS = frozenset({"str", "int", "float"})
 _MISSING = object()
 
 
-@frozen(kw_only=True)
-class Field:
+@frozen(kw_only=True, eq=False, repr=False)
+class Field(Value):
     """One field of the settings.
 
     Attributes:
@@ -105,8 +106,7 @@ def read_field(field: Field, defaults: Mapping[str, object]) -> Declaration | Un
 
 def _annotated(node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
     """The type and the marks of `A[type, mark, ...]`; no marks for anything else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        node = ast.parse(node.value, mode="eval").body
+    node = _quoted(node)
     match node:
         case ast.Subscript(slice=ast.Tuple(elts=[inner, *marks])) if _name(node.value) in {
             "A",
@@ -115,6 +115,16 @@ def _annotated(node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
             return inner, marks
         case _:
             return node, []
+
+
+def _quoted(node: ast.expr) -> ast.expr:
+    """The type that a text stands for; anything else as it is."""
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return node
+    try:
+        return ast.parse(node.value, mode="eval").body
+    except SyntaxError:
+        return node
 
 
 def _argument(mark: ast.expr) -> dict[str, ast.expr] | None:
@@ -211,6 +221,7 @@ def _reader(kind: ast.expr) -> ast.expr:
 
 def _without_none(node: ast.expr) -> ast.expr:
     """`Optional[X]`, `Union[X, None]` and `X | None` are all X; a union of several stays as it is."""
+    node = _quoted(node)
     match node:
         case ast.Subscript(slice=inner) if _name(node.value) == "Optional":
             return _without_none(inner)

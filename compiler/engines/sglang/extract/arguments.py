@@ -22,6 +22,7 @@ from compiler.engines.sglang.extract.values import (
     find_function,
     with_imports,
 )
+from compiler.value import Value
 
 
 _METHOD = "add_cli_args"
@@ -29,8 +30,8 @@ _DEFAULT_OF_FIELD = "_declared_default"
 _FALSE_WITHOUT_DEFAULT = frozenset({"store_true", "DeprecatedStoreTrueAction"})
 
 
-@frozen(kw_only=True)
-class Surroundings:
+@frozen(kw_only=True, eq=False, repr=False)
+class Surroundings(Value):
     """What the expressions of a declaration may refer to.
 
     Attributes:

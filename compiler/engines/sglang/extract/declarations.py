@@ -10,6 +10,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.extract.modules import Module
 from compiler.facts import Action, Flag
+from compiler.value import Value
 
 
 TYPES: Mapping[str, str] = {
@@ -52,8 +53,8 @@ _SAYS_DEPRECATED = re.compile(
 _INSTEAD = re.compile(r"--[a-z][a-z0-9-]*(?:=\w+)?|\bSGLANG_[A-Z0-9_]+(?:=\w+)?")
 
 
-@frozen(kw_only=True)
-class Declaration:
+@frozen(kw_only=True, eq=False, repr=False)
+class Declaration(Value):
     """What the source says about one flag; what it leaves out is `None`.
 
     Attributes:
@@ -85,8 +86,8 @@ class Declaration:
     unclear: tuple[str, ...] = ()
 
 
-@frozen
-class Unread:
+@frozen(eq=False, repr=False)
+class Unread(Value):
     """A flag whose very name is only known when the engine runs, by where it is declared."""
 
     place: str

@@ -11,6 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.value import Value
 
 
 UNREADABLE = "engine-unreadable"
@@ -29,8 +30,8 @@ class UnreadableError(Exception):
     """A file is there and its text cannot be had; the message is for the user."""
 
 
-@frozen(kw_only=True)
-class SourceTree:
+@frozen(kw_only=True, eq=False, repr=False)
+class SourceTree(Value):
     """The Python files of one engine.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from compiler.engines.sglang.extract.modules import Module, collect_names, members
+from compiler.value import Value
 
 
 class UnresolvedError(Exception):
@@ -32,8 +33,8 @@ class MemberValue:
     value: object
 
 
-@frozen(kw_only=True)
-class Scope:
+@frozen(kw_only=True, eq=False, repr=False)
+class Scope(Value):
     """Where a name is looked up: what is bound to a value, then a function's own expressions, then the module.
 
     Attributes:

@@ -1,0 +1,83 @@
+"""The folder of a checkpoint in; its model described for the catalogue out, or what keeps it from being described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from compiler.catalog.shelves import whole_file
+from compiler.checkpoint.config import Missing, model_from_config
+from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint
+from compiler.checkpoint.placing import place_checkpoint
+from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.facts import Model
+from compiler.memory.tensors import target_tensors
+from compiler.memory.weights import Split, exact_gib
+
+
+_ALIKE = 0.01
+"""Norms, biases, and what is too small to list stay within this share."""
+
+
+@frozen(kw_only=True)
+class Described:
+    """A model and the checkpoint it was described from."""
+
+    model: Model
+    checkpoint: Checkpoint
+
+
+def describe_checkpoint(
+    folder: Path, *, id_: str, shown: str | None = None
+) -> tuple[Described | None, tuple[Diagnostic, ...]]:
+    """Describe the model of a folder; `shown` is the folder's name in messages.
+
+    Errors: `checkpoint-invalid` for a broken folder or a key its config lacks, `model-unknown` for an architecture
+    that nobody described. Warnings of the same codes: tensors that no role is known for, and a config that its tensors
+    do not bear out.
+    """
+    name = shown if shown is not None else folder.as_posix()
+    checkpoint, faults = read_checkpoint(folder, shown=name)
+    if checkpoint is None:
+        return None, faults
+    size = round(checkpoint.bytes / 1e9, 2)
+    model = model_from_config(checkpoint.config, id_=id_, checkpoint_gb=size)
+    place = Label(whole_file(f"{name}/{CONFIG}"))
+    if isinstance(model, Missing):
+        return None, tuple(_missing(model, place))
+    return Described(model=model, checkpoint=checkpoint), tuple(_doubts(model, checkpoint, place))
+
+
+def _missing(found: Missing, place: Label) -> Iterator[Diagnostic]:
+    if not found.is_described:
+        name = found.architecture
+        yield error(
+            "model-unknown",
+            f"nobody described the architecture `{name}`",
+            place,
+            notes=tuple(f"not known: {each}" for each in found.reasons),
+        )
+        return
+    for reason in found.reasons:
+        yield error("checkpoint-invalid", reason, place)
+
+
+def _doubts(model: Model, checkpoint: Checkpoint, place: Label) -> Iterator[Diagnostic]:
+    placed = place_checkpoint(checkpoint, model, split=Split())
+    if placed.unplaced:
+        yield warning(
+            "model-unknown",
+            f"no role is known for {len(placed.unplaced)} kinds of its tensors",
+            place,
+            notes=tuple(f"`{each}`" for each in placed.unplaced[:5]),
+        )
+    held, described = exact_gib(placed.tensors), exact_gib(target_tensors(model, split=Split()))
+    if abs(held - described) > _ALIKE * described:
+        yield warning(
+            "checkpoint-invalid",
+            f"its tensors come to {held:.2f} GiB, and its config describes {described:.2f}",
+            place,
+            notes=("the tensors count; the description is not to be trusted",),
+        )

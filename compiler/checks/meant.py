@@ -1,0 +1,83 @@
+"""What somebody meant by a flag or a value that the release does not take: another release's name for it, or a near one.
+
+It reads the catalogue once more, which only a mistake pays for: `flags` imports it when there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from compiler.catalog.moves import (
+    Replacement,
+    releases_with,
+    replacement,
+    value_replacement,
+)
+from compiler.facts import Flag, Release
+from compiler.near import near
+from compiler.plan import Option
+
+
+Advice = tuple[tuple[str, ...], tuple[str, ...]]
+"""Notes, and help."""
+
+
+def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
+    """What to write for a flag that the parser does not have; `outcome` is what comes of it as it stands."""
+    known = replacement(option.flag, release=release)
+    if known is not None:
+        return (outcome, *known.notes), (_rewritten(option, known),) if known.name else ()
+    longer = {
+        release.aliases.get(each, each)
+        for each in (*release.flags, *release.aliases)
+        if each.startswith(option.flag)
+    }
+    if len(longer) == 1:
+        full = longer.pop()
+        note = f"at best the parser takes it for `{full}`, until a release adds a flag of the same beginning"
+        return (note,), (f"write it in full: `{full}`",)
+    others = releases_with(option.flag, engine=release.engine)
+    if others:
+        verb = f"{others[0]} has it" if len(others) == 1 else f"{others[0]} to {others[-1]} have it"
+        return (outcome, f"of the releases read, {verb}"), ()
+    similar = near(option.flag, release.flags)
+    return (outcome,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
+
+
+def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
+    """Why a flag is on its way out, and what to write instead."""
+    known = replacement(option.flag, release=release)
+    notes = known.notes if known and known.notes else (flag.deprecated or "",)
+    return notes, (_rewritten(option, known),) if known and known.name else ()
+
+
+def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str]:
+    """What to write for a value that is none of a flag's choices."""
+    for each in option.values:
+        known = value_replacement(option.flag, each, release=release)
+        if known is not None:
+            yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
+            yield from (f"`{each}` is gone: {note}" for note in known.notes)
+            return
+    similar = near(option.values[0], flag.choices) if option.values else None
+    if similar:
+        yield f"a similar value exists: `{similar}`"
+
+
+def _rewritten(option: Option, known: Replacement) -> str:
+    """How to write the flag's successor, in `[flags]` or on the command line."""
+    name = known.name or ""
+    values = [known.values.get(each, each) for each in option.values]
+    if not values and "" in known.values:
+        values = [known.values[""]]
+    if not option.setting.startswith("flags."):
+        return f"`{' '.join((name, *values))}` took its place"
+    return f"write `{name[2:]} = {_toml(values)}` in its place"
+
+
+def _toml(values: Sequence[str]) -> str:
+    if not values:
+        return "true"
+    words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else f'"{each}"' for each in values]
+    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
