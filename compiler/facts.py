@@ -3,6 +3,7 @@
 Every figure of a catalogue file has a source; `sources` maps a key of the file to a public address or a derivation.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import field, frozen
@@ -26,7 +27,7 @@ from compiler.architecture import (
 )
 from compiler.profile import KvDtype
 from compiler.ranges import Range
-from compiler.releases import Action, Build, Flag, Release, Sources
+from compiler.releases import Action, Build, Flag, Release, Scalar, Sources
 from compiler.value import Value
 
 
@@ -200,6 +201,8 @@ class Boot(Value):
         fraction: the static fraction it ran with.
         pool_tokens: `max_total_num_tokens` of the log.
         free_before_load_gib, weights_gib: of the log, when it shows them, GiB.
+        flags: all other engine flags it ran with, without their dashes; `None` when they were not recorded, and are taken
+            to be those of the profile.
         draft_k_gib, draft_v_gib: the draft pool's two figures of the log, GiB, two decimals.
     """
 
@@ -232,6 +235,7 @@ class Boot(Value):
     weights_gib: float | None = None
     draft_k_gib: float | None = None
     draft_v_gib: float | None = None
+    flags: Mapping[str, Scalar] | None = None
     source: str
     file: str = ""
 

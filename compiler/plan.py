@@ -112,6 +112,7 @@ class Memory(Value):
         free_before_load_gib: free memory before weights load, GiB.
         static: what the static budget pays for, line by line.
         reserve_lines: what the reserve pays for, line by line.
+        load_gib: the most the load of the weights needs at once, GiB; `None` when it is what the weights take.
         unpriced: what is known to exist and has no figure here, as sentences.
     """
 
@@ -121,6 +122,7 @@ class Memory(Value):
     static: tuple[Line, ...]
     reserve: Reserve
     reserve_lines: tuple[Line, ...]
+    load_gib: Range | None = None
     unpriced: tuple[str, ...] = ()
 
 

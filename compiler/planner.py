@@ -35,7 +35,7 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     facts, unknowns, diagnostics = _look_up(profile, catalog)
     engine = ENGINES.get(profile.engine.name)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
-    one = _plan(name, profile, facts, engine, unknowns)
+    one = plan_of(name, profile, facts, engine, unknowns)
     one = evolve(one, unknowns=tuple(_with_near_name(each, catalog) for each in one.unknowns))
     plans = tuple(
         evolve(
@@ -65,13 +65,14 @@ def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
     return evolve(planned, target_name=plan.target_name, target=plan.target)
 
 
-def _plan(
+def plan_of(
     name: str,
     profile: Profile,
     facts: Facts,
     engine: Engine | None,
-    unknowns: tuple[Unknown, ...],
+    unknowns: tuple[Unknown, ...] = (),
 ) -> Plan:
+    """The plan of a profile with what is known about it, for no target."""
     fraction, sized = _size(profile, facts, engine)
     spelled = engine.spell(profile, facts.release, fraction=fraction) if engine else None
     memory = sized.memory if sized else None

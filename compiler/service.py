@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from compiler.facts import Model
+from compiler.memory.tensors import target_tensors
+from compiler.memory.weights import GIB, Split, exact_gib
 from compiler.plan import Service
 from compiler.profile import Profile, Target
 
@@ -48,7 +50,13 @@ def unit_name(profile: Profile) -> str:
 
 def default_start_timeout_s(model: Model | None) -> int:
     """Twice the time to read the checkpoint, and graphs and warm-up, in steps of five minutes."""
-    size_gb = model.checkpoint_gb if model is not None else None
-    read_s = (size_gb or 0.0) / READ_GB_PER_S
+    read_s = 0.0 if model is None else _checkpoint_gb(model) / READ_GB_PER_S
     wanted = max(SHORTEST_START_S, 2 * read_s + GRAPHS_AND_WARMUP_S)
     return int(-(-wanted // STEP_S) * STEP_S)
+
+
+def _checkpoint_gb(model: Model) -> float:
+    """The size of its weight files, 10^9 bytes; from its shapes where nobody wrote it down."""
+    if model.checkpoint_gb is not None:
+        return model.checkpoint_gb
+    return exact_gib(target_tensors(model, split=Split())) * GIB / 1e9

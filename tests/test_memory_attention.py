@@ -236,7 +236,7 @@ def test_the_formula_is_the_arithmetic() -> None:
         ("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", 8, 0, 40, 40, 0),
     ],
 )
-def test_layers_are_counted_by_kind(  # noqa: PLR0917 - a table
+def test_layers_are_counted_by_kind(
     id_: str, full: int, window: int, state: int, experts: int, dense: int
 ) -> None:
     """The kinds of a model's layers, and what MLP each has."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from compiler.diagnostics import Diagnostic, Label, Severity, warning
-from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
+from compiler.memory.outcome import Outcome, load_outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
@@ -34,6 +35,31 @@ _RESERVE_SUMMARY: Mapping[Outcome, str] = {
     Outcome.TOO_SMALL: "the reserve is too small for what must fit beside the pool",
 }
 _LARGEST_LINES = 4
+
+
+@rule("weights-too-large", "weights-uncertain")
+def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The weights must fit on a GPU while they load."""
+    memory = plan.memory
+    result = Outcome.PASSES if memory is None else load_outcome(memory)
+    if memory is None or memory.load_gib is None or result is Outcome.PASSES:
+        return
+    free, need = _gib(memory.free_before_load_gib), _gib(memory.load_gib)
+    where_it_is: dict[str, Any] = {
+        "primary": where.primary("model.id", text=f"{need} a GPU"),
+        "secondary": _present(
+            where.label("gpus.kind", f"{free} free before the load"),
+            where.label("parallel.tensor", "splits what can be split"),
+        ),
+        "notes": (f"free before load {free}, the load needs {need}",),
+        "path": "model.id",
+    }
+    if result is Outcome.TOO_SMALL:
+        yield error("weights-too-large", "the weights do not fit on the GPU", **where_it_is)
+    else:
+        yield warning(
+            "weights-uncertain", "the weights may not fit on the GPU while they load", **where_it_is
+        )
 
 
 @rule(*POOL_CODES.values())

@@ -12,7 +12,7 @@ from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
-from compiler.cli.adding import add_engine, add_model
+from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, find_tree, show
 from compiler.diagnostics import Diagnostic, error

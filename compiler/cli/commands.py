@@ -14,6 +14,7 @@ from compiler import __version__
 VERBS: Mapping[str, str] = {
     "check": "compiler.cli.check",
     "compile": "compiler.cli.compile",
+    "predict": "compiler.cli.predict",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
 }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from attrs import frozen
 
 from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
+from compiler.memory.weights import Split
 from compiler.plan import Memory, Option, Variable
-from compiler.profile import Profile
+from compiler.profile import Gpus, Profile
+from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
 
@@ -24,14 +26,34 @@ class KnownBoot(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Measured(Value):
+    """What a server's log says about this very start, GiB, two decimals.
+
+    Attributes:
+        free_before_gib: free memory before weights load.
+        free_after_gib: after the last load before the pool is sized.
+    """
+
+    free_before_gib: float | None = None
+    free_after_gib: float | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Facts(Value):
-    """What the catalogue knows about one profile; `None` for what nobody described."""
+    """What is known about one profile; `None` for what nobody described.
+
+    Attributes:
+        measured: of a log of this very start.
+        weights: what the model's own files take on one GPU, GiB, when their headers were read.
+    """
 
     gpu: Gpu | None
     model: Model | None
     draft: Draft | None
     release: Release | None
     boots: tuple[KnownBoot, ...] = ()
+    measured: Measured = Measured()
+    weights: Callable[[Split], Range] | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -67,6 +89,32 @@ class Sized(Value):
     assumptions: tuple[str, ...] = ()
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class Asked(Value):
+    """What a raw launch command asks for.
+
+    Attributes:
+        profile: the same as a profile; `None` when the command is refused.
+        fraction_given: whether it sets the static fraction; else the profile has a stand-in.
+        context_given: likewise the context.
+        unknowns: what it asks for and nobody described.
+        refusal: why the server does not start.
+    """
+
+    profile: Profile | None
+    fraction_given: bool = False
+    context_given: bool = False
+    unknowns: tuple[Unknown, ...] = ()
+    refusal: str | None = None
+
+
+class CommandReader(Protocol):
+    """Reads the launch commands of one release."""
+
+    def read(self, words: Sequence[str], *, gpus: Gpus, identify: Callable[[str], str]) -> Asked:
+        """Read a command; `identify` finds the catalogue's id for a model's name or path."""
+
+
 class Engine(Protocol):
     """One engine."""
 
@@ -88,3 +136,9 @@ class Engine(Protocol):
 
     def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
         """Both budgets of one GPU at a fraction."""
+
+    def command_reader(self, release: Release) -> CommandReader:
+        """What reads the launch commands of a release; make it once for many."""
+
+    def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
+        """The fraction the engine picks when none is given; `None` when that is not known."""

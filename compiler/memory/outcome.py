@@ -42,6 +42,14 @@ def reserve_outcome(memory: Memory) -> Outcome:
     return outcome(0.0, memory.reserve.margin_gib)
 
 
+def load_outcome(memory: Memory) -> Outcome:
+    """Whether what is free holds the weights while they load; never just likely."""
+    need, free = memory.load_gib, memory.free_before_load_gib
+    if need is None or need.best <= free.high:
+        return Outcome.PASSES
+    return Outcome.TOO_SMALL if need.low > free.high else Outcome.UNCERTAIN
+
+
 def memory_outcome(memory: Memory) -> Outcome:
     """The worse of both budgets."""
     return max(pool_outcome(memory), reserve_outcome(memory))

@@ -39,9 +39,9 @@ class DiagnosticJson(TypedDict):
 
 
 class PlanJson(PlanFacts):
-    """A profile on a target, judged."""
+    """A profile on a target, judged; of a command that was predicted there is no profile."""
 
-    profile: str
+    profile: str | None
     target: str | None
     verdict: str
     diagnostics: list[DiagnosticJson]
@@ -62,6 +62,14 @@ def check_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJ
         "diagnostics": _diagnostics(top),
         "plans": [_plan(each) for each in judged],
     }
+
+
+def predict_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
+    """The same of launch commands, which have no profile."""
+    result = check_json(top, judged=judged)
+    for each in result["plans"]:
+        each["profile"] = None
+    return result
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> DiagnosticJson:

@@ -28,6 +28,18 @@ def _beside(judged: Judged) -> str:
     return f"refused by {', '.join(dict.fromkeys(each.code for each in errors))}"
 
 
+def prediction_lines(judged: Judged) -> Iterator[str]:
+    """What a launch command comes to: its verdict, the arithmetic, and what is not known."""
+    yield f"{judged.verdict.value}  {_numbers(judged)}".rstrip()
+    plan = judged.plan
+    if plan is None:
+        return
+    if plan.memory is not None:
+        yield from (f"  {step}" for step in plan.memory.pool.best_formula)
+        yield from (f"  not priced: {each}" for each in plan.memory.unpriced)
+    yield from (f"  assumed: {each}" for each in plan.assumptions)
+
+
 def _name(judged: Judged) -> str:
     name = printable(judged.profile_name)
     return name if judged.target_name is None else f"{name} on {judged.target_name}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from compiler.engines.engine import Facts, Sized, Spelled
+from compiler.engines.engine import CommandReader, Facts, Sized, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
@@ -33,6 +33,15 @@ class _Sglang(Value):
 
     def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
         return sizing.size(profile, facts, fraction=fraction)
+
+    def command_reader(self, release: Release) -> CommandReader:
+        # A run over profiles reads no commands, and does without the parser.
+        from compiler.engines.sglang.commandline import command_reader  # noqa: PLC0415
+
+        return command_reader(release)
+
+    def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
+        return sizing.automatic_fraction(profile, facts)
 
 
 SGLANG = _Sglang()

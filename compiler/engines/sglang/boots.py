@@ -1,38 +1,71 @@
-"""Which recorded boot says something about a profile, and whether it is of exactly these settings."""
+"""Which recorded boot says something about a profile, whether it is of exactly these settings, and what its pool was made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from compiler.engines.engine import KnownBoot
-from compiler.engines.sglang.launch import Launch
-from compiler.engines.sglang.releases import memory_model
-from compiler.facts import Boot
-from compiler.profile import Parallel, Profile
+from compiler.engines.sglang.launch import Launch, launch
+from compiler.engines.sglang.layouts import layouts
+from compiler.engines.sglang.pool import Layout
+from compiler.engines.sglang.releases import counting
+from compiler.engines.sglang.settings import Settings, settings_of
+from compiler.engines.sglang.unpriced import STATIC
+from compiler.facts import Boot, Gpu, Model
+from compiler.profile import Memory, Name, Parallel, Profile, Speculative, Text
 
 
 def matches(profile: Profile, boot: Boot) -> bool:
-    """Whether a boot fixes this profile's weights: same model, GPUs and layout, a release that counts memory alike."""
-    wanted = (
+    """Whether a boot fixes this profile's weights: same model, GPUs, layout and what is loaded before the pool is sized."""
+    ours = (
         profile.engine.name,
-        memory_model(profile.engine.version),
         profile.model.id,
         profile.gpus.kind,
         profile.gpus.count,
-        profile.parallel,
+        _in_effect(profile.parallel),
     )
-    return wanted == _weights_key(boot)
+    theirs = (boot.engine, boot.model, boot.gpu, boot.gpu_count, _in_effect(_layout(boot)))
+    return ours == theirs and _loads_alike(profile, boot) and _stores_alike(profile, boot)
 
 
-def _weights_key(boot: Boot) -> tuple[object, ...]:
-    layout = Parallel(
+def _in_effect(parallel: Parallel) -> Parallel:
+    """Data parallel attention over one rank is dropped by the engine."""
+    return evolve(parallel, dp_attention=parallel.dp_attention and parallel.data > 1)
+
+
+def _layout(boot: Boot) -> Parallel:
+    return Parallel(
         tensor=boot.tensor,
         pipeline=boot.pipeline,
         data=boot.data,
         expert=boot.expert,
         dp_attention=boot.dp_attention,
     )
-    return (boot.engine, memory_model(boot.version), boot.model, boot.gpu, boot.gpu_count, layout)
+
+
+# Raw flags that change what the weights take.
+_STORED_BY = ("quantization", "moe-dense-tp-size", "mm-enable-dp-encoder", "enable-dp-lm-head")
+
+
+def _stores_alike(profile: Profile, boot: Boot) -> bool:
+    if boot.flags is None:
+        return True
+    if any(name in STATIC for name in boot.flags):
+        return False
+    return all(profile.flags.get(name) == boot.flags.get(name) for name in _STORED_BY)
+
+
+def _loads_alike(profile: Profile, boot: Boot) -> bool:
+    """A draft that is loaded before the pool is sized is part of what a boot's weights are."""
+    ours, theirs = counting(profile.engine.version), counting(boot.version)
+    if ours is None or theirs is None:
+        return False
+    asked = profile.speculative
+    our_draft = (asked.algorithm, asked.draft) if asked is not None and ours.draft_inside else None
+    their_draft = (boot.algorithm, boot.draft) if boot.algorithm and theirs.draft_inside else None
+    return our_draft == their_draft
 
 
 def differences(
@@ -74,6 +107,7 @@ def _settings(
             profile.serve.max_running_requests,
             boot.max_running_requests,
         ),
+        "flags": (None if boot.flags is None else dict(profile.flags), boot.flags),
         "memory.chunked_prefill": (launch.chunk, boot.chunked_prefill),
     }
 
@@ -97,4 +131,52 @@ def nearest(
             abs(known.boot.fraction - fraction),
             known.boot.name,
         ),
+    )
+
+
+def layouts_of(
+    known: KnownBoot, *, settings: Settings, gpu: Gpu, model: Model
+) -> tuple[Layout, ...]:
+    """How the boot's own rest became its pool, likeliest first; what it does not record is as in the profile."""
+    boot = known.boot
+    rule = counting(boot.version)
+    if rule is None:
+        return ()
+    theirs = settings_of(_profile_of(boot, settings.profile), known.release)
+    started = launch(theirs, rule=rule, gpu=gpu, model=model, draft=known.draft)
+    return layouts(theirs, started, model=model, release=known.release)
+
+
+def _profile_of(boot: Boot, profile: Profile) -> Profile:
+    return evolve(
+        profile,
+        engine=evolve(
+            profile.engine,
+            version=Text(boot.version),
+            build=None if boot.build is None else Name(boot.build),
+        ),
+        serve=evolve(
+            profile.serve,
+            context=boot.context,
+            max_running_requests=boot.max_running_requests,
+        ),
+        memory=Memory(
+            fraction=boot.fraction,
+            kv_dtype=boot.kv_dtype,
+            page_size=boot.page_size,
+            chunked_prefill=boot.chunked_prefill,
+        ),
+        flags=profile.flags if boot.flags is None else dict(boot.flags),
+        speculative=None if boot.algorithm is None else _speculative_of(boot),
+    )
+
+
+def _speculative_of(boot: Boot) -> Speculative:
+    return Speculative(
+        algorithm=boot.algorithm,  # type: ignore[arg-type]  # as the boot's file has it
+        draft=None if boot.draft is None else Text(boot.draft),
+        block_size=boot.block_size,
+        draft_window=boot.draft_window,
+        tree_budget=boot.tree_budget,
+        tree_topk=boot.tree_topk,
     )

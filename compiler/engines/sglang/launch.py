@@ -1,33 +1,27 @@
-"""What the server will run with: the profile's settings with this engine's defaults filled in.
-
-Sources are SGLang 0.5.11; `srt/` is left out of file names.
-"""
+"""What the server will run with: the profile's settings with this engine's defaults filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attrs import frozen
 
-from compiler.facts import Draft, Gpu, Mla, Model
+from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
+from compiler.engines.sglang.fractions import Sizes, automatic, scale
+from compiler.engines.sglang.graphs import (
+    captures_prefill,
+    cut,
+    decode_batches,
+    prefill_most,
+)
+from compiler.engines.sglang.releases import Counting
+from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
+from compiler.facts import Draft, Gpu, Model
 from compiler.profile import Profile
 from compiler.value import Value
 
 
-TREE = "ddtree"
-BLOCK_DRAFTED = frozenset({"dflash", TREE})
-"""The algorithms that draft a block at once with a DFlash draft."""
-
-SPECULATIVE_RUNNING_REQUESTS = 48
-"""Most requests at once under speculation when nothing is set (server_args.py, lines 3420-3431)."""
-
-DFLASH_BLOCK_SIZE = 16
-"""Block size when neither the flag nor the draft's config gives one (server_args.py, lines 3395-3412)."""
-
-_KV_BYTES = {"bf16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
-
 # Total memory in MiB below which a tier ends -> (chunked prefill, largest graph batch below TP 4, and from TP 4);
-# server_args.py, lines 1319-1383.
+# 0.5.11 server_args.py, lines 1319-1383; 0.5.20 for the wide low tier; 0.4.9 and 0.4.6 for the old ones.
 _TIERS = (
     (20 * 1024, 2048, 8, 8),
     (35 * 1024, 2048, 24, 80),
@@ -35,7 +29,10 @@ _TIERS = (
     (90 * 1024, 8192, 256, 512),
     (160 * 1024, 8192, 256, 512),
 )
+_WIDE_LOW_TIER = (35 * 1024, 4096, 48, 160)
 _LARGEST_TIER = (16384, 512, 512)
+_OLD_BATCH = 160
+"""Largest captured batch of the runner itself, up to 0.4.9 (cuda_graph_runner.py)."""
 _WIDE_TENSOR_PARALLEL = 4
 
 
@@ -46,153 +43,193 @@ class Launch(Value):
     Attributes:
         ranks: tensor parallel size.
         attention_ranks: ranks that share one attention layer's heads.
-        kv_bytes: bytes of one KV element.
+        replicas: of the attention, each with a pool of its own; 1 without data parallel attention.
         page: tokens a page.
         chunk: tokens of a prefill step.
-        verify_width: tokens a request verifies at once, and the slots its last step wants free.
-        draft_width: tokens a request drafts at once.
         graph_max_batch: largest batch that is captured, before the running requests cap it; 0 without graphs.
+        graph_batches: the captured sizes, where they are listed.
+        prefill_graph_tokens: most tokens captured of a prefill step; 0 without.
         backend: attention backend.
+        running_requests: most requests at once of one replica; `None` when the pool decides.
         draft_windowed: whether the draft has a window, and with it a request table of its own.
+        multimodal: whether the server takes images.
+        fraction_scale: what the release multiplies a fraction by.
+        automatic_fraction: what it picks when none is given, before that.
     """
 
+    rule: Counting
+    guess: Speculation
     ranks: int
     attention_ranks: int
-    kv_bytes: int
+    replicas: int
+    kv: KvFormat
     page: int
     chunk: int
-    verify_width: int
-    draft_width: int
     graph_max_batch: int
+    graph_batches: tuple[int, ...] = ()
+    prefill_graph_tokens: int = 0
     backend: str
     context: int
     running_requests: int | None
     draft_windowed: bool
+    multimodal: bool = False
+    fraction_scale: float = 1.0
+    automatic_fraction: float = 0.0
 
-    def table_rows(self, pool_tokens: float) -> int:
-        """Rows of the request table: most requests at once (model_runner_kv_cache_mixin.py, line 698)."""
-        by_pool = min(max(int(pool_tokens / self.context * 512), 2048), 4096)
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of one KV element."""
+        return self.kv.bytes
+
+    @property
+    def verify_width(self) -> int:
+        """Tokens a request verifies at once, and the slots its last step wants free."""
+        return self.guess.verify_width
+
+    @property
+    def draft_width(self) -> int:
+        """Tokens a request drafts at once."""
+        return self.guess.draft_width
+
+    def table_rows(self, pool_tokens: float, *, state_requests: int | None = None) -> int:
+        """Rows of the request table: most requests at once (0.5.11 model_runner_kv_cache_mixin.py, line 698).
+
+        `state_requests` is what a pool of states admits.
+        """
+        tokens = int(pool_tokens)
+        by_pool = min(max(int(tokens / self.context * 512), 2048), 4096)
         if self.running_requests is None:
-            return max(1, min(by_pool, int(pool_tokens) // 2))
-        return min(self.running_requests, by_pool)
+            rows = min(by_pool, tokens // 2)
+        elif self.rule.requests_by_context:
+            rows = min(self.running_requests, by_pool)
+        else:
+            rows = min(self.running_requests, tokens // 2)
+        if state_requests is not None:
+            rows = min(rows, state_requests)
+        return max(1, rows)
 
     def captured_batches(self, rows: int) -> tuple[int, ...]:
-        """The batch sizes captured as graphs (server_args.py, lines 1497-1528; cuda_graph_runner.py, line 496)."""
-        if self.graph_max_batch == 0:
-            return ()
-        top = self.graph_max_batch
-        if self.verify_width > 1:
-            sizes = [*range(1, 9), *range(10, 33, 2), *range(40, 65, 4), *range(72, 257, 8)]
-            sizes += range(272, top + 1, 16)
-        else:
-            sizes = [1, 2, 4, 8, 12, *range(16, 257, 8), *range(272, 512, 16)]
-            sizes += range(512, top + 1, 32)
-        kept = {size for size in [*sizes, top] if size <= top}
-        if max(kept) > rows:
-            kept.add(rows)
-        return tuple(sorted(size for size in kept if size <= rows))
+        """The batch sizes captured as graphs."""
+        if self.graph_batches:
+            return cut(set(self.graph_batches), rows=rows)
+        return decode_batches(self.graph_max_batch, speculates=self.verify_width > 1, rows=rows)
 
 
-def launch(profile: Profile, *, gpu: Gpu, model: Model, draft: Draft | None) -> Launch:
+def launch(
+    settings: Settings, *, rule: Counting, gpu: Gpu, model: Model, draft: Draft | None
+) -> Launch:
     """Fill in the engine's defaults for one profile."""
-    parallel, memory, speculative = profile.parallel, profile.memory, profile.speculative
-    chunk, graph_max_batch = _tier(gpu, ranks=parallel.tensor)
-    block = draft_width(profile, draft)
-    backend = profile.engine.attention_backend or default_backend(gpu, model)
+    profile = settings.profile
+    parallel = profile.parallel
+    guess = speculation(settings, model=model, draft=draft)
+    chosen = backend(settings, gpu=gpu, model=model, guess=guess)
+    replicas = parallel.data if parallel.dp_attention else 1
+    chunk, batch = _tier(gpu, ranks=parallel.tensor, rule=rule)
+    asked_chunk = profile.memory.chunked_prefill
+    chunk = asked_chunk if asked_chunk is not None else chunk
+    batches = settings.numbers("cuda-graph-bs-decode", "cuda-graph-bs")
+    batch = _largest_batch(settings, rule, batches=batches, default=batch)
+    multimodal = takes_images(settings, model)
+    graphs = not _graphs_off(settings)
+    prefill = 0
+    if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
+        prefill = prefill_most(settings, model=model, chunk=chunk)
+    sizes = Sizes(chunk=chunk, batch=batch, graphs=graphs, prefill=prefill, multimodal=multimodal)
     return Launch(
+        rule=rule,
+        guess=guess,
         ranks=parallel.tensor,
-        attention_ranks=parallel.tensor // parallel.data
-        if parallel.dp_attention
-        else parallel.tensor,
-        kv_bytes=kv_bytes(memory.kv_dtype, model),
-        page=page_size(backend, memory.page_size),
-        chunk=_chunk(profile, default=chunk),
-        verify_width=verify_width(profile, draft),
-        draft_width=block,
-        graph_max_batch=0
-        if profile.flags.get("disable-cuda-graph") is True
-        else memory.cuda_graph_max_batch or graph_max_batch,
-        backend=backend,
+        attention_ranks=max(1, parallel.tensor // replicas),
+        replicas=replicas,
+        kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
+        page=page(settings, gpu=gpu, model=model, backend=chosen),
+        chunk=_step(chunk, replicas=replicas, context=profile.serve.context),
+        graph_max_batch=batch if graphs else 0,
+        graph_batches=batches if graphs else (),
+        prefill_graph_tokens=prefill,
+        backend=chosen,
         context=profile.serve.context,
         running_requests=requested_running_requests(profile),
-        draft_windowed=speculative is not None and speculative.draft_window is not None,
+        draft_windowed=profile.speculative is not None
+        and profile.speculative.draft_window is not None,
+        multimodal=multimodal,
+        fraction_scale=scale(
+            backend=chosen, context=profile.serve.context, rule=rule, multimodal=multimodal
+        ),
+        automatic_fraction=automatic(settings, gpu=gpu, model=model, rule=rule, sizes=sizes),
     )
-
-
-def kv_bytes(kv_dtype: str, model: Model) -> int:
-    """Bytes of one KV element; `auto` follows the model's number format."""
-    return _KV_BYTES.get(kv_dtype, model.dtype_bits // 8)
-
-
-def drafts_blocks(profile: Profile) -> bool:
-    """Whether the profile speculates with a DFlash draft."""
-    return profile.speculative is not None and profile.speculative.algorithm in BLOCK_DRAFTED
-
-
-def draft_width(profile: Profile, draft: Draft | None) -> int:
-    """Tokens drafted at once by DFlash and what rides on it; 1 for everything else."""
-    speculative = profile.speculative
-    if speculative is None or speculative.algorithm not in BLOCK_DRAFTED:
-        return 1
-    return speculative.block_size or (draft.block_size if draft else DFLASH_BLOCK_SIZE)
-
-
-def verify_width(profile: Profile, draft: Draft | None) -> int:
-    """Tokens a request verifies at once: the block, or the tree's nodes and its root.
-
-    The tree's default budget is the block size less one (sglang pull request 29907).
-    """
-    speculative = profile.speculative
-    block = draft_width(profile, draft)
-    if speculative is None or speculative.algorithm != TREE:
-        return block
-    return (speculative.tree_budget or block - 1) + 1
 
 
 def requested_running_requests(profile: Profile) -> int | None:
     """Most requests at once as asked for, per attention rank; `None` when the pool decides."""
     requests = profile.serve.max_running_requests
     if requests is None:
-        return SPECULATIVE_RUNNING_REQUESTS if profile.speculative else None
+        if profile.speculative is None:
+            return None
+        requests = RUNNING_REQUESTS
     return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
 
 
-# Pages a backend can have, the first of them forced when another is asked for (server_args.py, lines 2587-2611).
-_PAGES: Mapping[str, tuple[int, ...]] = {
-    "flashmla": (64,),
-    "cutlass_mla": (128,),
-    "trtllm_mla": (64, 32),
-}
+# Multimodal only when asked for (configs/model_config.py, `mm_disabled_models`).
+_IMAGES_WHEN_ASKED = ("Gemma3", "Llama4", "Step3VL")
 
 
-def page_size(backend: str, asked: int | None) -> int:
-    """Tokens of a page: as asked for, where the backend can have that."""
-    pages = _PAGES.get(backend)
-    page = asked or 1
-    return page if pages is None or page in pages else pages[0]
+def takes_images(settings: Settings, model: Model) -> bool:
+    """Whether a server takes images."""
+    if model.vision is None:
+        return False
+    if settings.on("language-only") or settings.on("language-model-only"):
+        return False
+    return settings.on("enable-multimodal") or not model.architecture.startswith(_IMAGES_WHEN_ASKED)
 
 
-def default_backend(gpu: Gpu, model: Model) -> str:
-    """The attention backend chosen when none is set (server_args.py, `_handle_attention_backend_compatibility`)."""
-    generation = gpu.compute_capability.partition(".")[0]
-    if generation == "9":
-        return "fa3"
-    if isinstance(model.attention, Mla):
-        return "trtllm_mla" if generation == "10" else "triton"
-    return "trtllm_mha" if generation == "10" else "flashinfer"
+def _graphs_off(settings: Settings) -> bool:
+    names = ("disable-cuda-graph", "disable-decode-cuda-graph")
+    return (
+        any(settings.on(name) for name in names)
+        or settings.word("cuda-graph-backend-decode") == "disabled"
+    )
 
 
-def _chunk(profile: Profile, *, default: int) -> int:
-    """Tokens of a prefill step; without chunking (0 or less) a whole prompt is one."""
-    asked = profile.memory.chunked_prefill
-    if asked is None:
-        return default
-    return asked if asked > 0 else profile.serve.context
+def _largest_batch(
+    settings: Settings, rule: Counting, *, batches: tuple[int, ...], default: int
+) -> int:
+    asked = settings.profile.memory.cuda_graph_max_batch or settings.whole(
+        "cuda-graph-max-bs-decode", "cuda-graph-max-bs"
+    )
+    if batches:
+        return max(batches)
+    if asked:
+        return asked
+    requests = settings.profile.serve.max_running_requests
+    return min(default, requests) if rule.captures_requests and requests else default
 
 
-def _tier(gpu: Gpu, *, ranks: int) -> tuple[int, int]:
+def _step(chunk: int, *, replicas: int, context: int) -> int:
+    """Tokens of a prefill step on one rank; without chunking (0 or less) a whole prompt is one."""
+    return max(1, chunk // replicas) if chunk > 0 else context
+
+
+def _tier(gpu: Gpu, *, ranks: int, rule: Counting) -> tuple[int, int]:
     wide = ranks >= _WIDE_TENSOR_PARALLEL
-    for below_mib, chunk, narrow_batch, wide_batch in _TIERS:
+    if not rule.table_draft_columns:
+        return _old_tier(gpu, wide=wide, rule=rule)
+    tiers = list(_TIERS)
+    if rule.wide_low_tier:
+        tiers[1] = _WIDE_LOW_TIER
+    for below_mib, chunk, narrow_batch, wide_batch in tiers:
         if gpu.total_mib < below_mib:
             return chunk, wide_batch if wide else narrow_batch
     return _LARGEST_TIER[0], _LARGEST_TIER[1]
+
+
+_SMALLEST_MIB, _SMALL_MIB, _MIDDLE_MIB = 25_000, 35 * 1024, 160 * 1024
+
+
+def _old_tier(gpu: Gpu, *, wide: bool, rule: Counting) -> tuple[int, int]:
+    """Up to 0.4.9 there is one step for small cards, and another for chunks of large ones."""
+    small = gpu.total_mib < (_SMALLEST_MIB if rule.since == "0.4.6" else _SMALL_MIB)
+    if small:
+        return 2048, 80 if wide else 8
+    large = gpu.total_mib >= _MIDDLE_MIB and rule.since != "0.4.6"
+    return (16384 if large else 8192), _OLD_BATCH

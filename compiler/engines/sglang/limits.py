@@ -5,33 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts
-from compiler.engines.sglang.launch import BLOCK_DRAFTED, Launch, drafts_blocks
-from compiler.engines.sglang.pool import LAYER_SCALED
-from compiler.engines.sglang.releases import memory_model
+from compiler.engines.sglang.backends import KNOWN_KV
+from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
+from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
+from compiler.engines.sglang.releases import Counting, StatePools, WindowPools, at_least, counting
 from compiler.engines.sglang.reserve import BACKENDS
-from compiler.engines.sglang.unpriced import RESERVE, STATIC, unpriced_flags
-from compiler.facts import Mla, Model, Release, Unknown
+from compiler.engines.sglang.settings import Settings, settings_of
+from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
+from compiler.engines.sglang.unpriced import RESERVE, STATIC, WEIGHTS, unpriced_flags
+from compiler.facts import Model, Unknown
 from compiler.profile import Profile
+
+
+def settings(profile: Profile, facts: Facts) -> Settings:
+    """What a profile asks for, under the names of its release."""
+    return settings_of(profile, facts.release)
 
 
 def unknowns(profile: Profile, facts: Facts) -> tuple[Unknown, ...]:
     """Everything that keeps this profile from being priced."""
+    asked = settings(profile, facts)
     return (
         *_catalogue(profile, facts),
+        *_speculation(profile, facts),
         *_release(profile, facts),
-        *_shape(profile, facts),
-        *_flags(profile, facts.release),
+        *_shape(asked, facts),
+        *_flags(profile, facts, asked),
     )
 
 
 def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
-    speculative = profile.speculative
     if facts.gpu is None:
         yield Unknown(
             code="gpu-unknown", name=profile.gpus.kind, setting="gpus.kind", missing="its memory"
         )
-    elif facts.gpu.free_before_load_gib is None and not any(
-        known.boot.free_before_load_gib is not None for known in facts.boots
+    elif (
+        facts.gpu.free_before_load_gib is None
+        and facts.measured.free_before_gib is None
+        and not any(known.boot.free_before_load_gib is not None for known in facts.boots)
     ):
         yield Unknown(
             code="gpu-unknown",
@@ -43,27 +55,43 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
         yield Unknown(
             code="model-unknown", name=profile.model.id, setting="model.id", missing="its shape"
         )
-    if speculative is None:
+
+
+def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
+    asked = profile.speculative
+    if asked is None or asked.algorithm == NGRAM or facts.draft is not None:
         return
-    if speculative.algorithm not in BLOCK_DRAFTED:
+    if asked.algorithm not in STEPWISE:
+        if asked.draft or asked.draft_path:
+            yield _draft_unknown(profile)
+        return
+    own = facts.model is not None and facts.model.nextn is not None
+    if asked.draft or (asked.draft_path and asked.draft_path != profile.model.path):
+        yield _draft_unknown(profile)
+    elif facts.model is not None and (not own or asked.algorithm == "standalone"):
         yield Unknown(
             code="speculation-unpriced",
-            name=speculative.algorithm,
+            name=asked.algorithm,
             setting="speculative.algorithm",
-            missing="what it charges to which budget",
+            missing="which draft it uses: the model has no extra layers of its own",
         )
-    elif facts.draft is None and (speculative.draft or speculative.draft_path):
-        yield Unknown(
-            code="draft-unknown",
-            name=speculative.draft or f"in {speculative.draft_path}",
-            setting="speculative.draft" if speculative.draft else "speculative.draft_path",
-            missing="its shape" if speculative.draft else "its id: set `speculative.draft`",
-        )
+
+
+def _draft_unknown(profile: Profile) -> Unknown:
+    asked = profile.speculative
+    draft = asked.draft if asked is not None else None
+    path = asked.draft_path if asked is not None else None
+    return Unknown(
+        code="draft-unknown",
+        name=draft or f"in {path}",
+        setting="speculative.draft" if draft else "speculative.draft_path",
+        missing="its shape" if draft else "its id: set `speculative.draft`",
+    )
 
 
 def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     engine = profile.engine
-    if facts.release is None or memory_model(engine.version) is None:
+    if facts.release is None or counting(engine.version) is None:
         yield Unknown(
             code="release-unknown",
             name=f"{engine.name} {engine.version}",
@@ -79,63 +107,71 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
         )
 
 
-def _shape(profile: Profile, facts: Facts) -> Iterator[Unknown]:
-    model, parallel = facts.model, profile.parallel
-    if model is not None and (missing := _not_priced(model)) is not None:
-        yield Unknown(code="model-unpriced", name=model.id, setting="model.id", missing=missing)
-    if parallel.pipeline > 1:
+# Models that a release sizes by a configurator of their own, which is not written down here; the beginnings of names.
+_OWN_CONFIGURATORS = ("DeepseekV4", "MiniMaxM3", "Qwen4Exp", "Glm5Next", "Inkling", "KimiK3")
+
+
+def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
+    model, profile = facts.model, asked.profile
+    rule = counting(profile.engine.version)
+    if model is None or rule is None:
+        return
+    missing = _unshaped(asked, model, rule)
+    if missing is not None:
+        yield Unknown(
+            code="model-unpriced",
+            name=model.id,
+            setting="model.id",
+            missing=missing,
+        )
+    kv = asked.word("kv-cache-dtype")
+    if kv is not None and kv not in KNOWN_KV:
+        yield Unknown(
+            code="flag-unpriced",
+            name="--kv-cache-dtype",
+            setting="memory.kv_dtype",
+            missing=f"the bytes of an element of `{kv}`",
+        )
+    if window_pool_by_requests(asked, model, rule):
         yield Unknown(
             code="layout-unpriced",
-            name=f"pipeline parallel {parallel.pipeline}",
-            setting="parallel.pipeline",
-            missing="which stage holds what",
-        )
-    if parallel.data > 1 and not parallel.dp_attention:
-        yield Unknown(
-            code="layout-unpriced",
-            name=f"data parallel {parallel.data}",
-            setting="parallel.data",
-            missing="how many of the promised requests each replica gets",
-        )
-    if parallel.dp_attention:
-        yield Unknown(
-            code="layout-unpriced",
-            name="data parallel attention",
-            setting="parallel.dp_attention",
-            missing="which weights it keeps whole on every GPU",
+            name="a window pool sized by requests",
+            setting="flags.disable-radix-cache",
+            missing="how many tokens a request may hold in it",
         )
 
 
-def _not_priced(model: Model) -> str | None:
-    """What of a described model this engine's formulas do not cover yet."""
-    attention = model.attention
-    if not isinstance(attention, Mla):
-        return f"the pool of {model.architecture} with grouped-query attention"
-    if attention.indexer is not None:
-        return "the cache of its indexer (sparse attention)"
-    if model.window is not None or model.state is not None:
-        return "the pools of its sliding-window or state layers"
-    return None if model.moe is not None else f"the layers of {model.architecture}"
+def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
+    if model.architecture.startswith(_OWN_CONFIGURATORS):
+        return "how the release sizes its pools"
+    if model.state is not None and rule.states is StatePools.ABSENT:
+        return f"how sglang {asked.profile.engine.version} sizes its states"
+    old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)
+    if old_split and model.architecture.startswith("Llama4"):
+        return "how the release deals tokens out to chunked attention"
+    return None
 
 
-def _flags(profile: Profile, release: Release | None) -> Iterator[Unknown]:
-    for name, does in unpriced_flags(profile, STATIC, release=release):
-        yield Unknown(
-            code="flag-unpriced", name=f"--{name}", setting=f"flags.{name}", missing=f"it {does}"
-        )
+def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
+    tables = [STATIC]
+    measured = facts.measured
+    if measured.free_before_gib is None or measured.free_after_gib is None:
+        tables.append(WEIGHTS)
+    for table in tables:
+        for name, does in unpriced_flags(profile, table, release=facts.release):
+            if name == "quantization" and not quantizes_unknown(facts.model, asked):
+                continue
+            yield Unknown(
+                code="flag-unpriced",
+                name=f"--{name}",
+                setting=f"flags.{name}",
+                missing=f"it {does}",
+            )
 
 
-def draft_pricings(algorithm: str | None, release: Release | None) -> tuple[str, ...]:
-    """How a server may count the draft in a token's bytes, likeliest first."""
-    build = release.build if release is not None else None
-    if build is not None and algorithm in build.algorithms:
-        return build.draft_pricing or (LAYER_SCALED,)
-    return (LAYER_SCALED,)
-
-
-def unpriced(profile: Profile, launch: Launch, release: Release | None) -> tuple[str, ...]:
+def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
-    flags = unpriced_flags(profile, RESERVE, release=release)
+    flags = unpriced_flags(profile, RESERVE, release=facts.release)
     sentences = [f"`--{name}` {does}" for name, does in flags]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
@@ -152,4 +188,13 @@ def assumptions(profile: Profile, facts: Facts) -> tuple[str, ...]:
         )
     if release is not None and release.build is not None and drafts_blocks(profile):
         sentences += release.build.assumptions
+    if (
+        facts.model is not None
+        and facts.model.state is not None
+        and at_least(profile.engine.version, "0.5.17")
+    ):
+        sentences.append("the optional early release of state slots is off")
+    if facts.model is not None:
+        loading = loading_assumption(facts.model, settings(profile, facts))
+        sentences += [loading] if loading is not None else []
     return tuple(sentences)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, Sized
-from compiler.engines.sglang import launch, limits, promise, wording
+from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.case import Case, make_case
+from compiler.engines.sglang.launch import launch, requested_running_requests
+from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.pool import PRICING, Hypothesis, spread
+from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
+from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
 from compiler.memory.weights import GIB
 from compiler.plan import Line, Memory, Pool, Reserve
@@ -22,48 +26,73 @@ Worlds = tuple[Hypothesis, ...]
 def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
     """Size one GPU, or say what nobody described."""
     unknowns = limits.unknowns(profile, facts)
-    width = launch.verify_width(profile, facts.draft)
-    if unknowns or facts.gpu is None or facts.model is None:
+    settings = limits.settings(profile, facts)
+    rule = counting(profile.engine.version)
+    if unknowns or facts.gpu is None or facts.model is None or rule is None:
+        guess = speculation(settings, model=facts.model, draft=facts.draft)
         page = profile.memory.page_size or 1
-        one = promise.request_tokens(profile, width=width, page=page)
+        one = promise.request_tokens(profile, width=guess.verify_width, page=page)
         return Sized(
             memory=None,
             required_tokens=one * profile.serve.concurrency,
-            verify_width=width,
-            running_requests=launch.requested_running_requests(profile),
+            verify_width=guess.verify_width,
+            running_requests=requested_running_requests(profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
             assumptions=limits.assumptions(profile, facts),
         )
-    case = make_case(profile, facts, gpu=facts.gpu, model=facts.model, fraction=fraction)
-    memory = memory_of(case, facts)
+    started = launch(
+        settings,
+        rule=rule,
+        gpu=facts.gpu,
+        model=as_loaded(facts.model, settings),
+        draft=facts.draft,
+    )
+    case = make_case(settings, facts, started=started, fraction=fraction)
+    worlds = case.worlds()
+    memory = memory_of(case, worlds)
     return Sized(
         memory=memory,
         required_tokens=memory.pool.required_tokens,
-        verify_width=width,
-        running_requests=case.launch.table_rows(memory.pool.tokens.best),
+        verify_width=case.launch.verify_width,
+        running_requests=_rows(case, worlds),
         attention_backend=case.launch.backend,
         prefill_chunk=case.launch.chunk,
         assumptions=limits.assumptions(profile, facts),
     )
 
 
-def memory_of(case: Case, facts: Facts) -> Memory:
+def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
+    """The fraction the engine picks when none is given."""
+    rule = counting(profile.engine.version)
+    if facts.gpu is None or facts.model is None or rule is None:
+        return None
+    started = launch(
+        limits.settings(profile, facts),
+        rule=rule,
+        gpu=facts.gpu,
+        model=facts.model,
+        draft=facts.draft,
+    )
+    return started.automatic_fraction
+
+
+def memory_of(case: Case, worlds: Worlds) -> Memory:
     """The static budget, then the reserve that it leaves."""
-    worlds = case.worlds()
-    pool = _pool(case, worlds)
-    lines = reserve_lines(_server(case, pool))
+    lines = reserve_lines(_server(case, worlds))
+    left = (world.left_gib(case.tokens(world), fraction=case.budget_fraction) for world in worlds)
     return Memory(
         fraction=case.fraction,
         free_before_load_gib=case.free_gib,
-        pool=pool,
+        pool=_pool(case, worlds),
         static=tuple(_static(case, worlds)),
         reserve=Reserve(
-            available_gib=spread(world.left_gib(case.tokens(world)) for world in worlds),
+            available_gib=spread(left),
             needed_gib=total(line.gib for line in lines),
         ),
         reserve_lines=lines,
-        unpriced=limits.unpriced(case.profile, case.launch, facts.release),
+        load_gib=case.load_gib,
+        unpriced=limits.unpriced(case.profile, case.launch, case.facts),
     )
 
 
@@ -76,9 +105,11 @@ def _pool(case: Case, worlds: Worlds) -> Pool:
         required_tokens=one * case.profile.serve.concurrency,
         request_tokens=one,
         tokens=spread(case.tokens(world) for world in worlds),
-        cell_bytes=best.cell.priced_bytes,
-        cell_choices={world.cell.priced_bytes: PRICING[world.cell.pricing] for world in worlds},
-        rest_gib=spread(world.rest_gib(case.fraction) for world in worlds),
+        cell_bytes=round(best.cell.priced_bytes),
+        cell_choices={
+            round(world.cell.priced_bytes): PRICING[world.cell.pricing] for world in worlds
+        },
+        rest_gib=spread(world.rest_gib(case.budget_fraction) for world in worlds),
         evidence=case.evidence,
         best_formula=wording.pool_formula(case, best),
         boot=case.known.boot if case.known else None,
@@ -91,31 +122,46 @@ def _static(case: Case, worlds: Worlds) -> Iterator[Line]:
     yield Line(
         item="weights",
         gib=spread(world.weights_gib for world in worlds),
-        evidence=Evidence.CARRIED if case.known else Evidence.DERIVED,
+        evidence=Evidence.DERIVED if case.evidence is Evidence.DERIVED else Evidence.CARRIED,
         formula=wording.weights_formula(case, best),
     )
+    if best.layout.states is not None:
+        yield Line(
+            item="states",
+            gib=spread(
+                world.layout.states_gib(world.rest_gib(case.budget_fraction)) for world in worlds
+            ),
+            evidence=case.evidence,
+            formula=wording.states_formula(case, best),
+        )
     yield Line(
         item="KV pool",
         gib=spread(case.tokens(world) * world.cell.target_bytes / GIB for world in worlds),
         evidence=case.evidence,
-        formula=f"{tokens:,} tokens x {best.cell.target_bytes:,} B",
+        formula=f"{tokens:,} tokens x {best.cell.target_bytes:,.0f} B",
     )
-    if case.draft is not None:
+    if case.launch.guess.draft_layers:
         share = [case.tokens(world) * world.cell.draft_share_bytes / GIB for world in worlds]
         yield Line(
             item="draft's share of the pool budget",
             gib=spread(share),
-            evidence=Evidence.ASSUMED if len(case.pricings) > 1 else case.evidence,
+            evidence=Evidence.ASSUMED if len(case.layouts) > 1 else case.evidence,
             formula=wording.draft_share_formula(best, tokens=tokens),
         )
 
 
-def _server(case: Case, pool: Pool) -> Server:
-    rows = case.launch.table_rows(pool.tokens.best)
+def _rows(case: Case, worlds: Worlds) -> int:
+    best = worlds[0]
+    return case.launch.table_rows(case.tokens(best), state_requests=case.state_requests(best))
+
+
+def _server(case: Case, worlds: Worlds) -> Server:
+    rows = _rows(case, worlds)
     return Server(
         launch=case.launch,
+        gpu=case.gpu,
         model=case.model,
-        draft=case.draft,
         rows=rows,
         batches=case.launch.captured_batches(rows),
+        split=case.split,
     )

@@ -8,42 +8,71 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.facts import Release
-from compiler.profile import Profile
+from compiler.profile import Argument, Profile
 
 
 STATIC: Mapping[str, str] = {
-    "cpu-offload-gb": "moves weights to host memory",
-    "dtype": "changes the number format of the weights",
-    "moe-a2a-backend": "sets the expert parallel size itself",
-    "decode-attention-backend": "may force another page size",
-    "prefill-attention-backend": "may force another page size",
-    "nnodes": "spreads the server over several hosts",
-    "node-rank": "makes this one of several hosts",
-    "base-gpu-id": "takes other GPUs than the first",
-    "gpu-id-step": "takes other GPUs than the first",
-    "device": "may run on something else than CUDA GPUs",
-    "dllm-algorithm": "runs a diffusion model",
-    "enable-pdmux": "shares the GPU between prefill and decode",
-    "pdmux-config-path": "shares the GPU between prefill and decode",
-    "offload-group-size": "moves weights to host memory",
-    "enable-eplb": "adds copies of experts",
-    "ep-num-redundant-experts": "adds copies of experts",
     "enable-lora": "allocates adapter buffers before the pool",
     "lora-paths": "allocates adapter buffers before the pool",
     "json-model-override-args": "changes the model's shape",
+    "attention-context-parallel-size": "changes how the pool is laid out",
+    "attn-cp-size": "changes how the pool is laid out",
+    "dcp-size": "changes how the pool is laid out",
+    "enable-hisparse": "keeps a part of the pool on the host",
+    "enable-unified-memory": "lays all pools out in one buffer",
+    "enable-dsa-prefill-cp-layersplit": "spreads the pool's layers over ranks",
+    "prefill-only-disable-kv-cache": "leaves the pool out",
+    "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
+    "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",
+    "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
+    "dllm-algorithm": "sizes the pool by blocks",
+}
+"""Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
+
+WEIGHTS: Mapping[str, str] = {
+    "cpu-offload-gb": "moves weights to host memory",
+    "offload-group-size": "moves weights to host memory",
+    "enable-eplb": "adds copies of experts",
+    "ep-num-redundant-experts": "adds copies of experts",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",
     "enable-memory-saver": "changes when memory is freed",
-    "attention-context-parallel-size": "changes how the pool is laid out",
-    "mm-enable-dp-encoder": "keeps the vision tower whole on every GPU",
     "moe-data-parallel-size": "changes how the experts are split",
-    "moe-dense-tp-size": "changes how the dense layers are split",
-    "disable-shared-experts-fusion": "changes how the shared expert is stored",
+    "moe-dp-size": "changes how the experts are split",
     "kt-weight-path": "keeps experts in host memory",
+    "kt-num-gpu-experts": "keeps experts in host memory",
+    "ple-offload-embedding": "keeps an embedding in host memory",
     "speculative-draft-model-quantization": "changes how the draft is stored",
     "language-only": "leaves the vision tower out",
+    "encoder-only": "leaves the language model out",
+    "dtype": "changes the number format of the weights",
+    "torchao-config": "changes how weights are stored",
 }
-"""Flags that change the static budget: with one of them the pool is not known."""
+"""Flags that change the weights: without a log of the load the pool is not known."""
+
+_AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
+    "dtype": ("auto", "half", "float16", "bfloat16"),
+    "load-format": (
+        "auto",
+        "safetensors",
+        "fastsafetensors",
+        "dummy",
+        "remote",
+        "runai_streamer",
+        "mistral",
+        "pt",
+        "npcache",
+    ),
+    "cpu-offload-gb": (0,),
+    "attn-cp-size": (1,),
+    "attention-context-parallel-size": (1,),
+    "dcp-size": (1,),
+    "moe-dp-size": (1,),
+    "moe-data-parallel-size": (1,),
+    "disaggregation-mode": ("null",),
+    "json-model-override-args": ("{}",),
+}
+"""Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace."""
 
 RESERVE: Mapping[str, str] = {
     "enable-symm-mem": "allocates symmetric memory, 4 GB by default",
@@ -53,12 +82,16 @@ RESERVE: Mapping[str, str] = {
     "enable-nccl-nvls": "allocates NVLink multicast buffers",
     "enable-mscclpp": "allocates communication buffers",
     "enable-flashinfer-allreduce-fusion": "allocates an all-reduce workspace",
-    "cuda-graph-bs": "lists the captured batch sizes itself",
     "disable-cuda-graph-padding": "captures every batch size",
     "triton-attention-num-kv-splits": "changes the attention logits of graphs",
     "enable-return-hidden-states": "keeps hidden states of whole requests",
     "max-prefill-tokens": "may widen a prefill step beyond one chunk",
     "disaggregation-mode": "changes which steps this server runs",
+    "lora-backend": "allocates workspaces for adapters",
+    "moe-a2a-backend": "allocates buffers to exchange tokens",
+    "enable-dp-attention-local-control-broadcast": "allocates communication buffers",
+    "enable-pdmux": "captures graphs for several streams",
+    "cuda-graph-config": "says itself what is captured",
     "keep-mm-feature-on-device": "keeps image features on the GPU",
 }
 """Flags that change the reserve only: the pool stands, the reserve is less sure."""
@@ -69,14 +102,14 @@ def unpriced_flags(
 ) -> Iterator[tuple[str, str]]:
     """The raw flags of the profile that stand in a table, by any of their names, each with what it does.
 
-    A flag that is given its own default changes nothing.
+    A flag that is given its own default, or a value that means the same, changes nothing.
     """
     for name, value in profile.flags.items():
         full = f"--{name}"
         if release is not None:
             full = release.aliases.get(full, full)
         does = table.get(full[2:])
-        if does is None or value is False:
+        if does is None or value is False or value in _AS_USUAL.get(full[2:], ()):
             continue
         flag = release.flags.get(full) if release is not None else None
         if flag is None or flag.default is None or flag.default != value:

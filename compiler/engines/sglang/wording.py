@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compiler.engines.sglang.case import Case
-from compiler.engines.sglang.pool import Hypothesis
+from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.attention import cell_formula
+from compiler.memory.weights import GIB
 
 
 def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     """The pool's arithmetic by the best estimate, one step a line."""
-    rest, tokens = best.rest_gib(case.fraction), case.tokens(best)
     steps = [
-        f"cell = {_cell(case, best)} = {best.cell.priced_bytes:,} B a token",
-        f"rest = {best.free_gib:.2f} x {case.fraction:g} - {best.weights_gib:.2f} = {rest:.2f} GiB",
+        f"cell = {_cell(case, best)} = {best.cell.priced_bytes:,.0f} B a token",
+        *_rest(case, best),
+        _pool(case, best),
     ]
-    limit = case.profile.memory.max_pool_tokens
-    if limit is not None and tokens <= limit:
-        steps.append(f"pool = at most memory.max_pool_tokens = {limit:,} tokens")
-    else:
-        page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
-        steps.append(
-            f"pool = {rest:.2f} GiB / {best.cell.priced_bytes:,} B = {tokens:,} tokens{page}"
-        )
-    if case.known is not None:
+    if case.has_log:
+        steps.append("weights from the log's own figures around the load")
+    elif case.known is not None:
         boot = case.known.boot
         what = "measured: the settings of" if case.is_measured else "weights carried from"
         steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g})")
@@ -31,33 +28,91 @@ def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     return tuple(steps)
 
 
+def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
+    fraction, rest = case.budget_fraction, best.rest_gib(case.budget_fraction)
+    if case.launch.fraction_scale != 1.0:
+        yield (
+            f"fraction = {case.fraction:g} x {case.launch.fraction_scale:g}, which the release does by itself, "
+            f"= {fraction:.4g}"
+        )
+    yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
+    if best.layout.kept_gib:
+        yield f"kept for images: {best.layout.kept_gib:.2f} GiB"
+    if best.layout.states is not None:
+        yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
+
+
+def _pool(case: Case, best: Hypothesis) -> str:
+    tokens = case.tokens(best)
+    limit = case.profile.memory.max_pool_tokens
+    if (
+        limit is not None
+        and tokens <= limit
+        and best.layout.limit is not None
+        and (tokens == best.layout.limit // case.launch.page * case.launch.page)
+    ):
+        return f"pool = at most memory.max_pool_tokens = {limit:,} tokens"
+    rest = best.rest_gib(case.budget_fraction)
+    left = rest - best.layout.kept_gib - best.layout.states_gib(rest)
+    page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
+    return f"pool = {left:.2f} GiB / {best.cell.priced_bytes:,.0f} B = {tokens:,} tokens{page}"
+
+
 def _cell(case: Case, best: Hypothesis) -> str:
-    target = cell_formula(
-        case.model.attention,
-        layers=case.model.layers,
+    target = _target(case, best)
+    guess, cell = case.launch.guess, best.cell
+    if guess.draft_layers == 0 or cell.pricing == NONE:
+        return target
+    if cell.draft_share_bytes == cell.draft_bytes:
+        return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
+    layers = case.model.layers
+    return f"{target} x {layers + guess.draft_layers}/{layers} for the draft's layers"
+
+
+def _target(case: Case, best: Hypothesis) -> str:
+    model = case.model
+    plain = cell_formula(
+        model.attention,
+        layers=model.layers,
         element_bytes=case.launch.kv_bytes,
         ranks=case.launch.attention_ranks,
     )
-    if case.draft is None or best.cell.draft_share_bytes == 0:
-        return target
-    if best.cell.draft_share_bytes == best.cell.draft_bytes:
-        return f"{target} + {best.cell.draft_bytes:,} B of the draft"
-    layers = case.model.layers
-    return f"{target} x {layers + case.draft.layers}/{layers} for the draft's layers"
+    simple = model.state is None and model.window is None
+    whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
+    indexed = getattr(model.attention, "indexer", None) is not None
+    if simple and whole and not indexed:
+        return plain
+    priced = best.cell.target_bytes - best.cell.unpriced_target_bytes
+    return f"{priced:,.0f} B in the layers with attention"
 
 
 def weights_formula(case: Case, best: Hypothesis) -> str:
     """Where the weights come from."""
+    if case.has_log:
+        return (
+            f"{best.free_gib:.2f} before the load, {best.free_gib - best.weights_gib:.2f} after it"
+        )
     if case.known is None:
-        return f"tensors of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
+        source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
+        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
     boot = case.known.boot
     return f"{best.free_gib:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
+
+
+def states_formula(case: Case, best: Hypothesis) -> str:
+    """How many slots for states, and what one takes."""
+    states = best.layout.states
+    if states is None:
+        return "none"
+    slots = best.layout.slots(best.rest_gib(case.budget_fraction))
+    drafted = f", and {states.drafted} for drafted tokens" if states.drafted else ""
+    return f"{slots:,} slots x {states.request_bytes / GIB * 1024:,.1f} MiB{drafted}"
 
 
 def draft_share_formula(best: Hypothesis, *, tokens: int) -> str:
     """What the budget sets aside for the draft, beside what its pool takes."""
     cell = best.cell
     return (
-        f"{tokens:,} tokens x {cell.draft_share_bytes:,} B; the draft's pool takes {cell.draft_bytes:,} B a token, "
+        f"{tokens:,} tokens x {cell.draft_share_bytes:,.0f} B; the draft's pool takes {cell.draft_bytes:,.0f} B a token, "
         "the reserve has the difference"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.engines.sglang.launch import TREE, draft_width, drafts_blocks
 from compiler.engines.sglang.rules.places import labels
+from compiler.engines.sglang.speculation import TREE, draft_width, drafts_blocks
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Speculative

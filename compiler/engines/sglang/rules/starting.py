@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.sglang.launch import page_size
+from compiler.engines.sglang.backends import page_size
 from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.engines.sglang.launch import TREE, draft_width
 from compiler.engines.sglang.rules.places import labels, removal
+from compiler.engines.sglang.speculation import TREE, draft_width
 from compiler.facts import Build
 from compiler.origins import Origins
 from compiler.plan import Plan

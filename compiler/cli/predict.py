@@ -1,0 +1,202 @@
+"""`poolproof predict`: a verdict for a raw launch command, no profile needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import frozen
+
+from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, find_tree, show
+from compiler.diagnostics import Diagnostic, error
+from compiler.engines.engine import Measured
+from compiler.facts import Boot, Model
+from compiler.judged import Judged
+from compiler.memory.weights import Split
+from compiler.pipeline import Checked
+from compiler.predict import Question, make_predictor
+from compiler.ranges import Range
+from compiler.value import Value
+
+
+def _gib(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not (isfinite(value) and value > 0):
+        raise click.BadParameter("expected a number of GiB above 0", param=option)
+    return value
+
+
+def _engine(_: click.Context, option: click.Parameter, value: str) -> tuple[str, str]:
+    name, at, version = value.partition("@")
+    if not (name and at and version):
+        raise click.BadParameter(
+            "expected an engine and its release: `sglang@0.5.11`", param=option
+        )
+    return name, version
+
+
+def _size(name: str, text: str) -> Callable[[Any], Any]:
+    return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(name="predict")
+@click.option("--gpu", required=True, metavar="KIND", help="GPU id of the catalogue, or `custom`.")
+@_size("--gpu-memory", "Total memory of one GPU, where it is not the catalogue's.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    required=True,
+    help="GPUs of the server, on all its nodes.",
+)
+@click.option("--engine", callback=_engine, required=True, metavar="NAME@VERSION")
+@click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Its checkpoint; only headers are read.",
+)
+@_size("--free-before", "`avail mem` of the log before weights load.")
+@_size("--free-after", "`avail mem` of the log after the last load before the pool.")
+@click.option("--boot", type=_FILE, multiple=True, metavar="FILE", help="A recorded boot.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def command(  # noqa: PLR0913 - click hands over each option
+    words: tuple[str, ...],
+    *,
+    gpu: str,
+    gpu_memory: float | None,
+    count: int,
+    engine: tuple[str, str],
+    model_config: Path | None,
+    checkpoint: Path | None,
+    free_before: float | None,
+    free_after: float | None,
+    boot: tuple[Path, ...],
+    as_json: bool,
+) -> int:
+    """Judge a launch command: will it start, and will its pool hold its context?"""
+    read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
+    name, version = engine
+    judged: tuple[Judged, ...] = ()
+    if not any(each.is_error for each in read.diagnostics):
+        predictor = make_predictor(_catalog(), engine=name, version=version)
+        question = Question(
+            gpu=gpu,
+            gpu_memory_gib=gpu_memory,
+            count=count,
+            engine=name,
+            version=version,
+            model=read.model,
+            weights=read.weights,
+            measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
+            boots=read.boots,
+        )
+        judged = (predictor.predict(words, question),)
+    checked = Checked(judged=judged, diagnostics=read.diagnostics)
+    _print(checked, as_json=as_json)
+    return Exit.REFUSED if checked.refused else Exit.OK
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Read(Value):
+    """What the named files hold."""
+
+    model: Model | None = None
+    weights: Callable[[Split], Range] | None = None
+    boots: tuple[Boot, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def _read(*, model_config: Path | None, checkpoint: Path | None, boots: Sequence[Path]) -> _Read:
+    model: Model | None = None
+    weights: Callable[[Split], Range] | None = None
+    found: list[Diagnostic] = []
+    if model_config is not None:
+        model, faults = _read_config(model_config)
+        found += faults
+    if checkpoint is not None:
+        # Only a run that reads a checkpoint pays for its reader.
+        from compiler.checkpoint import checkpoint_gib, describe_checkpoint  # noqa: PLC0415
+
+        described, doubts = describe_checkpoint(checkpoint, id_=checkpoint.name or "checkpoint")
+        found += doubts
+        if described is not None:
+            model, files = described.model, described.checkpoint
+
+            def weights(split: Split) -> Range:
+                return checkpoint_gib(files, model, split=split)
+
+    recorded: list[Boot] = []
+    for path in boots:
+        boot, faults = _read_boot(path)
+        found += faults
+        recorded += [boot] if boot is not None else []
+    return _Read(model=model, weights=weights, boots=tuple(recorded), diagnostics=tuple(found))
+
+
+def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
+    from compiler.checkpoint import Missing, model_from_config  # noqa: PLC0415 - as above
+    from compiler.checkpoint.headers import checkpoint_fault, parse_json  # noqa: PLC0415 - as above
+
+    shown = path.as_posix()
+    try:
+        values = parse_json(path.read_bytes())
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
+    if isinstance(values, str):
+        return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
+    model = model_from_config(values, id_=path.parent.name or "config")
+    if not isinstance(model, Missing):
+        return model, ()
+    if model.is_described:
+        return None, tuple(checkpoint_fault(shown, each) for each in model.reasons)
+    summary = f"nobody described the architecture `{model.architecture}`"
+    return None, (error("model-unknown", summary, notes=model.reasons),)
+
+
+def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
+    from compiler.catalog.entries import read_entry  # noqa: PLC0415 - what only some runs need
+    from compiler.catalog.shelves import EntryFile  # noqa: PLC0415 - as above
+
+    shown = path.as_posix()
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
+    file = EntryFile(data=data, shown=shown, shipped=False)
+    given = {"name": path.stem, "file": shown}
+    return read_entry(file, Boot, id_=None, given=given, code="boot-invalid")
+
+
+def _catalog() -> Catalog:
+    """The catalogue of the tree we stand in; the shipped one where there is none."""
+    found = find_tree(())
+    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
+
+
+def _print(checked: Checked, *, as_json: bool) -> None:
+    if as_json:
+        import json  # noqa: PLC0415 - what only some runs need
+
+        from compiler.report.contract import predict_json  # noqa: PLC0415 - as above
+
+        # ASCII only, so that it is JSON in whatever encoding a terminal has.
+        json.dump(predict_json(checked.diagnostics, judged=checked.judged), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    from compiler.report.verdicts import prediction_lines  # noqa: PLC0415 - JSON does without it
+
+    show(checked.all_diagnostics, None, form=Format.TEXT, err=True)
+    for each in checked.judged:
+        sys.stdout.writelines(f"{line}\n" for line in prediction_lines(each))

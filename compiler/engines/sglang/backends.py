@@ -1,0 +1,189 @@
+"""Which attention backend a server picks, and what that does to its page and to what a token's KV is stored in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from compiler.engines.sglang.releases import Counting, at_least
+from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.speculation import Speculation
+from compiler.facts import Gpu, Mla, Model
+from compiler.value import Value
+
+
+class Platform(StrEnum):
+    """Whose GPU it is."""
+
+    CUDA = "cuda"
+    HIP = "hip"
+    OTHER = "other"
+
+
+def platform(gpu: Gpu) -> Platform:
+    """By how the catalogue writes the GPU's generation: `12.0`, or `gfx950`."""
+    if gpu.compute_capability[:1].isdigit():
+        return Platform.CUDA
+    return Platform.HIP if gpu.compute_capability.startswith("gfx") else Platform.OTHER
+
+
+def generation(gpu: Gpu) -> int:
+    """The major number of an NVIDIA GPU's generation; 0 for others."""
+    major = gpu.compute_capability.partition(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+_HOPPER, _DATACENTRE_BLACKWELL, _BLACKWELL = 9, 10, 10
+SPARSE = "nsa"
+"""The backend of sparse MLA; called `dsa` later."""
+_SPARSE_NAMES = frozenset({"nsa", "dsa"})
+# Heads that aiter's MLA kernels work with (0.5.11 server_args.py, line 2519).
+_AITER_MLA_HEADS = frozenset({16, 128})
+# Architectures that take TensorRT-LLM's MLA kernels on Blackwell (0.5.11 server_args.py, lines 1660-1790).
+_TRTLLM_MLA = ("DeepseekV3", "KimiK25", "MistralLarge3", "Pixtral")
+_SINKS = ("GptOss", "MiMoV2")
+
+
+def is_sparse(model: Model) -> bool:
+    """Whether its attention is sparse MLA, with an indexer."""
+    return isinstance(model.attention, Mla) and model.attention.indexer is not None
+
+
+def backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
+    """The attention backend of decoding: the one asked for, else the release's choice for this GPU."""
+    asked = (
+        settings.word("decode-attention-backend")
+        or settings.profile.engine.attention_backend
+        or settings.word("attention-backend")
+    )
+    if asked is not None:
+        return asked
+    version = settings.profile.engine.version
+    if is_sparse(model):
+        return SPARSE
+    return default_backend(gpu, model, version=version, guess=guess, ranks=_ranks(settings))
+
+
+def _ranks(settings: Settings) -> int:
+    return settings.profile.parallel.tensor
+
+
+def default_backend(
+    gpu: Gpu, model: Model, *, version: str, guess: Speculation, ranks: int = 1
+) -> str:
+    """The backend chosen when none is set (0.5.11 server_args.py, `_get_default_attn_backend`)."""
+    latent = isinstance(model.attention, Mla)
+    if platform(gpu) is Platform.HIP:
+        heads = model.heads // ranks
+        return "triton" if latent and heads not in _AITER_MLA_HEADS else "aiter"
+    line = guess.branches <= 1
+    if generation(gpu) == _HOPPER and (latent or line):
+        return "fa3"
+    if generation(gpu) == _DATACENTRE_BLACKWELL and at_least(version, "0.5.3") and (latent or line):
+        return _blackwell(model, latent=latent)
+    sinks = model.architecture.startswith(_SINKS)
+    return "triton" if latent or sinks or platform(gpu) is Platform.OTHER else "flashinfer"
+
+
+def _blackwell(model: Model, *, latent: bool) -> str:
+    if not latent:
+        return "trtllm_mha"
+    return "trtllm_mla" if model.architecture.startswith(_TRTLLM_MLA) else "flashinfer"
+
+
+# Page sizes that a backend insists on: those it takes, and the one it puts in place of others (0.5.11 server_args.py,
+# lines 2575-2660).
+_PAGES = {
+    "flashmla": ((64,), 64),
+    "cutlass_mla": ((128,), 128),
+    "trtllm_mla": ((32, 64), 64),
+    "trtllm_mha": ((16, 32, 64), 64),
+}
+_SPARSE_PAGE = 64
+
+
+def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
+    """Tokens of a page."""
+    if is_sparse(model):
+        return 1 if platform(gpu) is Platform.HIP else _SPARSE_PAGE
+    return page_size(backend, settings.profile.memory.page_size)
+
+
+def page_size(backend: str, asked: int | None) -> int:
+    """Tokens of a page under a backend: as asked for where it takes that."""
+    wanted = asked or 1
+    taken, instead = _PAGES.get(backend, ((wanted,), wanted))
+    return wanted if wanted in taken else instead
+
+
+class KvKind(StrEnum):
+    """In what an element of KV is stored."""
+
+    PLAIN = "plain"
+    FP4 = "fp4"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class KvFormat(Value):
+    """How KV is stored.
+
+    Attributes:
+        name: the number format.
+        bytes: of an element; of a pair for fp4.
+        scaled_rows: whether sparse MLA keeps its rows with their scales, and the rotary part in bf16.
+    """
+
+    name: str
+    bytes: int
+    kind: KvKind = KvKind.PLAIN
+    scaled_rows: bool = False
+
+
+_KV_BYTES = {"bf16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
+_FP4 = frozenset({"fp4_e2m1"})
+TYPED_KV = frozenset({"auto", *_KV_BYTES})
+"""The number formats that a profile has a word for."""
+KNOWN_KV = TYPED_KV | _FP4
+"""The number formats whose bytes are known."""
+
+
+def kv_format(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting) -> KvFormat:
+    """How KV is stored (0.5.11 model_runner.py, line 2210; server_args.py, lines 1571-1645)."""
+    name = settings.word("kv-cache-dtype") or settings.profile.memory.kv_dtype
+    if name == "auto":
+        name = _automatic(gpu, model, rule)
+    if name in _FP4:
+        return KvFormat(name=name, bytes=1, kind=KvKind.FP4)
+    size = _KV_BYTES.get(name, model.dtype_bits // 8)
+    scaled = is_sparse(model) and size == 1 and _keeps_scales(settings, gpu, rule)
+    return KvFormat(name=name, bytes=size, scaled_rows=scaled)
+
+
+def _automatic(gpu: Gpu, model: Model, rule: Counting) -> str:
+    if is_sparse(model) and rule.sparse_fp8:
+        return "fp8_e4m3" if generation(gpu) >= _BLACKWELL else "bfloat16"
+    wanted = model.quantization.kv_cache if model.quantization is not None else None
+    return wanted if wanted is not None and rule.checkpoint_kv else "model"
+
+
+def _keeps_scales(settings: Settings, gpu: Gpu, rule: Counting) -> bool:
+    """Not with TensorRT-LLM's kernels, the default on Blackwell, and not with TileLang on AMD."""
+    names = (
+        "nsa-prefill-backend",
+        "dsa-prefill-backend",
+        "nsa-decode-backend",
+        "dsa-decode-backend",
+    )
+    asked = {settings.word(name) for name in names} - {None}
+    if "trtllm" in asked:
+        return False
+    if platform(gpu) is Platform.HIP:
+        plain = "tilelang" in asked or not asked
+        return not (plain and rule.hip_plain_rows)
+    return bool(asked) or generation(gpu) < _BLACKWELL
+
+
+def is_sparse_backend(name: str) -> bool:
+    """Whether it is the backend of sparse MLA."""
+    return name in _SPARSE_NAMES

@@ -1,0 +1,173 @@
+"""Bytes of one token in the pools of target and draft, priced and real, for each kind of attention.
+
+Sources: 0.5.11 model_executor/pool_configurator.py (61-250), 0.5.9 model_runner_kv_cache_mixin.py (`get_cell_size_per_token`,
+`set_num_tokens_hybrid_swa`), 0.5.6 model_runner.py (`set_num_token_hybrid`), 0.5.21 pool_configurator.py (192-560).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from compiler.engines.sglang.backends import KvFormat, KvKind
+from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
+from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools
+from compiler.engines.sglang.speculation import Speculation
+from compiler.facts import Gqa, Mla, Model, Window
+from compiler.memory.attention import (
+    cell_bytes,
+    fp4_cell_bytes,
+    indexer_bytes,
+    sparse_row_bytes,
+)
+from compiler.memory.layers import Counts, count, layers_of, stage_slice
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Token(Value):
+    """What decides a token's bytes.
+
+    Attributes:
+        ranks: that share one layer's heads.
+        stages: of the pipeline; the stage that has most decides.
+        splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
+    """
+
+    model: Model
+    kv: KvFormat
+    rule: Counting
+    ranks: int
+    stages: int = 1
+    splits_windows: bool = False
+    window_ratio: float = 1.0
+
+    @property
+    def layers(self) -> Counts:
+        """The layers of the stage whose token costs most."""
+        layers = layers_of(self.model)
+        stages = [
+            count(layers[stage_slice(self.model.layers, stage=stage, stages=self.stages)])
+            for stage in range(self.stages)
+        ]
+        return max(stages, key=lambda each: (each.attention, each.full))
+
+
+def cells(token: Token, guess: Speculation, *, pricings: tuple[str, ...]) -> tuple[Cell, ...]:
+    """The cell under each pricing of the draft, likeliest first."""
+    target = target_cell(token)
+    draft = draft_bytes(token, guess)
+    if guess.draft_layers == 0:
+        return (target,)
+    return tuple(_with_draft(token, target, guess, draft=draft, pricing=each) for each in pricings)
+
+
+def target_cell(token: Token) -> Cell:
+    """A token of the target alone."""
+    model, counts = token.model, token.layers
+    attention = model.attention
+    if isinstance(attention, Mla):
+        return _latent(token, attention, counts)
+    full = _bytes(token, attention, layers=counts.full)
+    if model.window is None or counts.window == 0:
+        return _plain(full)
+    window = _bytes(token, model.window, layers=counts.window)
+    if not token.splits_windows:
+        return _plain(full + window)
+    real = full + token.window_ratio * window if counts.full else window
+    if token.rule.windows is WindowPools.BY_LAYERS:
+        # Tokens are found as if every layer cost the same, then dealt out by layers.
+        same = _bytes(token, attention, layers=counts.attention)
+        dealt = (counts.full + token.window_ratio * counts.window) / counts.attention
+        return evolve(_plain(real), priced_bytes=same * dealt)
+    return _plain(real)
+
+
+def _plain(size: float) -> Cell:
+    return Cell(pricing=LAYER_SCALED, priced_bytes=size, target_bytes=size, draft_bytes=0)
+
+
+def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
+    rows = _bytes(token, attention, layers=counts.full)
+    stored = rows
+    if token.kv.scaled_rows:
+        stored = sparse_row_bytes(attention) * counts.full
+    priced_rows = stored if token.rule.sparse_rows else rows
+    keys = kept = 0
+    if attention.indexer is not None:
+        kept = indexer_bytes(
+            attention.indexer,
+            layers=counts.indexed if token.rule.indexer_sparse else counts.full,
+        )
+        keys = kept if token.rule.indexer else 0
+    unpriced = (stored + kept) - (priced_rows + keys)
+    return Cell(
+        pricing=LAYER_SCALED,
+        priced_bytes=priced_rows + keys,
+        target_bytes=stored + kept,
+        draft_bytes=0,
+        unpriced_target_bytes=unpriced,
+    )
+
+
+def _bytes(token: Token, attention: Mla | Gqa | Window, *, layers: int) -> int:
+    shape = attention
+    if not token.rule.value_width and not isinstance(shape, Mla):
+        # Up to 0.5.8 values are taken to be as wide as keys.
+        shape = evolve(shape, v_head_dim=shape.head_dim)
+    if token.kv.kind is KvKind.FP4:
+        return fp4_cell_bytes(shape, layers=layers, ranks=token.ranks)
+    return cell_bytes(shape, layers=layers, element_bytes=token.kv.bytes, ranks=token.ranks)
+
+
+def draft_bytes(token: Token, guess: Speculation) -> int:
+    """What a token really takes in the draft's pool."""
+    if guess.draft is not None:
+        return _bytes(token, guess.draft.attention, layers=guess.draft.layers)
+    if guess.nextn is None:
+        return 0
+    attention = token.model.attention
+    if guess.nextn.windowed and token.model.window is not None:
+        return _bytes(token, token.model.window, layers=guess.nextn.layers)
+    if not isinstance(attention, Mla):
+        return _bytes(token, attention, layers=guess.nextn.layers)
+    rows = _bytes(token, attention, layers=guess.nextn.layers)
+    if token.kv.scaled_rows:
+        rows = sparse_row_bytes(attention) * guess.nextn.layers
+    keys = 0
+    if attention.indexer is not None:
+        keys = indexer_bytes(attention.indexer, layers=guess.nextn.layers)
+    return rows + keys
+
+
+def _with_draft(
+    token: Token, target: Cell, guess: Speculation, *, draft: int, pricing: str
+) -> Cell:
+    layers = token.layers.attention
+    priced = target.priced_bytes
+    if pricing == EXACT:
+        priced += draft
+    elif pricing == LAYER_SCALED and guess.drafts_blocks:
+        # speculative/dflash_utils.py, lines 51-89.
+        priced = -(-int(priced) * (layers + guess.draft_layers) // layers)
+    elif pricing == LAYER_SCALED:
+        priced = _stepwise(token, target, guess, layers=layers)
+    return evolve(target, pricing=pricing, priced_bytes=priced, draft_bytes=draft)
+
+
+def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) -> float:
+    attention = token.model.attention
+    more = guess.draft_layers
+    if token.splits_windows and isinstance(attention, Gqa):
+        return target.priced_bytes + _bytes(token, attention, layers=more)
+    if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
+        keys = indexer_bytes(attention.indexer, layers=token.layers.indexed)
+        rows = int((target.priced_bytes - keys) * more / layers)
+        return target.priced_bytes + rows + indexer_bytes(attention.indexer, layers=more)
+    return int(target.priced_bytes * (1 + more / layers))
+
+
+def stepwise_pricing(rule: Counting, *, splits_windows: bool) -> str:
+    """Whether a draft that works token by token is in a token's bytes."""
+    if rule.eagle is not EaglePool.SCALED or (splits_windows and not rule.window_drafts):
+        return NONE
+    return LAYER_SCALED

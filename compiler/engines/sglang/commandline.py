@@ -1,0 +1,266 @@
+"""A raw launch command in, the typed profile that asks for the same out, as far as memory is concerned.
+
+It goes through the release's own parser, so that a flag counts when it would, under any of its names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from compiler.engines.engine import Asked
+from compiler.engines.sglang.arguments import Entry, Parsed, Parser, make_parser
+from compiler.engines.sglang.backends import TYPED_KV
+from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
+from compiler.facts import Release, Unknown
+from compiler.profile import (
+    Argument,
+    Engine,
+    Gpus,
+    HostPath,
+    Memory,
+    Model,
+    Name,
+    Parallel,
+    Profile,
+    Serve,
+    Speculative,
+    Text,
+)
+from compiler.value import Value
+
+
+Identify = Callable[[str], str]
+"""A model's name or path in, the catalogue's id out; what it does not know comes back as it is."""
+
+MODULE = "sglang.launch_server"
+_COMMAND, _VERB = "sglang", "serve"
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+
+_ALGORITHMS = BLOCK_DRAFTED | STEPWISE | {NGRAM}
+# All-to-all backends that deal experts out over all ranks (0.5.11 server_args.py, `_handle_a2a_moe`), and the old
+# switches for the same.
+_WIDE_A2A = frozenset({"deepep", "mooncake", "nixl", "mori", "flashinfer"})
+_WIDE_SWITCHES = ("enable_ep_moe", "enable_deepep_moe")
+
+STAND_IN_CONTEXT = 32_768
+STAND_IN_FRACTION = 0.5
+
+# The settings that a profile has a typed place for, under the names that releases store them by.
+_TENSOR = ("tp_size", "tensor_parallel_size")
+_PIPELINE = ("pp_size", "pipeline_parallel_size")
+_DATA = ("attn_dp_size", "dp_size", "data_parallel_size")
+_EXPERT = ("ep_size", "expert_parallel_size")
+_MODEL = ("model_path",)
+_BATCH = ("cuda_graph_max_bs_decode", "cuda_graph_max_bs")
+_WINDOW = ("speculative_draft_window_size", "speculative_dflash_draft_window_size")
+_TYPED = frozenset(
+    {
+        *_TENSOR,
+        *_PIPELINE,
+        *_DATA,
+        *_EXPERT,
+        *_MODEL,
+        *_BATCH,
+        *_WINDOW,
+        "enable_dp_attention",
+        "context_length",
+        "max_running_requests",
+        "mem_fraction_static",
+        "kv_cache_dtype",
+        "chunked_prefill_size",
+        "page_size",
+        "max_total_tokens",
+        "attention_backend",
+        "speculative_algorithm",
+        "speculative_draft_model_path",
+        "speculative_dflash_block_size",
+        "speculative_ddtree_budget",
+        "speculative_ddtree_topk_cap",
+    }
+)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class CommandReader(Value):
+    """Reads the commands of one release; the parser is made once."""
+
+    release: Release
+    parser: Parser
+
+    def read(self, words: Sequence[str], *, gpus: Gpus, identify: Identify) -> Asked:
+        """What a launch command asks for."""
+        variables, rest = _variables(words)
+        found = _behind_entry(rest)
+        if found is None:
+            starts = f"neither `python -m {MODULE}` nor `{_COMMAND} {_VERB}`"
+            return Asked(profile=None, refusal=f"the command starts {starts}")
+        entry, arguments = found
+        parsed = self.parser.parse(arguments, entry=entry)
+        if parsed.refusal is not None:
+            return Asked(profile=None, refusal=parsed.refusal.message)
+        wanted = _Wanted(given=_given(parsed), release=self.release, gpus=gpus, identify=identify)
+        return wanted.asked(variables)
+
+
+def command_reader(release: Release) -> CommandReader:
+    """The reader of a release."""
+    return CommandReader(release=release, parser=make_parser(release))
+
+
+def _variables(words: Sequence[str]) -> tuple[Mapping[str, str], Sequence[str]]:
+    """The environment in front of a command."""
+    variables: dict[str, str] = {}
+    rest = list(words)
+    while rest and (rest[0] == "env" or _VARIABLE.fullmatch(rest[0])):
+        match = _VARIABLE.fullmatch(rest.pop(0))
+        if match is not None:
+            variables[match[1]] = match[2]
+    return variables, rest
+
+
+def _behind_entry(words: Sequence[str]) -> tuple[Entry, Sequence[str]] | None:
+    """What starts the server, and the words behind it; whatever stands in front (a container, a shell) is passed over."""
+    for at, word in enumerate(words):
+        if word == MODULE or word.endswith("/launch_server.py"):
+            return Entry.MODULE, words[at + 1 :]
+        named = word == _COMMAND or word.endswith(f"/{_COMMAND}")
+        if named and list(words[at + 1 : at + 2]) == [_VERB]:
+            return Entry.SERVE, words[at + 2 :]
+    return None
+
+
+def _given(parsed: Parsed) -> Mapping[str, Any]:
+    """The settings that the command gives a value, without those it takes back."""
+    return {
+        each.dest: parsed.values.get(each.dest)
+        for each in parsed.given
+        if each.dest is not None and parsed.values.get(each.dest) is not None
+    }
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Wanted(Value):
+    """The settings of a command, by the release's names."""
+
+    given: Mapping[str, Any]
+    release: Release
+    gpus: Gpus
+    identify: Identify
+
+    def whole(self, *names: str) -> int | None:
+        value = next((self.given[name] for name in names if name in self.given), None)
+        return int(value) if isinstance(value, (int, float)) else None
+
+    def word(self, name: str) -> str | None:
+        value = self.given.get(name)
+        return value if isinstance(value, str) and value else None
+
+    def asked(self, variables: Mapping[str, str]) -> Asked:
+        path = self.word("model_path") or ""
+        context, fraction = self.whole("context_length"), self.given.get("mem_fraction_static")
+        profile = Profile(
+            model=Model(id=Text(self.identify(path)), path=HostPath(path)),
+            gpus=self.gpus,
+            engine=Engine(
+                name=Name(self.release.engine),
+                version=Text(self.release.version),
+                attention_backend=self.name("attention_backend"),
+            ),
+            parallel=self.parallel(),
+            serve=Serve(
+                context=context or STAND_IN_CONTEXT,
+                max_running_requests=self.whole("max_running_requests"),
+            ),
+            memory=self.memory(fraction),
+            speculative=self.speculative(path),
+            env={name: Text(value) for name, value in variables.items()},
+            flags=self.flags(),
+        )
+        return Asked(
+            profile=profile,
+            fraction_given=fraction is not None,
+            context_given=context is not None,
+            unknowns=tuple(self.unknowns()),
+        )
+
+    def name(self, setting: str) -> Name | None:
+        value = self.word(setting)
+        return None if value is None else Name(value)
+
+    def parallel(self) -> Parallel:
+        tensor = self.whole(*_TENSOR) or 1
+        data = self.whole(*_DATA) or 1
+        wide = self.word("moe_a2a_backend") in _WIDE_A2A or any(
+            self.given.get(name) is True for name in _WIDE_SWITCHES
+        )
+        split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given
+        return Parallel(
+            tensor=tensor,
+            pipeline=self.whole(*_PIPELINE) or 1,
+            data=data,
+            expert=tensor if wide else self.whole(*_EXPERT) or 1,
+            dp_attention=split and data > 1,
+        )
+
+    def memory(self, fraction: object) -> Memory:
+        kv = self.word("kv_cache_dtype") or "auto"
+        return Memory(
+            fraction=float(fraction) if isinstance(fraction, (int, float)) else STAND_IN_FRACTION,
+            kv_dtype=kv if kv in TYPED_KV else "auto",  # type: ignore[arg-type]  # one of the names
+            chunked_prefill=self.whole("chunked_prefill_size"),
+            page_size=self.whole("page_size"),
+            max_pool_tokens=self.whole("max_total_tokens"),
+            cuda_graph_max_batch=self.whole(*_BATCH),
+        )
+
+    def speculative(self, path: str) -> Speculative | None:
+        algorithm = (self.word("speculative_algorithm") or "").lower()
+        if algorithm not in _ALGORITHMS:
+            return None
+        draft = self.word("speculative_draft_model_path")
+        own = draft is None or draft == path or self.identify(draft) == self.identify(path)
+        return Speculative(
+            algorithm=algorithm,  # type: ignore[arg-type]  # one of the names
+            draft=None if own or draft is None else Text(self.identify(draft)),
+            block_size=self.whole("speculative_dflash_block_size"),
+            draft_window=self.whole(*_WINDOW),
+            tree_budget=self.whole("speculative_ddtree_budget"),
+            tree_topk=self.whole("speculative_ddtree_topk_cap"),
+        )
+
+    def unknowns(self) -> Sequence[Unknown]:
+        algorithm = self.word("speculative_algorithm")
+        if algorithm is None or algorithm.lower() in _ALGORITHMS:
+            return ()
+        return (
+            Unknown(
+                code="speculation-unpriced",
+                name=algorithm,
+                setting="speculative.algorithm",
+                missing="what it charges to which budget",
+            ),
+        )
+
+    def flags(self) -> Mapping[str, Argument]:
+        flags = {
+            name.replace("_", "-"): _argument(value)
+            for name, value in self.given.items()
+            if name not in _TYPED
+        }
+        kv = self.word("kv_cache_dtype")
+        if kv is not None and kv not in TYPED_KV:
+            flags["kv-cache-dtype"] = kv
+        return flags
+
+
+def _argument(value: object) -> Argument:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(str(each) for each in value)
+    return json.dumps(value, sort_keys=True, default=str)

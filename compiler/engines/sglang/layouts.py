@@ -1,0 +1,136 @@
+"""How a server turns a rest into a pool, for each way it may count its draft."""
+
+from __future__ import annotations
+
+from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
+from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout
+from compiler.engines.sglang.releases import (
+    Counting,
+    DflashPool,
+    EaglePool,
+    WindowPools,
+    at_least,
+    splits_windows,
+)
+from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.states import Sharing, state_pool
+from compiler.facts import Model, Release
+
+
+WINDOW_RATIO = 0.8
+"""Tokens of a window's pool to those of the other, `--swa-full-tokens-ratio`."""
+# Their window pool is as large as the other with a hierarchical cache (0.5.11 server_args.py, line 2100).
+_EVEN_WITH_CACHE = ("MiMoV2", "Step3p5")
+
+
+def layouts(
+    settings: Settings, launch: Launch, *, model: Model, release: Release | None
+) -> tuple[Layout, ...]:
+    """The layouts, likeliest first."""
+    split = has_window_pool(settings, model)
+    token = Token(
+        model=model,
+        kv=launch.kv,
+        rule=launch.rule,
+        ranks=launch.attention_ranks,
+        stages=settings.profile.parallel.pipeline,
+        splits_windows=split,
+        window_ratio=_window_ratio(settings, model),
+    )
+    pricings = _pricings(launch, release, split=split)
+    return tuple(
+        _layout(settings, launch, model=model, cell=cell, token=token)
+        for cell in cells(token, launch.guess, pricings=pricings)
+    )
+
+
+def has_window_pool(settings: Settings, model: Model) -> bool:
+    """Whether layers with a window have a pool of their own."""
+    return (
+        model.window is not None
+        and not settings.on("disable-hybrid-swa-memory")
+        and splits_windows(model.architecture, settings.profile.engine.version)
+    )
+
+
+def _window_ratio(settings: Settings, model: Model) -> float:
+    if settings.on("enable-hierarchical-cache") and model.architecture.startswith(_EVEN_WITH_CACHE):
+        return 1.0
+    return settings.number("swa-full-tokens-ratio") or WINDOW_RATIO
+
+
+def _layout(
+    settings: Settings, launch: Launch, *, model: Model, cell: Cell, token: Token
+) -> Layout:
+    rule = launch.rule
+    limit = settings.profile.memory.max_pool_tokens
+    if limit is not None and token.splits_windows and rule.windows is WindowPools.BY_LAYERS:
+        # The limit is on the tokens before they are dealt out.
+        limit = int(limit * _dealt(token))
+    return Layout(
+        cell=cell,
+        page=launch.page,
+        kept_gib=rule.multimodal_gib if launch.multimodal else 0.0,
+        states=state_pool(
+            settings,
+            model=model,
+            rule=rule,
+            guess=launch.guess,
+            sharing=Sharing(
+                ranks=launch.attention_ranks,
+                replicas=launch.replicas,
+                requests=launch.running_requests,
+            ),
+        ),
+        added=_added(launch),
+        limit=limit,
+    )
+
+
+def _dealt(token: Token) -> float:
+    counts = token.layers
+    return counts.attention / (counts.full + token.window_ratio * counts.window)
+
+
+def _added(launch: Launch) -> int:
+    """Slots added without memory; with as many rows as requests, which speculation limits."""
+    guess = launch.guess
+    if launch.rule.eagle is not EaglePool.ENLARGED or guess.algorithm is None:
+        return 0
+    return guess.enlargement(rule=launch.rule, rows=launch.running_requests or 0)
+
+
+_INHERITED = {
+    DflashPool.ABSENT: (NONE,),
+    DflashPool.SCALED: (LAYER_SCALED,),
+    DflashPool.EXACT: (EXACT,),
+}
+
+
+def _pricings(launch: Launch, release: Release | None, *, split: bool) -> tuple[str, ...]:
+    guess = launch.guess
+    build = release.build if release is not None else None
+    if build is not None and guess.algorithm in build.algorithms and build.draft_pricing:
+        return build.draft_pricing
+    return pricings(launch.rule, drafts_blocks=guess.drafts_blocks, split=split)
+
+
+def pricings(rule: Counting, *, drafts_blocks: bool, split: bool) -> tuple[str, ...]:
+    """How a release counts a draft in a token's bytes."""
+    if not drafts_blocks:
+        return (stepwise_pricing(rule, splits_windows=split),)
+    if split and rule.dflash is DflashPool.SCALED:
+        # Up to 0.5.17 the scale is not applied to models with a window's pool.
+        return (NONE,)
+    return _INHERITED[rule.dflash]
+
+
+def window_pool_by_requests(settings: Settings, model: Model, rule: Counting) -> bool:
+    """Whether the window's pool is sized by requests, which is not written down here."""
+    return (
+        has_window_pool(settings, model)
+        and (rule.window_capped or at_least(rule.since, "0.5.14"))
+        and settings.on("disable-radix-cache")
+        and settings.profile.serve.max_running_requests is not None
+    )

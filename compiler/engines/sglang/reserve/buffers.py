@@ -1,0 +1,202 @@
+"""Workspaces and graph buffers of each attention backend.
+
+Sources: 0.5.11 layers/attention/{triton,flashinfer,flashinfer_mla,flashattention,trtllm_mha,trtllm_mla}_backend.py,
+`init_cuda_graph_state`; 0.4.6 and 0.5.13 triton_backend.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from compiler.engines.sglang.backends import Platform, platform
+from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.reserve.server import Server, line
+from compiler.facts import Mla
+from compiler.memory.weights import GIB
+from compiler.plan import Line
+from compiler.ranges import Range
+
+
+KV_SPLITS = 8
+"""Triton's split of a sequence, `--triton-attention-num-kv-splits` (server_args.py)."""
+_HIP_SPLITS = 16
+_MOST_SPLITS, _SPLIT_TOKENS = 256, 32
+_MIB = 1024
+
+
+def _triton(server: Server) -> Iterator[Line]:
+    # Indices and a byte of mask for every captured token and position.
+    if not server.batches:
+        return
+    rule, context = server.launch.rule, server.launch.context
+    tokens = server.target_tokens if rule.index_by_token else server.batch
+    for name, several in (("target", tokens), ("draft", server.draft_tokens)):
+        if several:
+            yield line(
+                f"graph index buffers and mask, {name}",
+                several * context * (rule.index_bytes + 1) / GIB,
+                f"{several} tokens x {context:,} x ({rule.index_bytes} + 1) B",
+            )
+    guess = server.launch.guess
+    if guess.stepwise and server.batch:
+        # One set of indices for each step of the draft, for as many tokens as it branches into.
+        each = server.batch * max(1, guess.branches)
+        yield line(
+            "graph index buffers, draft steps",
+            guess.steps * each * context * rule.index_bytes / GIB,
+            f"{guess.steps} steps x {each} x {context:,} x {rule.index_bytes} B",
+        )
+    yield from _attention_logits(server)
+
+
+def _splits(server: Server) -> int:
+    """The split of MLA follows the multiprocessors from 0.5.13 on (triton_backend.py, line 48)."""
+    if platform(server.gpu) is Platform.HIP:
+        return _HIP_SPLITS
+    if isinstance(server.model.attention, Mla) and at_least(server.launch.rule.since, "0.5.13"):
+        blocks = -(-server.launch.context // _SPLIT_TOKENS)
+        caps = (1 << (each - 1).bit_length() for each in (server.gpu.multiprocessors, blocks))
+        return max(KV_SPLITS, min(*caps, _MOST_SPLITS))
+    return KV_SPLITS
+
+
+def _attention_logits(server: Server) -> Iterator[Line]:
+    # fp32 [tokens, local heads, KV splits, head width], and one more for the log-sum.
+    ranks = server.launch.attention_ranks
+    attention = server.model.attention
+    width = attention.kv_lora_rank if isinstance(attention, Mla) else attention.v_head_dim
+    parts = [(server.target_tokens, max(1, server.model.heads // ranks), _splits(server), width)]
+    draft = server.block_draft
+    if draft is not None:
+        heads = max(1, draft.heads // ranks)
+        parts.append((server.draft_tokens, heads, KV_SPLITS, draft.attention.v_head_dim))
+    yield line(
+        "attention logits of graphs",
+        sum(tokens * heads * splits * (each + 1) * 4 for tokens, heads, splits, each in parts)
+        / GIB,
+        " + ".join(
+            f"{tokens} x {heads} heads x {splits} x ({each} + 1) x 4 B"
+            for tokens, heads, splits, each in parts
+        ),
+    )
+
+
+_FLASHINFER_MIB, _FLASHINFER_WIDE_MIB = 384, 512
+_WIDE_FLASHINFER = ("Qwen2", "Qwen3", "MiMo")
+
+
+def _flashinfer_workspace(server: Server) -> Line:
+    wide = server.model.architecture.startswith(_WIDE_FLASHINFER)
+    size = _FLASHINFER_WIDE_MIB if wide else _FLASHINFER_MIB
+    return line(
+        "attention workspace", size / _MIB, f"{size} MiB (SGLANG_FLASHINFER_WORKSPACE_SIZE)"
+    )
+
+
+def _flashinfer(server: Server) -> Iterator[Line]:
+    yield _flashinfer_workspace(server)
+    context, batch = server.launch.context, server.batch
+    if not batch:
+        return
+    if isinstance(server.model.attention, Mla):
+        yield line("graph index buffers", batch * context * 4 / GIB, f"{batch} x {context:,} x 4 B")
+        return
+    tokens = server.target_tokens
+    wrappers = 2 if server.model.window is not None else 1
+    yield line(
+        "graph index buffers and mask",
+        tokens * context * (4 * wrappers + 1) / GIB,
+        f"{tokens} tokens x {context:,} x ({wrappers} x 4 + 1) B",
+    )
+    guess = server.launch.guess
+    if guess.stepwise:
+        yield line(
+            "graph index buffers, draft steps",
+            guess.steps * batch * context * 4 / GIB,
+            f"{guess.steps} steps x {batch} x {context:,} x 4 B",
+        )
+
+
+def _pages(server: Server) -> Iterator[Line]:
+    if not server.batch:
+        return
+    pages = -(-server.launch.context // server.launch.page)
+    tables = 4 if server.launch.verify_width > 1 else 1
+    yield line(
+        "graph page tables",
+        tables * server.batch * pages * 4 / GIB,
+        f"{tables} x {server.batch} x {pages:,} pages x 4 B",
+    )
+
+
+_TRTLLM_MLA_MIB, _TRTLLM_MHA_MIB = 150, 512
+
+
+def _trtllm_mla(server: Server) -> Iterator[Line]:
+    yield line(
+        "attention workspace",
+        _TRTLLM_MLA_MIB / _MIB,
+        f"{_TRTLLM_MLA_MIB} MiB (trtllm_mla_backend.py)",
+    )
+    yield from _pages(server)
+
+
+def _trtllm_mha(server: Server) -> Iterator[Line]:
+    yield _flashinfer_workspace(server)
+    yield line(
+        "attention workspace of its own",
+        _TRTLLM_MHA_MIB / _MIB,
+        f"{_TRTLLM_MHA_MIB} MiB (trtllm_mha_backend.py)",
+    )
+    yield from _pages(server)
+
+
+def _sparse(server: Server) -> Iterator[Line]:
+    yield line("attention workspace", _FLASHINFER_MIB / _MIB, f"{_FLASHINFER_MIB} MiB")
+    tokens, context = server.target_tokens, server.launch.context
+    if tokens:
+        # What the indexer scores: fp32 for every captured token and position (0.5.11 layers/attention/nsa/nsa_indexer.py).
+        yield line(
+            "indexer scores of graphs",
+            tokens * context * 4 / GIB,
+            f"{tokens} tokens x {context:,} x 4 B",
+        )
+    yield from _pages(server)
+
+
+_AITER_PARTITION = 256
+
+
+def _aiter(server: Server) -> Iterator[Line]:
+    # aiter_backend.py, line 218; not there when its unified kernels are on.
+    if isinstance(server.model.attention, Mla):
+        return
+    heads = max(1, server.model.heads // server.launch.attention_ranks)
+    parts = -(-server.launch.context // _AITER_PARTITION)
+    width = server.model.attention.head_dim
+    size = server.rows * heads * parts * (width + 2) * 4 / GIB
+    yield line(
+        "attention workspace",
+        Range(0.0, size, size),
+        f"{server.rows} requests x {heads} heads x {parts:,} parts x ({width} + 2) x 4 B",
+    )
+
+
+BACKENDS: Mapping[str, Callable[[Server], Iterator[Line]]] = {
+    "triton": _triton,
+    "flashinfer": _flashinfer,
+    "fa3": _pages,
+    "trtllm_mla": _trtllm_mla,
+    "trtllm_mha": _trtllm_mha,
+    "aiter": _aiter,
+    "nsa": _sparse,
+    "dsa": _sparse,
+}
+"""The buffers of each attention backend that was read; another one's are said to be unpriced."""
+
+
+def buffers(server: Server) -> Iterator[Line]:
+    """What the server's attention backend allocates."""
+    make = BACKENDS.get(server.launch.backend)
+    if make is not None:
+        yield from make(server)

@@ -1,0 +1,68 @@
+"""All that the reserve depends on, and how a line of it is written."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from compiler.engines.sglang.launch import Launch
+from compiler.facts import Draft, Evidence, Gpu, Model
+from compiler.memory.weights import Split
+from compiler.plan import Line
+from compiler.ranges import Range
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Server(Value):
+    """What a server allocates after its pool.
+
+    Attributes:
+        rows: rows of the request table.
+        batches: captured batch sizes.
+        split: how weights are split over ranks.
+    """
+
+    launch: Launch
+    gpu: Gpu
+    model: Model
+    rows: int
+    batches: tuple[int, ...]
+    split: Split
+
+    @property
+    def draft(self) -> Draft | None:
+        """The draft model, when it is one of its own."""
+        return self.launch.guess.draft
+
+    @property
+    def drafts(self) -> bool:
+        """Whether a model drafts."""
+        return self.launch.guess.draft_layers > 0
+
+    @property
+    def block_draft(self) -> Draft | None:
+        """The draft when it drafts a block at once."""
+        return self.draft if self.launch.guess.drafts_blocks else None
+
+    @property
+    def batch(self) -> int:
+        """The largest captured batch; 0 without graphs."""
+        return max(self.batches, default=0)
+
+    @property
+    def target_tokens(self) -> int:
+        """Tokens of the largest captured step of the target."""
+        return self.batch * self.launch.verify_width
+
+    @property
+    def draft_tokens(self) -> int:
+        """Tokens of the largest captured step of a draft that drafts blocks."""
+        return self.batch * self.launch.draft_width if self.block_draft else 0
+
+
+def line(
+    item: str, gib: float | Range, formula: str, evidence: Evidence = Evidence.DERIVED
+) -> Line:
+    """One line of the reserve."""
+    known = gib if isinstance(gib, Range) else Range.exactly(gib)
+    return Line(item=item, gib=known, evidence=evidence, formula=formula)

@@ -1,0 +1,131 @@
+"""What graphs keep, and what one step needs while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.engines.sglang.graphs import prefill_sizes
+from compiler.engines.sglang.reserve.server import Server, line
+from compiler.facts import Evidence, Mla
+from compiler.memory.weights import GIB
+from compiler.plan import Line
+from compiler.ranges import Range, most
+
+
+# GiB that one captured batch size of 61 layers takes for its nodes. Four public boots on RTX 3090 print 0.32 to 0.42 GiB
+# for 23 sizes of 80 and 88 layers (sglang 0.5.3.post1): 0.010 to 0.014 a size here. Half and half again as bounds.
+GRAPH_NODES_GIB = Range(0.005, 0.012, 0.02)
+_NODES_LAYERS = 61
+
+# CUDA modules loaded on first use, cuBLAS workspaces (32 MiB a stream and handle on this generation), NCCL's buffers for graphs, and
+# small tensors. Bounds we reason about.
+RUNTIME_GIB = Range(0.3, 0.5, 0.9)
+
+# The caching allocator seldom reuses every freed block: up to a third more than is alive. A bound we reason about.
+FRAGMENTATION = 4 / 3
+
+# What the engine itself keeps for graphs of prefill steps when it picks a fraction (0.5.11 server_args.py, lines
+# 1455-1465): a captured size, and all of them for MLA.
+_PREFILL_SIZE_GIB, _PREFILL_LATENT_GIB = 8 / 1024, 1.5
+
+
+def graph_lines(server: Server) -> Iterator[Line]:
+    """What captured graphs keep."""
+    if server.batches:
+        yield _logits(server)
+        yield _decode_graphs(server)
+    if server.launch.prefill_graph_tokens:
+        yield _prefill_graphs(server)
+
+
+def _logits(server: Server) -> Line:
+    # cuda_graph_runner.py, line 194: fp32, one a runner; the draft's reuses the target's when that is strictly larger
+    # (input_buffers.py, lines 17-34).
+    launch, tokens, vocabulary = server.launch, server.target_tokens, server.model.vocabulary
+    buffers = 2 if server.block_draft and launch.draft_width >= launch.verify_width else 1
+    return line(
+        "logits buffer",
+        buffers * tokens * vocabulary * 4 / GIB,
+        f"{'2 x ' if buffers > 1 else ''}{tokens} tokens x {vocabulary:,} x 4 B",
+    )
+
+
+def _decode_graphs(server: Server) -> Line:
+    # What the graphs' own memory pool keeps: for every size the hidden states it hands out (for a draft those of the tapped
+    # layers), and once the largest step's logits and expert output.
+    model, draft = server.model, server.block_draft
+    width = model.hidden * (model.dtype_bits // 8)
+    handed = width * (draft.taps if draft else 1) * server.launch.verify_width
+    drafted = width * server.launch.draft_width if server.drafts else 0
+    experts = width * (model.moe.active_experts if model.moe else 1)
+    once = server.target_tokens * (2 * 2 * model.vocabulary + experts)
+    kept = (sum(server.batches) * (handed + drafted) + once) / GIB
+    count = len(server.batches)
+    nodes = GRAPH_NODES_GIB.scaled(count * min(1.0, model.layers / _NODES_LAYERS))
+    return line(
+        "captured graphs",
+        Range.exactly(kept) + nodes,
+        f"{kept:.2f} GiB of states and logits + {count} batch sizes, {nodes.low:.2f} to {nodes.high:.2f} GiB",
+        Evidence.ASSUMED,
+    )
+
+
+def _prefill_graphs(server: Server) -> Line:
+    # They share the memory of a step that is not captured, but for what each keeps outside of PyTorch's allocator.
+    tokens = server.launch.prefill_graph_tokens
+    sizes = len(prefill_sizes(tokens))
+    latent = isinstance(server.model.attention, Mla)
+    usual = _PREFILL_LATENT_GIB if latent else sizes * _PREFILL_SIZE_GIB
+    held = tokens * server.model.hidden * (server.model.dtype_bits // 8) * 4 / GIB
+    return line(
+        "captured graphs of prefill steps",
+        Range(0.0, usual / 2, usual + held),
+        f"{sizes} sizes up to {tokens} tokens; the engine itself keeps {usual:.2f} GiB for them",
+        Evidence.ASSUMED,
+    )
+
+
+def runtime() -> Line:
+    """What nobody derives."""
+    return line(
+        "CUDA modules, workspaces, small tensors", RUNTIME_GIB, "not derived", Evidence.ASSUMED
+    )
+
+
+def peak(server: Server) -> Line:
+    """The peak of what never lives at the same time: a prefill step, a verify step with sampling, and the vision tower."""
+    prefill, formula = _prefill(server)
+    parts = [prefill, Range(0.0, 0.0, _verify_gib(server))]
+    if server.launch.multimodal:
+        # Public reports on this family: 0.1 to 1 GiB a request, before the language model's own step starts.
+        parts.append(Range(0.0, 0.1, 1.0))
+    return line("activations, peak of a step", most(parts), formula, Evidence.ASSUMED)
+
+
+def _verify_gib(server: Server) -> float:
+    """A verify step that samples: four fp32 copies of its logits, and the draft's logits in two forms."""
+    launch = server.launch
+    target = server.rows * launch.verify_width * 4 * 4
+    drafted = server.rows * (launch.draft_width - 1) * (2 + 2 + 4) if server.block_draft else 0
+    if server.launch.guess.algorithm is None:
+        return 0.0
+    return (target + drafted) * server.model.vocabulary / GIB
+
+
+def _prefill(server: Server) -> tuple[Range, str]:
+    # What is alive at once in one step: the experts' output for every token and active expert (Marlin's workspace), four
+    # tensors of the hidden size, and for a draft the tapped layers' states, from the second chunk on with those of the
+    # chunk before.
+    model, chunk = server.model, server.launch.chunk
+    token = model.hidden * (model.dtype_bits // 8)
+    # With data parallel attention the experts see the tokens of all replicas.
+    experts = (model.moe.active_experts if model.moe else 0) * server.launch.replicas
+    taps = server.draft.taps if server.draft else 0
+    first = chunk * token * (experts + 4 + taps) / GIB
+    later = first + (chunk * token * taps / GIB if server.launch.context > chunk else 0.0)
+    twice = " twice" if taps and server.launch.context > chunk else ""
+    tapped = f" + {taps} tapped layers{twice}" if taps else ""
+    return (
+        Range(first, later, later * FRAGMENTATION),
+        f"{chunk} tokens x {token:,} B x ({experts} experts + 4{tapped}); up to a third more for fragmentation",
+    )

@@ -1,0 +1,69 @@
+"""What a profile asks for, typed settings and raw flags alike, under the full names of one release's flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from compiler.facts import Release
+from compiler.profile import Argument, Profile
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Settings(Value):
+    """A profile with its raw flags by full name, without dashes; a flag that is switched off is not among them."""
+
+    profile: Profile
+    flags: Mapping[str, Argument]
+
+    def on(self, name: str) -> bool:
+        """Whether a flag without a value is given."""
+        return self.flags.get(name) is True
+
+    def number(self, *names: str) -> float | None:
+        """The first of these flags that is given and is a number."""
+        for name in names:
+            value = self.flags.get(name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return value
+            if isinstance(value, str):
+                try:
+                    return float(value)
+                except ValueError:
+                    continue
+        return None
+
+    def whole(self, *names: str) -> int | None:
+        """The same, in whole numbers."""
+        value = self.number(*names)
+        return None if value is None else int(value)
+
+    def word(self, *names: str) -> str | None:
+        """The first of these flags that is given with one word."""
+        return next(
+            (value for name in names if isinstance(value := self.flags.get(name), str)), None
+        )
+
+    def numbers(self, *names: str) -> tuple[int, ...]:
+        """The first of these flags that is given as a list of whole numbers."""
+        for name in names:
+            value = self.flags.get(name)
+            if isinstance(value, tuple):
+                return tuple(int(each) for each in value if each.isdigit())
+            if isinstance(value, int) and not isinstance(value, bool):
+                return (value,)
+        return ()
+
+
+def settings_of(profile: Profile, release: Release | None) -> Settings:
+    """Put the raw flags under their full names; what the release does not know keeps the name it has."""
+    aliases = release.aliases if release is not None else {}
+    flags = {
+        aliases.get(f"--{name}", f"--{name}")[2:]: value for name, value in profile.flags.items()
+    }
+    return Settings(
+        profile=profile,
+        flags={name: value for name, value in flags.items() if value is not False},
+    )

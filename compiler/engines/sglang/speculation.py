@@ -1,0 +1,146 @@
+"""What speculation asks for: how many tokens are drafted and verified at once, and which draft does it."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from compiler.engines.sglang.releases import Counting
+from compiler.engines.sglang.settings import Settings
+from compiler.facts import Draft, Model, Nextn
+from compiler.profile import Profile
+from compiler.value import Value
+
+
+TREE = "ddtree"
+BLOCK_DRAFTED = frozenset({"dflash", TREE})
+"""The algorithms that draft a block at once with a DFlash draft."""
+STEPWISE = frozenset({"eagle", "eagle3", "nextn", "standalone"})
+"""The algorithms whose draft works token by token, with a pool of its own."""
+NGRAM = "ngram"
+"""Drafts from what was seen before; no draft model."""
+
+RUNNING_REQUESTS = 48
+"""Most requests at once under speculation when nothing is set (server_args.py of every release)."""
+DFLASH_BLOCK_SIZE = 16
+"""Block size when neither the flag nor the draft's config gives one (0.5.11 server_args.py, lines 3395-3412)."""
+NGRAM_TOKENS = 12
+"""Tokens verified at once without a flag (0.5.11 server_args.py, line 3592)."""
+
+# Steps, branches and tokens when none is given (0.5.11 server_args.py, `auto_choose_speculative_params`).
+_CHAIN = (5, 4, 8)
+_CHAIN_FOR = ("Llama", "Grok")
+_SHORT = (3, 1, 4)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Speculation(Value):
+    """How a server speculates.
+
+    Attributes:
+        verify_width: tokens a request verifies at once, and the slots its last step wants free.
+        draft_width: tokens drafted at once; 1 for a draft that works token by token.
+        steps, branches: of a draft that works token by token.
+        draft: the draft model, when it is one of its own.
+        nextn: the model's own extra layers, when they draft.
+    """
+
+    algorithm: str | None = None
+    verify_width: int = 1
+    draft_width: int = 1
+    steps: int = 0
+    branches: int = 0
+    draft: Draft | None = None
+    nextn: Nextn | None = None
+
+    @property
+    def drafts_blocks(self) -> bool:
+        """Whether a DFlash draft drafts."""
+        return self.algorithm in BLOCK_DRAFTED
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether the draft works token by token."""
+        return self.algorithm in STEPWISE
+
+    @property
+    def draft_layers(self) -> int:
+        """Layers of the draft that keep KV."""
+        if self.draft is not None:
+            return self.draft.layers
+        return self.nextn.layers if self.nextn is not None else 0
+
+    def enlargement(self, *, rule: Counting, rows: int) -> int:
+        """Slots that old releases add for what `rows` requests may have in flight (0.5.3 model_runner.py, line 1441)."""
+        if rule.enlarged_for and self.algorithm not in rule.enlarged_for:
+            return 0
+        return rows * (self.steps * self.branches + self.verify_width) + 100
+
+
+def speculation(settings: Settings, *, model: Model | None, draft: Draft | None) -> Speculation:
+    """Fill in the engine's defaults."""
+    profile = settings.profile
+    asked = profile.speculative
+    if asked is None:
+        return Speculation()
+    algorithm = asked.algorithm
+    if algorithm in BLOCK_DRAFTED:
+        return Speculation(
+            algorithm=algorithm,
+            verify_width=verify_width(profile, draft, tokens=_tokens(settings)),
+            draft_width=draft_width(profile, draft, tokens=_tokens(settings)),
+            draft=draft,
+        )
+    if algorithm == NGRAM:
+        return Speculation(algorithm=algorithm, verify_width=_tokens(settings) or NGRAM_TOKENS)
+    steps, branches, tokens = _steps(settings, model)
+    own = draft is None and model is not None
+    return Speculation(
+        algorithm=algorithm,
+        verify_width=tokens,
+        steps=steps,
+        branches=branches,
+        draft=draft,
+        nextn=model.nextn if own and model is not None else None,
+    )
+
+
+def _tokens(settings: Settings) -> int | None:
+    return settings.whole("speculative-num-draft-tokens")
+
+
+def _steps(settings: Settings, model: Model | None) -> tuple[int, int, int]:
+    usual = _CHAIN if model and model.architecture.startswith(_CHAIN_FOR) else _SHORT
+    steps = settings.whole("speculative-num-steps")
+    branches = settings.whole("speculative-eagle-topk")
+    tokens = _tokens(settings)
+    if steps is None and branches is None and tokens is None:
+        return usual
+    steps = steps if steps is not None else usual[0]
+    branches = branches if branches is not None else 1
+    # One branch is a line: as many tokens as steps, and the one before them.
+    return steps, branches, steps + 1 if branches == 1 else tokens or usual[2]
+
+
+def drafts_blocks(profile: Profile) -> bool:
+    """Whether the profile speculates with a DFlash draft."""
+    return profile.speculative is not None and profile.speculative.algorithm in BLOCK_DRAFTED
+
+
+def draft_width(profile: Profile, draft: Draft | None, *, tokens: int | None = None) -> int:
+    """Tokens drafted at once by DFlash and what rides on it; 1 for everything else."""
+    asked = profile.speculative
+    if asked is None or asked.algorithm not in BLOCK_DRAFTED:
+        return 1
+    return asked.block_size or tokens or (draft.block_size if draft else DFLASH_BLOCK_SIZE)
+
+
+def verify_width(profile: Profile, draft: Draft | None, *, tokens: int | None = None) -> int:
+    """Tokens a request verifies at once: the block, or the tree's nodes and its root.
+
+    The tree's default budget is the block size less one (sglang pull request 29907).
+    """
+    asked = profile.speculative
+    block = draft_width(profile, draft, tokens=tokens)
+    if asked is None or asked.algorithm != TREE:
+        return block
+    return (asked.tree_budget or block - 1) + 1

@@ -1,0 +1,35 @@
+"""How a server splits weights over its ranks."""
+
+from __future__ import annotations
+
+from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.settings import Settings
+from compiler.memory.weights import Split
+
+
+# Times the scales of NVFP4 experts are kept: once for TensorRT-LLM's kernels (0.5.11 layers/quantization/modelopt_quant.py). For
+# CUTLASS the sources say twice, and two public logs of 0.5.8 show less: not known.
+_SCALE_COPIES = {"flashinfer_trtllm": 1}
+# With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
+_A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
+
+
+def split_of(settings: Settings, launch: Launch) -> Split:
+    """How weights are split."""
+    parallel = settings.profile.parallel
+    a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
+    return Split(
+        tensor=parallel.tensor,
+        expert=parallel.tensor if a2a else parallel.expert,
+        data=launch.replicas,
+        pipeline=parallel.pipeline,
+        dense_whole=settings.whole("moe-dense-tp-size") == 1,
+        shared_whole=a2a,
+        vision_whole=settings.on("mm-enable-dp-encoder"),
+        head_by_attention=settings.on("enable-dp-lm-head"),
+        scale_copies=_scale_copies(settings),
+    )
+
+
+def _scale_copies(settings: Settings) -> int | None:
+    return _SCALE_COPIES.get(settings.word("moe-runner-backend") or "")

@@ -1,0 +1,296 @@
+"""A raw launch command in, a verdict out: no profile needed.
+
+words -> Asked -> Profile -> Facts -> Plan -> [Diagnostic] -> Judged
+read     defaults   look up  size    check
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from compiler.catalog import Catalog, Kind
+from compiler.checks import check
+from compiler.diagnostics import Diagnostic, Span, error
+from compiler.engines import ENGINES
+from compiler.engines.engine import Asked, CommandReader, Engine, Facts, KnownBoot, Measured
+from compiler.facts import Boot, Gpu, Model, Release, Unknown
+from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import Outcome, memory_outcome
+from compiler.memory.weights import Split
+from compiler.near import near
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.planner import plan_of
+from compiler.profile import Gpus, Name, Profile, Text
+from compiler.ranges import Range
+from compiler.value import Value
+
+
+CUSTOM = "custom"
+"""The GPU that is described by its memory alone."""
+
+# What the driver, CUDA and NCCL take of a card before weights load, GiB. One card: 0.6 to 1.2 on cards of 16 GiB (15.93, and
+# 15.33, 15.24, 14.77 free), 0.7 on an RTX 3090 (24.0 and 23.30), 0.8 on an H100 (79.65 and 78.81). Several: 0.9 on four RTX
+# 3090 (24.0 and 23.11), 1.6 on four RTX PRO 6000 (95.6 and 94.0), 2.5 to 3.1 on eight H200 (140.4 and 137.3).
+_ALONE_GIB, _TOGETHER_GIB = Range(0.6, 0.8, 1.2), Range(0.9, 1.6, 3.1)
+_MIB = 1024
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
+
+# Findings about how a service is deployed, not about whether the command starts and holds its context.
+_DEPLOYMENT = frozenset({"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated"})
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Question(Value):
+    """What is known beside the command.
+
+    Attributes:
+        count: all GPUs of the server, over all its nodes.
+        gpu_memory_gib: total memory of one, when it is not what the catalogue says.
+        model: as its own config describes it; else it is looked for by the command's name or path.
+        weights: what its own files take on one GPU, GiB.
+        boots: recorded boots beside those of the catalogue.
+    """
+
+    gpu: str
+    count: int
+    engine: str
+    version: str
+    gpu_memory_gib: float | None = None
+    model: Model | None = None
+    weights: Callable[[Split], Range] | None = None
+    measured: Measured = field(factory=Measured)
+    boots: tuple[Boot, ...] = ()
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Predictor(Value):
+    """Predicts for one release; made once, it answers thousands of commands a second."""
+
+    catalog: Catalog
+    engine: Engine | None
+    release: Release | None
+    reader: CommandReader | None
+    names: Mapping[str, str]
+
+    def predict(self, words: Sequence[str], question: Question) -> Judged:
+        """Judge one command. Errors: `command-refused`; what nobody described gives the verdict `unknown`."""
+        if self.engine is None or self.reader is None or self.release is None:
+            return _nothing(self._no_release(question))
+        asked = self.reader.read(
+            words, gpus=Gpus(kind=Name(question.gpu), count=question.count), identify=self.identify
+        )
+        if asked.profile is None:
+            return _nothing(
+                error(
+                    "command-refused",
+                    f"{question.engine} {question.version} does not start with this command",
+                    notes=(asked.refusal or "",),
+                )
+            )
+        facts = self._facts(asked.profile, question)
+        profile = self._completed(asked, asked.profile, facts)
+        return self._judge(words, profile, facts, asked)
+
+    def identify(self, name: str) -> str:
+        """The catalogue's id of a model's name, or of a path that ends like one."""
+        whole = name.strip("/").lower()
+        if whole in self.names:
+            return self.names[whole]
+        parts = name.rstrip("/").split("/")
+        if _HUB_NAME.fullmatch(name):
+            # Somebody else's checkpoint of the same name may be quantized in another way.
+            return name
+        # The hub's own cache has `models--moonshotai--Kimi-K2.6/snapshots/<revision>`.
+        cached = [part for part in parts if part.startswith("models--")]
+        last = (cached or parts)[-1].rpartition("--")[2].lower()
+        return self.names.get(last, name)
+
+    def _no_release(self, question: Question) -> Diagnostic:
+        return error(
+            "release-unknown",
+            f"nobody described {question.engine} {question.version}",
+            notes=(
+                f"known releases: {', '.join(self.catalog.versions(question.engine)) or 'none'}",
+            ),
+        )
+
+    def _facts(self, profile: Profile, question: Question) -> Facts:
+        model = self.catalog.model(profile.model.id)[0]
+        if question.model is not None:
+            model = evolve(question.model, id=profile.model.id or question.model.id)
+        asked = profile.speculative
+        draft = self.catalog.draft(asked.draft)[0] if asked and asked.draft else None
+        boots = (*question.boots, *self.catalog.boots()[0])
+        return Facts(
+            gpu=self._gpu(question),
+            model=model,
+            draft=draft,
+            release=self.release,
+            boots=tuple(self._known(each) for each in boots if _may_match(each, profile)),
+            measured=question.measured,
+            weights=question.weights,
+        )
+
+    def _gpu(self, question: Question) -> Gpu | None:
+        known = self.catalog.gpu(question.gpu)[0]
+        asked = question.gpu_memory_gib
+        if asked is None:
+            if known is None or known.free_before_load_gib is not None:
+                return known
+            # No log of it is public: what the driver and NCCL take of other cards is the range.
+            asked = known.total_mib / _MIB
+        if known is not None:
+            return _resized(known, asked, count=question.count)
+        return _custom(asked, count=question.count) if question.gpu == CUSTOM else None
+
+    def _known(self, boot: Boot) -> KnownBoot:
+        return KnownBoot(
+            boot=boot,
+            draft=self.catalog.draft(boot.draft)[0] if boot.draft else None,
+            release=self.catalog.release(boot.engine, boot.version, boot.build)[0],
+        )
+
+    def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
+        """The profile with what the engine works out by itself: the context, then the fraction."""
+        if facts.model is not None:
+            profile = evolve(profile, model=evolve(profile.model, id=Text(facts.model.id)))
+            if not asked.context_given:
+                serve = evolve(profile.serve, context=facts.model.context)
+                profile = evolve(profile, serve=serve)
+        if asked.fraction_given or self.engine is None:
+            return profile
+        fraction = self.engine.automatic_fraction(profile, facts)
+        if fraction is None or not 0 < fraction < 1:
+            return profile
+        return evolve(profile, memory=evolve(profile.memory, fraction=fraction))
+
+    def _judge(self, words: Sequence[str], profile: Profile, facts: Facts, asked: Asked) -> Judged:
+        plan = plan_of("", profile, facts, self.engine, asked.unknowns)
+        if asked.unknowns:
+            plan = evolve(plan, memory=None, effective=None)
+        plan = evolve(
+            plan,
+            command=tuple(words),
+            options=(),
+            unknowns=tuple(self._with_near(each) for each in plan.unknowns),
+            assumptions=(*plan.assumptions, *_assumptions(asked, plan)),
+        )
+        return Judged(
+            profile_name="",
+            target_name=None,
+            verdict=_verdict(plan),
+            plan=plan,
+            diagnostics=tuple(_findings(plan)),
+        )
+
+    def _with_near(self, unknown: Unknown) -> Unknown:
+        kinds = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
+        kind = kinds.get(unknown.code)
+        if kind is None:
+            return unknown
+        return evolve(unknown, near=near(unknown.name, self.catalog.ids(kind)))
+
+
+def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
+    """A predictor for one release of an engine."""
+    known = ENGINES.get(engine)
+    release = catalog.release(engine, version)[0] if known is not None else None
+    reader = known.command_reader(release) if known is not None and release is not None else None
+    return Predictor(
+        catalog=catalog, engine=known, release=release, reader=reader, names=_names(catalog)
+    )
+
+
+def _names(catalog: Catalog) -> Mapping[str, str]:
+    """Every id in lower case, and its last part where only one id ends like that."""
+    ids = [*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT)]
+    ends: dict[str, str | None] = {}
+    for each in ids:
+        last = each.rpartition("/")[2].lower()
+        ends[last] = None if last in ends else each
+    known = {end: id_ for end, id_ in ends.items() if id_}
+    return known | {each.lower(): each for each in ids}
+
+
+def _may_match(boot: Boot, profile: Profile) -> bool:
+    return boot.model == profile.model.id and boot.gpu == profile.gpus.kind
+
+
+def _resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:
+    """A known kind with another total, such as a slice of it: what is not free stays as much."""
+    total = round(memory_gib * _MIB)
+    free = gpu.free_before_load_gib
+    if free is None:
+        return evolve(gpu, total_mib=total, free_before_load_gib=_free(memory_gib, count=count))
+    taken = memory_gib - gpu.total_mib / _MIB
+    return evolve(
+        gpu,
+        total_mib=total,
+        free_before_load_gib=Range(
+            max(0.0, free.low + taken), max(0.0, free.best + taken), max(0.0, free.high + taken)
+        ),
+    )
+
+
+def _free(memory_gib: float, *, count: int) -> Range:
+    taken = _ALONE_GIB if count == 1 else _TOGETHER_GIB
+    return Range(
+        max(0.0, memory_gib - taken.high),
+        max(0.0, memory_gib - taken.best),
+        max(0.0, memory_gib - taken.low),
+    )
+
+
+def _custom(memory_gib: float, *, count: int) -> Gpu:
+    return Gpu(
+        id=CUSTOM,
+        names=(),
+        total_mib=round(memory_gib * _MIB),
+        free_before_load_gib=_free(memory_gib, count=count),
+        compute_capability="8.0",
+        multiprocessors=108,
+        interconnect="pcie",
+        shipped=False,
+    )
+
+
+def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
+    if not asked.fraction_given and plan.memory is not None:
+        yield f"no static fraction is given: the engine picks {plan.memory.fraction:.4g}"
+    if not asked.context_given and plan.model is not None:
+        yield f"no context is given: the model's own {plan.model.context:,} tokens are promised"
+    if plan.gpu is not None and plan.gpu.id == CUSTOM:
+        yield "the GPU is one of compute capability 8.0; its kernels, and with them buffers, may be others"
+
+
+def _findings(plan: Plan) -> Iterator[Diagnostic]:
+    """What the rules find, without the places in files that a command does not have."""
+    nowhere = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
+    for found in check(plan, nowhere):
+        if found.code not in _DEPLOYMENT:
+            yield evolve(found, primary=None, secondary=(), help=())
+
+
+def _verdict(plan: Plan) -> Verdict:
+    """About memory only: the worse of pool and reserve; nobody accepted anything."""
+    if plan.memory is None:
+        return Verdict.UNKNOWN
+    outcome = memory_outcome(plan.memory)
+    if outcome is Outcome.PASSES:
+        return Verdict.PASS
+    return Verdict.UNCERTAIN if outcome is Outcome.UNCERTAIN else Verdict.REFUSED
+
+
+def _nothing(found: Diagnostic) -> Judged:
+    return Judged(
+        profile_name="",
+        target_name=None,
+        verdict=Verdict.UNKNOWN,
+        plan=None,
+        diagnostics=(found,),
+    )

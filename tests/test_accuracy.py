@@ -1,0 +1,72 @@
+"""How near predictions come to public boots; what was reached once is not lost."""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+
+from benchmarks.accuracy import REPORT, report
+from benchmarks.asking import Answer, Results, read_cases, run
+
+
+@cache
+def results() -> Results:
+    return run(read_cases())
+
+
+def counted(answers: tuple[Answer, ...]) -> list[Answer]:
+    return [
+        each
+        for each in answers
+        if each.case.aside is None and each.memory is not None and each.case.tokens
+    ]
+
+
+def errors(answers: list[Answer]) -> list[float]:
+    return sorted(abs(each.error or 0.0) for each in answers)
+
+
+def test_with_the_log_s_figures() -> None:
+    """Tier A: median within 0.1 %, and all but one in twenty within 1 % or the log's own decimals."""
+    found = counted(results().a)
+    assert len(found) >= 35
+    assert statistics.median(errors(found)) <= 0.001
+    beyond = [each for each in found if abs(each.error or 0) > max(0.01, each.band)]
+    assert len(beyond) <= len(found) / 20
+    assert sum(each.covers for each in found) / len(found) >= 0.9
+
+
+def test_with_model_gpu_and_flags_alone() -> None:
+    """Tier B: median within 3 %, nine in ten within 10 %, and the range holds the truth for nine in ten."""
+    found = counted(results().b)
+    assert len(found) >= 40
+    assert statistics.median(errors(found)) <= 0.03
+    assert errors(found)[int(0.9 * len(found))] <= 0.10
+    assert sum(each.covers for each in found) / len(found) >= 0.9
+
+
+def test_carried_from_another_boot() -> None:
+    """Tier C: the worst within 2 %."""
+    found = counted(results().c)
+    assert len(found) >= 20
+    assert errors(found)[-1] <= 0.02
+
+
+def test_what_started_is_not_refused_for_certain() -> None:
+    """No boot that started gets `reserve-too-small` or an error about its weights; few are warned about the reserve."""
+    started = [
+        each
+        for each in (*results().a, *results().b)
+        if each.case.aside is None and each.case.started and each.memory is not None
+    ]
+    refused = [
+        each.case.id for each in started if each.codes & {"reserve-too-small", "weights-too-large"}
+    ]
+    assert refused == []
+    warned = [each for each in started if any(code.startswith("reserve-") for code in each.codes)]
+    assert len(warned) <= len(started) / 5
+
+
+def test_the_report_is_the_one_of_these_boots() -> None:
+    """`docs/accuracy.md` is what the benchmark writes today."""
+    assert REPORT.read_text(encoding="utf-8") == report(results())

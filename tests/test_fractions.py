@@ -1,0 +1,118 @@
+"""The fraction a server picks by itself, against the values that the releases' own code gives.
+
+The values were computed by calling each release's function with the GPU's total memory (MiB as `nvidia-smi` prints it).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.catalog import open_catalog
+from compiler.engines.sglang.launch import Launch, launch
+from compiler.engines.sglang.releases import counting
+from compiler.engines.sglang.settings import settings_of
+from compiler.facts import Gpu, Model
+from compiler.profile import Engine, Gpus, Memory, Name, Parallel, Profile, Serve, Speculative, Text
+from compiler.profile import Model as ModelSettings
+
+
+CATALOG = open_catalog()
+RANKS = (1, 2, 4, 8)
+TEXT, LATENT, IMAGES = "Qwen/Qwen3-8B", "deepseek-ai/DeepSeek-V3", "moonshotai/Kimi-K2.6"
+
+
+def gpu_of(id_: str) -> Gpu:
+    gpu, _ = CATALOG.gpu(id_)
+    assert gpu is not None
+    return gpu
+
+
+def model_of(id_: str) -> Model:
+    model, _ = CATALOG.model(id_)
+    assert model is not None
+    return model
+
+
+def launched(
+    version: str, gpu: str, *, model: str = TEXT, ranks: int = 1, algorithm: str | None = None
+) -> Launch:
+    """What a server of one release starts with, everything at its default."""
+    rule = counting(version)
+    assert rule is not None
+    profile = Profile(
+        model=ModelSettings(id=Text(model)),
+        gpus=Gpus(kind=Name(gpu), count=ranks),
+        engine=Engine(name=Name("sglang"), version=Text(version)),
+        parallel=Parallel(tensor=ranks),
+        serve=Serve(context=32_768),
+        memory=Memory(fraction=0.5),
+        speculative=Speculative(algorithm=algorithm) if algorithm else None,  # type: ignore[arg-type]  # as a test has it
+    )
+    release, _ = CATALOG.release("sglang", version)
+    settings = settings_of(profile, release)
+    return launch(settings, rule=rule, gpu=gpu_of(gpu), model=model_of(model), draft=None)
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "values"),
+    [
+        ("0.4.6", "h100", (0.88, 0.87, 0.85, 0.81)),
+        ("0.4.9", "rtx-pro-6000-blackwell", (0.869, 0.864, 0.854, 0.833)),
+        ("0.4.9", "h100", (0.874, 0.868, 0.856, 0.831)),
+        ("0.4.9", "rtx-4090", (0.879, 0.875, 0.867, 0.850)),
+        ("0.5.3", "rtx-pro-6000-blackwell", (0.863, 0.861, 0.854, 0.848)),
+        ("0.5.3", "h100", (0.835, 0.834, 0.824, 0.818)),
+        ("0.5.3", "rtx-4090", (0.848, 0.842, 0.827, 0.806)),
+        ("0.5.9", "h200", (0.907, 0.906, 0.900, 0.897)),
+        ("0.5.9", "rtx-5090", (0.885, 0.881, 0.869, 0.854)),
+        ("0.5.11", "rtx-pro-6000-blackwell", (0.858, 0.857, 0.849, 0.844)),
+        ("0.5.11", "h100", (0.830, 0.828, 0.819, 0.812)),
+        ("0.5.11", "h200", (0.903, 0.902, 0.897, 0.893)),
+        ("0.5.11", "b200", (0.854, 0.853, 0.852, 0.849)),
+        ("0.5.18", "rtx-5090", (0.874, 0.870, 0.859, 0.843)),
+        ("0.5.20", "rtx-5090", (0.777, 0.773, 0.758, 0.742)),
+    ],
+)
+def test_the_automatic_fraction(version: str, gpu: str, values: tuple[float, ...]) -> None:
+    """Each release's formula, over tensor parallel sizes 1, 2, 4, and 8."""
+    found = tuple(launched(version, gpu, ranks=ranks).automatic_fraction for ranks in RANKS)
+    assert found == pytest.approx(values, abs=0.0011)
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "ranks", "value"),
+    [("0.5.11", "h200", 1, 0.875), ("0.5.11", "h200", 8, 0.865), ("0.5.9", "h100", 8, 0.793)],
+)
+def test_speculation_lowers_it(version: str, gpu: str, ranks: int, value: float) -> None:
+    """Up to 0.5.13 the engine keeps 2 or 4 GiB for a draft and its graphs."""
+    found = launched(version, gpu, ranks=ranks, algorithm="eagle").automatic_fraction
+    assert found == pytest.approx(value, abs=0.0005)
+
+
+def test_from_0_5_14_a_draft_is_measured() -> None:
+    """The draft's weights are loaded before the pool is sized, and nothing is kept for them."""
+    plain, drafting = (launched("0.5.15", "h200", algorithm=each) for each in (None, "eagle"))
+    assert plain.automatic_fraction == drafting.automatic_fraction
+
+
+@pytest.mark.parametrize(
+    ("gpu", "value"), [("rtx-pro-6000-blackwell", 0.833), ("h100", 0.799), ("h200", 0.886)]
+)
+def test_latent_attention_keeps_more_for_graphs(gpu: str, value: float) -> None:
+    """MLA at eight ranks, from 0.5.11 on."""
+    found = launched("0.5.11", gpu, model=LATENT, ranks=8).automatic_fraction
+    assert found == pytest.approx(value, abs=0.0005)
+
+
+def test_a_vision_tower_scales_it() -> None:
+    """Kimi K2.6 with DFlash on eight 96 GB cards: 0.806 times 0.90974, which leaves no room for the weights."""
+    found = launched(
+        "0.5.11", "rtx-pro-6000-blackwell", model=IMAGES, ranks=8, algorithm="dflash"
+    ).automatic_fraction
+    assert found == pytest.approx(0.7332, abs=0.0001)
+
+
+def test_aiter_scales_a_given_fraction_too() -> None:
+    """With a context above 8,192 tokens AMD's backend gets 0.85 of what is asked for."""
+    assert launched("0.5.17", "mi355x").fraction_scale == 0.85
+    assert launched("0.5.17", "h200").fraction_scale == 1.0

@@ -1,0 +1,312 @@
+"""A raw launch command in, a verdict out: in the core, and from the command line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from compiler.catalog import open_catalog
+from compiler.cli.predict import command
+from compiler.engines.engine import Measured
+from compiler.facts import Boot, Evidence
+from compiler.judged import Judged, Verdict
+from compiler.plan import Memory
+from compiler.predict import CUSTOM, Predictor, Question, make_predictor
+
+
+CATALOG = open_catalog()
+KIMI = "moonshotai/Kimi-K2.6"
+CARDS = "rtx-pro-6000-blackwell"
+
+
+def predictor(version: str = "0.5.11") -> Predictor:
+    return make_predictor(CATALOG, engine="sglang", version=version)
+
+
+def ask(
+    words: str,
+    *,
+    gpu: str = CARDS,
+    count: int = 8,
+    version: str = "0.5.11",
+    **known: Any,  # noqa: ANN401 - what a question may hold
+) -> Judged:
+    question = Question(gpu=gpu, count=count, engine="sglang", version=version, **known)
+    return predictor(version).predict(words.split(), question)
+
+
+def server(arguments: str) -> str:
+    return f"python -m sglang.launch_server {arguments}"
+
+
+def memory_of(judged: Judged) -> Memory:
+    assert judged.plan is not None
+    assert judged.plan.memory is not None, judged.plan.unknowns
+    return judged.plan.memory
+
+
+def codes_of(judged: Judged) -> set[str]:
+    return {each.code for each in judged.diagnostics}
+
+
+def test_the_log_decides_the_pool() -> None:
+    """Kimi K2.5 on eight cards: 94.14 before and 21.82 after the load gave 4,578 slots, a trap that the server starts with."""
+    judged = ask(
+        server("--model-path moonshotai/Kimi-K2.5 --tp-size 8 --mem-fraction-static 0.77146"),
+        version="0.5.8",
+        measured=Measured(free_before_gib=94.14, free_after_gib=21.82),
+    )
+    tokens = memory_of(judged).pool.tokens
+    assert tokens.low <= 4578 <= tokens.high
+    assert memory_of(judged).pool.evidence is Evidence.CARRIED
+    assert judged.verdict is Verdict.REFUSED
+    assert "pool-too-small" in codes_of(judged)
+
+
+def test_without_a_log_the_range_covers_the_truth() -> None:
+    """Kimi K2.6 INT4 at 0.85 on eight RTX PRO 6000: the log says 116,153."""
+    judged = ask(server(f"--model-path {KIMI} --tp 8 --mem-fraction-static 0.85"), version="0.5.12")
+    tokens = memory_of(judged).pool.tokens
+    assert tokens.low <= 116_153 <= tokens.high
+    assert tokens.best == pytest.approx(116_153, rel=0.06)
+
+
+def test_a_pool_without_a_fraction() -> None:
+    """The engine's own fraction is taken, and said."""
+    judged = ask(server("--model-path Qwen/Qwen3-8B"), gpu="h200", count=1)
+    assert memory_of(judged).fraction == 0.903
+    assert judged.plan is not None
+    assert any("the engine picks 0.903" in each for each in judged.plan.assumptions)
+    assert memory_of(judged).pool.request_tokens == judged.plan.profile.serve.context - 3
+
+
+def test_a_flag_of_another_release_is_refused() -> None:
+    """What the release's own parser refuses is not judged, and the parser's words are handed on."""
+    words = server("--model-path Qwen/Qwen3-8B --cuda-graph-bs 8")
+    judged = ask(words, gpu="h200", count=1, version="0.5.23")
+    assert codes_of(judged) == {"command-refused"}
+    assert "ambiguous option: --cuda-graph-bs" in judged.diagnostics[0].notes[0]
+    assert judged.verdict is Verdict.UNKNOWN
+
+
+def test_a_command_that_starts_something_else() -> None:
+    """Neither entry of the engine stands in it."""
+    assert codes_of(ask("python -m vllm.entrypoints.api_server")) == {"command-refused"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"sglang serve --model-path {KIMI} --tp 8",
+        f"SGLANG_X=1 CUDA_VISIBLE_DEVICES=0,1 python3 -m sglang.launch_server --model {KIMI} --tp 8",
+        f"docker run --gpus all image python -m sglang.launch_server --model-path {KIMI} --tp 8",
+    ],
+)
+def test_how_a_server_is_started(words: str) -> None:
+    """Either entry, with an environment or a container in front of it."""
+    judged = ask(words)
+    assert memory_of(judged).pool.cell_bytes == 70_272
+    assert judged.plan is not None
+    assert judged.plan.argv == tuple(words.split())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/srv/models/Kimi-K2.6",
+        "/mnt/models/moonshotai--Kimi-K2.6/",
+        "/cache/models--moonshotai--Kimi-K2.6/snapshots/0123abc",
+        "MoonshotAI/kimi-k2.6",
+    ],
+)
+def test_a_path_that_ends_like_a_model(path: str) -> None:
+    """The catalogue's model, when only one is called like that."""
+    assert predictor().identify(path) == KIMI
+
+
+def test_another_owner_s_checkpoint_is_not_guessed() -> None:
+    """It may be quantized in another way."""
+    assert predictor().identify("somebody/Kimi-K2.6") == "somebody/Kimi-K2.6"
+
+
+def test_a_gpu_described_by_its_memory() -> None:
+    """What the driver takes is a range; without its memory nothing is known."""
+    words = server("--model-path Qwen/Qwen3-0.6B --mem-fraction-static 0.8")
+    memory = memory_of(ask(words, gpu=CUSTOM, count=1, gpu_memory_gib=24.0))
+    assert memory.free_before_load_gib.low < 23.2 < memory.free_before_load_gib.high
+    assert ask(words, gpu=CUSTOM, count=1).verdict is Verdict.UNKNOWN
+
+
+def test_a_slice_of_a_known_gpu() -> None:
+    """A MIG slice keeps what is not free; the automatic fraction is that of its size."""
+    words = server("--model-path Qwen/Qwen3-0.6B")
+    whole, part = (
+        memory_of(ask(words, gpu="h100", count=1, gpu_memory_gib=each)) for each in (None, 40.0)
+    )
+    assert part.fraction != whole.fraction
+    assert part.free_before_load_gib.best < 40.0
+
+
+def boot(**changed: Any) -> Boot:  # noqa: ANN401 - fields of a boot
+    values: dict[str, Any] = {
+        "name": "one",
+        "engine": "sglang",
+        "version": "0.5.12",
+        "model": "google/gemma-4-31B-it",
+        "gpu": "rtx-3090",
+        "gpu_count": 2,
+        "tensor": 2,
+        "kv_dtype": "auto",
+        "page_size": 1,
+        "fraction": 0.85,
+        "context": 262_144,
+        "pool_tokens": 24_248,
+        "free_before_load_gib": 22.91,
+        "flags": {"quantization": "awq", "swa-full-tokens-ratio": 0.8, "enable-multimodal": True},
+        "source": "a test",
+    }
+    return Boot(**{**values, **changed})
+
+
+GEMMA = (
+    "--model-path google/gemma-4-31B-it --tp 2 --context-length 262144 --quantization awq "
+    "--enable-multimodal --mem-fraction-static 0.85 --swa-full-tokens-ratio"
+)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "tokens"), [("0.03", 167_877), ("0.1", 109_120), ("0.25", 62_354)]
+)
+def test_a_boot_is_carried_to_another_ratio(ratio: str, tokens: int) -> None:
+    """One boot of a ladder gives the others, within a slot or two."""
+    judged = ask(
+        server(f"{GEMMA} {ratio}"), gpu="rtx-3090", count=2, version="0.5.12", boots=(boot(),)
+    )
+    assert memory_of(judged).pool.tokens.best == pytest.approx(tokens, rel=1e-4)
+    assert memory_of(judged).pool.evidence is Evidence.CARRIED
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"gpu_count": 4},
+        {"tensor": 1},
+        {"model": "google/gemma-4-26B-A4B-it"},
+        {"flags": {"swa-full-tokens-ratio": 0.8}},
+        {"flags": {"quantization": "awq", "enable-hisparse": True}},
+    ],
+)
+def test_a_boot_of_something_else_says_nothing(changed: dict[str, Any]) -> None:
+    """Other GPUs, another model, weights stored in another way, or a pool nobody can price."""
+    judged = ask(
+        server(f"{GEMMA} 0.1"), gpu="rtx-3090", count=2, version="0.5.12", boots=(boot(**changed),)
+    )
+    assert memory_of(judged).pool.boot is None
+
+
+def test_a_boot_with_a_draft_before_the_pool() -> None:
+    """From 0.5.14 on a draft's weights are in what a boot measured: it says nothing about a server without."""
+    changed = {"version": "0.5.15", "algorithm": "nextn", "flags": None}
+    judged = ask(
+        server(f"{GEMMA} 0.1"), gpu="rtx-3090", count=2, version="0.5.15", boots=(boot(**changed),)
+    )
+    assert memory_of(judged).pool.boot is None
+
+
+def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(command, ["--json", *arguments], standalone_mode=False)
+    assert result.exception is None, result.exception
+    return int(result.return_value), json.loads(result.stdout)
+
+
+OPTIONS = ("--gpu", "h200", "--count", "1", "--engine", "sglang@0.5.11")
+
+
+def test_json_is_that_of_a_check_without_a_profile() -> None:
+    """The same object as `check --json`, with `profile` null."""
+    code, printed = run(*OPTIONS, "--", *server("--model-path Qwen/Qwen3-8B").split())
+    (plan,) = printed["plans"]
+    assert (code, plan["profile"], plan["target"], plan["verdict"]) == (0, None, None, "pass")
+    assert plan["argv"][:3] == ["python", "-m", "sglang.launch_server"]
+    assert plan["pool"]["best"] > 0
+
+
+def test_json_is_printed_for_a_refused_command() -> None:
+    """An object all the same, and exit 1."""
+    code, printed = run(
+        *OPTIONS, "--", *server("--model-path Qwen/Qwen3-8B --no-such-flag").split()
+    )
+    (plan,) = printed["plans"]
+    assert (code, plan["profile"], plan["verdict"]) == (1, None, "unknown")
+    assert plan["diagnostics"][0]["code"] == "command-refused"
+
+
+def test_a_config_of_its_own(tmp_path: Path) -> None:
+    """A model that the catalogue does not have is described by its config."""
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "architectures": ["Qwen3ForCausalLM"],
+                "hidden_size": 4096,
+                "intermediate_size": 12288,
+                "num_hidden_layers": 36,
+                "num_attention_heads": 32,
+                "num_key_value_heads": 8,
+                "head_dim": 128,
+                "vocab_size": 151936,
+                "max_position_embeddings": 40960,
+                "torch_dtype": "bfloat16",
+            }
+        )
+    )
+    words = server("--model-path nobody/Qwen3-tuned").split()
+    code, printed = run(*OPTIONS, "--model-config", str(config), "--", *words)
+    assert code == 0
+    assert printed["plans"][0]["pool"]["cell_bytes"] == 147_456
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"architectures": ["Qwen3ForCausalLM"]}', None])
+def test_a_config_that_does_not_do(tmp_path: Path, text: str | None) -> None:
+    """Missing, no JSON, or without a needed key: an error that names the file."""
+    config = tmp_path / "config.json"
+    if text is not None:
+        config.write_text(text)
+    words = server("--model-path nobody/Qwen3-tuned").split()
+    code, printed = run(*OPTIONS, "--model-config", str(config), "--", *words)
+    assert code == 1
+    assert printed["plans"] == []
+    assert {each["code"] for each in printed["diagnostics"]} == {"checkpoint-invalid"}
+
+
+def test_a_recorded_boot_from_a_file(tmp_path: Path) -> None:
+    """`--boot` reads one, and says what is wrong with a broken one."""
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text(
+        'engine = "sglang"\nversion = "0.5.11"\nmodel = "Qwen/Qwen3-8B"\ngpu = "h200"\ngpu_count = 1\n'
+        'tensor = 1\nkv_dtype = "auto"\npage_size = 1\nfraction = 0.8\ncontext = 40960\n'
+        'pool_tokens = 690000\nfree_before_load_gib = 138.0\nsource = "a test"\n'
+    )
+    bad.write_text('engine = "sglang"\n')
+    words = server("--model-path Qwen/Qwen3-8B --mem-fraction-static 0.85").split()
+    code, printed = run(*OPTIONS, "--boot", str(good), "--", *words)
+    assert (code, printed["plans"][0]["pool"]["evidence"]) == (0, "carried")
+    code, printed = run(*OPTIONS, "--boot", str(bad), "--", *words)
+    assert (code, printed["diagnostics"][0]["code"]) == (1, "boot-invalid")
+
+
+def test_predictions_are_arithmetic() -> None:
+    """Hundreds a second with the command's own parser; a loose bound, for a busy machine."""
+    words = server(f"--model-path {KIMI} --tp 8 --mem-fraction-static 0.85").split()
+    asked = predictor()
+    question = Question(gpu=CARDS, count=8, engine="sglang", version="0.5.11")
+    asked.predict(words, question)
+    start = time.perf_counter()
+    for _ in range(50):
+        asked.predict(words, question)
+    assert time.perf_counter() - start < 2.5
