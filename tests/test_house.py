@@ -31,7 +31,7 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
     ("pipeline",),
     ("cli",),
     ("__main__",),

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "catalogue-id": "test_cli.py::test_a_gpu_that_makes_no_entry",
     "catalogue-invalid": "test_catalog.py::test_a_broken_entry_is_shown_where_it_is_wrong",
     "checkpoint-invalid": "test_checkpoint.py::test_a_missing_shard_is_named",
+    "command-refused": "test_predict.py::test_a_flag_of_another_release_is_refused",
     "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
