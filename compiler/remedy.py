@@ -87,6 +87,9 @@ def pool_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
 def reserve_remedies(plan: Plan, *, replan: Replan) -> Iterator[Remedy]:
     """One change per lever that makes the reserve hold, over its whole range if any does; the pool left as it is."""
     refused = reserve_outcome(_memory(plan)) > Outcome.UNCERTAIN
+    if refused and plan.profile.memory.fraction == "fit":
+        # A narrower cache needs less of the static budget, and "fit" leaves the rest to the reserve.
+        yield from _by_kv_dtype(plan, replan)
     for worst in (Outcome.PASSES, Outcome.UNCERTAIN) if refused else (Outcome.PASSES,):
         found = [
             *_by_requests(plan, replan, worst),
