@@ -77,7 +77,9 @@ def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
         resolved, clashes = (
             merge_graph(graph, list_settings=list_settings()) if graph else (None, ())
         )
-        if resolved is None:
+        if resolved is None and _is_fragment(name, inputs):
+            loose += (*found, *clashes)
+        elif resolved is None:
             judged.append(_unplanned(name, (*found, *clashes)))
         elif is_deployable(resolved):
             judged += _judge(name, resolved, inputs, before=(*found, *clashes))
@@ -95,6 +97,12 @@ def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
 def is_deployable(resolved: Resolved) -> bool:
     """A profile with a target is deployable; everything else is a fragment."""
     return "targets" in resolved.values
+
+
+def _is_fragment(name: str, inputs: Inputs) -> bool:
+    """Whether a profile that could not be merged is known to have no target."""
+    document, _ = inputs.documents.get(name, (None, ()))
+    return document is not None and not document.directives.is_deployable
 
 
 def _judge(
