@@ -31,6 +31,7 @@ from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
+from compiler.profile import Name, Text
 from compiler.value import Value
 
 
@@ -41,10 +42,15 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Inputs(Value):
-    """Everything the line reads from, and what it has read so far."""
+    """Everything the line reads from, and what it has read so far.
+
+    Attributes:
+        engine: an engine's name and release to try in place of the profiles' own.
+    """
 
     reader: Reader
     catalog: Catalog
+    engine: tuple[Name, Text] | None = None
     documents: MutableMapping[str, Loaded] = field(factory=dict)
 
 
@@ -111,6 +117,9 @@ def _judge(
     profile, faults = structure_profile(resolved)
     if profile is None:
         return [_unplanned(name, (*before, *faults))]
+    if inputs.engine is not None:
+        engine, version = inputs.engine
+        profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
     planned = plan_profile(name, profile, inputs.catalog)
     return [
         _judge_plan(plan, resolved.origins, inputs, before=(*before, *faults, *planned.diagnostics))

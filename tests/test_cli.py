@@ -1147,3 +1147,20 @@ def test_a_gpu_that_makes_no_entry(
     assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert not (tree.root / "profiles/catalog").exists()
+
+
+def test_another_release_is_tried_without_editing(tree: Checkout) -> None:
+    """`--engine` judges the profiles as if they named another release, and spells their flags for it."""
+    own = json.loads(tree.run("check", "k2.6-200k", "--json").out)["plans"][0]
+    other = json.loads(tree.run("check", "k2.6-200k", "--json", "--engine", "sglang@0.5.13").out)[
+        "plans"
+    ][0]
+    assert (own["engine"]["version"], other["engine"]["version"]) == ("0.5.11", "0.5.13")
+    assert "--speculative-dflash-draft-window-size" in own["argv"]
+    assert "--speculative-draft-window-size" in other["argv"]
+
+
+@pytest.mark.parametrize("asked", ["sglang", "@0.5.11", "sglang@", "s g@1"])
+def test_an_engine_that_is_none(tree: Checkout, asked: str) -> None:
+    """What is no engine with a release is a usage error."""
+    assert tree.run("check", "--engine", asked).code == 2

@@ -10,6 +10,19 @@ import click
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, open_session, show
 from compiler.pipeline import Checked, check_profiles, strictly
+from compiler.profile import Name, Text
+
+
+def _engine(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[Name, Text] | None:
+    """The engine's name and its release, as `sglang@0.5.23`."""
+    if value is None:
+        return None
+    name, _, version = value.partition("@")
+    if not (name.isalnum() and version and version.isprintable()):
+        raise click.BadParameter("write it like `sglang@0.5.23`", ctx=context, param=option)
+    return Name(name), Text(version)
 
 
 @click.command(name="check")
@@ -23,13 +36,26 @@ from compiler.pipeline import Checked, check_profiles, strictly
     default=Format.TEXT.value,
     help="How findings are shown.",
 )
-def command(profiles: tuple[str, ...], *, strict: bool, as_json: bool, form: str) -> int:
+@click.option(
+    "--engine",
+    metavar="NAME@VERSION",
+    callback=_engine,
+    help="Try another release than the profiles name, without editing them.",
+)
+def command(
+    profiles: tuple[str, ...],
+    *,
+    strict: bool,
+    as_json: bool,
+    form: str,
+    engine: tuple[Name, Text] | None,
+) -> int:
     """Judge profiles; all of the tree when none is named.
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k).
     """
     chosen = Format.JSON if as_json else Format(form)
-    session, faults = open_session(profiles)
+    session, faults = open_session(profiles, engine=engine)
     checked = (
         Checked(judged=(), diagnostics=faults)
         if session is None

@@ -14,6 +14,7 @@ from compiler.catalog import FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
 from compiler.language.load import DiskReader, load_source
 from compiler.pipeline import Inputs
+from compiler.profile import Name, Text
 from compiler.source import Source
 from compiler.value import Value
 from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
@@ -37,8 +38,10 @@ class Session(Value):
     named: bool
 
 
-def open_session(asked: Sequence[str]) -> tuple[Session | None, tuple[Diagnostic, ...]]:
-    """Find the tree and open its inputs, or say why not."""
+def open_session(
+    asked: Sequence[str], *, engine: tuple[Name, Text] | None = None
+) -> tuple[Session | None, tuple[Diagnostic, ...]]:
+    """Find the tree and open its inputs, or say why not; `engine` is tried in place of the profiles' own."""
     found = find_tree(asked)
     if found.workspace is None:
         return None, found.diagnostics
@@ -53,7 +56,7 @@ def open_session(asked: Sequence[str]) -> tuple[Session | None, tuple[Diagnostic
             names = reader.names()
         except OSError as fault:
             return None, (_unlistable(fault),)
-    inputs = Inputs(reader=reader, catalog=open_catalog(FolderReader(folder)))
+    inputs = Inputs(reader=reader, catalog=open_catalog(FolderReader(folder)), engine=engine)
     session = Session(workspace=found.workspace, inputs=inputs, names=names, named=bool(asked))
     return session, ()
 
