@@ -1149,6 +1149,16 @@ def test_a_gpu_that_makes_no_entry(
     assert not (tree.root / "profiles/catalog").exists()
 
 
+def test_a_lost_executable_bit_is_named(tree: Checkout) -> None:
+    """A script that lost its mode, and nothing else, is told so."""
+    tree.compile()
+    script = tree.out / "k2.6-200k/ct200/launch.sh"
+    script.chmod(0o644)
+    done = tree.run("compile", "--check")
+    assert done.code == 3
+    assert "only its executable bit differs" in done.out
+
+
 def test_another_release_is_tried_without_editing(tree: Checkout) -> None:
     """`--engine` judges the profiles as if they named another release, and spells their flags for it."""
     own = json.loads(tree.run("check", "k2.6-200k", "--json").out)["plans"][0]

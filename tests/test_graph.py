@@ -111,8 +111,8 @@ def test_a_root_whose_name_is_not_utf8() -> None:
         ({"root": extends("root")}, "`root` -> `root`", ["root.toml:2:3"]),
         (
             {"root": extends("a"), "a": extends("b"), "b": extends("root")},
-            "`root` -> `a` -> `b` -> `root`",
-            ["root.toml:2:3", "a.toml:2:3", "b.toml:2:3"],
+            "`a` -> `b` -> `root` -> `a`",
+            ["a.toml:2:3", "b.toml:2:3", "root.toml:2:3"],
         ),
         (
             {"root": extends("c"), "c": extends("x", "b"), "b": extends("c"), "x": ""},
@@ -122,7 +122,7 @@ def test_a_root_whose_name_is_not_utf8() -> None:
     ],
 )
 def test_a_cycle_is_shown_whole(files: dict[str, str], chain: str, where: list[str]) -> None:
-    """A cycle is one finding: the chain, from the profile asked for if that is in it, with every entry."""
+    """A cycle is one finding, whichever of its profiles was asked for: the chain with every entry."""
     (diagnostic,) = faults(files)
     assert diagnostic.code == "extends-cycle"
     assert diagnostic.summary == f"profiles extend each other in a circle: {chain}"

@@ -251,8 +251,8 @@ def _without_end(parents: Mapping[str, frozenset[str]]) -> Mapping[str, frozense
 
 
 def _cycle(family: _Family, cycle: tuple[str, ...]) -> Diagnostic:
-    """One cycle, told from the root on when the root is part of it."""
-    at = cycle.index(family.root if family.root in cycle else min(cycle))
+    """One cycle, told from the same profile on whichever of them asked: it is one finding for all."""
+    at = cycle.index(min(cycle))
     chain = (*cycle[at:], *cycle[:at], cycle[at])
     first, *others = (
         Label(_entry(family.documents[name], parent), f"`{name}` extends `{parent}`")

@@ -103,7 +103,9 @@ def _state_of(
         return State.BLOCKED, notes
     if standing.version is not None and standing.version.identity == line.identity:
         return State.STALE, ()
-    if line.identity != wanted.identity:
+    if standing.version is not None and standing.version.content == wanted.content:
+        notes += ("only its executable bit differs",)
+    elif line.identity != wanted.identity:
         notes += ("its inputs changed too",)
     return State.EDITED, notes
 
