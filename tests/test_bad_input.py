@@ -760,7 +760,7 @@ def check_mutant(tree: Checkout, mutant: tuple[str, str]) -> None:
 
 
 QUICK = settings(
-    derandomize=True, deadline=None, max_examples=200, suppress_health_check=list(HealthCheck)
+    derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "compiler"
@@ -87,27 +85,26 @@ def test_every_room_has_a_row() -> None:
     assert rooms - set(ROW_OF) == set()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_upwards(path: Path) -> None:
+def test_imports_point_upwards() -> None:
     """A module imports from the rows above its own only, so that a newcomer can read the house from the top."""
-    room = room_of(name_of(path))
     wrong = [
-        f"line {line}: {imported}"
+        f"{name_of(path)}:{line}: {imported}"
+        for path in MODULES
+        if (room := room_of(name_of(path))) is not None
         for imported, line in imports_of(path)
         if imported.startswith("compiler.")
-        and room is not None
         and (other := room_of(imported)) not in {None, room}
         and ROW_OF[other or ""] >= ROW_OF[room]
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_library_has_one_place(path: Path) -> None:
+def test_a_library_has_one_place() -> None:
     """A third-party library can be replaced in one place."""
-    name = name_of(path)
     wrong = [
-        f"line {line}: {imported}"
+        f"{name}:{line}: {imported}"
+        for path in MODULES
+        if (name := name_of(path))
         for imported, line in imports_of(path)
         if (places := LIBRARIES.get(imported.partition(".")[0])) is not None
         and not any(name == place or name.startswith(f"{place}.") for place in places)
@@ -115,31 +112,30 @@ def test_a_library_has_one_place(path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_stays_small(path: Path) -> None:
+def test_a_module_stays_small() -> None:
     """A module has one reason to exist, and a reader sees all of it."""
-    assert len(path.read_text("utf-8").splitlines()) <= MODULE_LINES
+    lengths = {name_of(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert {name: lines for name, lines in lengths.items() if lines > MODULE_LINES} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_function_stays_small(path: Path) -> None:
+def test_a_function_stays_small() -> None:
     """A function fits on a screen."""
     long = [
-        f"{node.name}: {(node.end_lineno or 0) - node.lineno + 1} lines"
+        f"{name_of(path)}.{node.name}: {length} lines"
+        for path in MODULES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES
+        and (length := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES
     ]
     assert long == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if "engines" not in path.parts], ids=name_of
-)
-def test_no_engine_is_named_outside_its_own_room(path: Path) -> None:
+def test_no_engine_is_named_outside_its_own_room() -> None:
     """What differs between engines is asked of the engine, not decided by its name."""
     named = [
-        node.lineno
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        if "engines" not in path.parts
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Compare)
         for each in (node.left, *node.comparators)
@@ -148,11 +144,11 @@ def test_no_engine_is_named_outside_its_own_room(path: Path) -> None:
     assert named == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
-def test_every_test_says_what_it_pins(path: Path) -> None:
+def test_every_test_says_what_it_pins() -> None:
     """A test's docstring is the sentence of behaviour that it pins."""
     silent = [
-        node.name
+        f"{path.stem}.{node.name}"
+        for path in TESTS
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef)
         and node.name.startswith("test_")
@@ -164,11 +160,11 @@ def test_every_test_says_what_it_pins(path: Path) -> None:
 NAMES = re.compile(r"(^|_)(utils?|helpers?|managers?|handle[rs]?|process(es)?)($|_)")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_names_say_something(path: Path) -> None:
+def test_names_say_something() -> None:
     """No module and no function is named by what could be said of any."""
-    names = [path.stem] + [
+    names = [path.stem for path in MODULES] + [
         node.name
+        for path in MODULES
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
@@ -189,9 +185,13 @@ IMPURE = {
 }
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if room_of(name_of(path)) in PURE], ids=name_of
-)
-def test_the_core_is_pure(path: Path) -> None:
+def test_the_core_is_pure() -> None:
     """No step looks at a clock, a network, the host, or chance: the same inputs give the same bytes."""
-    assert [name for name, _ in imports_of(path) if name in IMPURE] == []
+    impure = [
+        f"{name_of(path)}: {imported}"
+        for path in MODULES
+        if room_of(name_of(path)) in PURE
+        for imported, _ in imports_of(path)
+        if imported in IMPURE
+    ]
+    assert impure == []
