@@ -36,6 +36,11 @@ class Label(Value):
     secret: bool = False
 
 
+def present(*labels: Label | None) -> tuple[Label, ...]:
+    """The labels that there are: a setting that no file sets has none."""
+    return tuple(label for label in labels if label is not None)
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Diagnostic(Value):
     """One finding. Built where the rule stands, shown by `report`, never raised.

@@ -58,7 +58,6 @@ __all__ = [
     "Vision",
     "VisionPart",
     "Window",
-    "weakest",
 ]
 
 
@@ -75,12 +74,6 @@ class Evidence(StrEnum):
     """A figure of a catalogue file."""
     ASSUMED = "assumed"
     """A bound we reason about; nobody measured it here."""
-
-
-def weakest(*evidence: Evidence) -> Evidence:
-    """The worst of several kinds of evidence: what a sum of such figures rests on."""
-    order = list(Evidence)
-    return max(evidence, key=order.index)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

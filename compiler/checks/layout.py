@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, Label, error
+from compiler.diagnostics import Diagnostic, error, present
 from compiler.facts import Gqa, Model
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -13,10 +13,6 @@ from compiler.rules import rule
 
 
 _USUAL_RANKS = (1, 2, 4, 8, 16, 32)
-
-
-def _labels(*labels: Label | None) -> tuple[Label, ...]:
-    return tuple(label for label in labels if label is not None)
 
 
 @rule("gpu-count")
@@ -30,7 +26,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "gpu-count",
             f"`gpus.indices` names {len(gpus.indices)} GPUs, `gpus.count` says {gpus.count}",
             where.primary("gpus.indices", text=f"{len(gpus.indices)} GPUs"),
-            secondary=_labels(where.label("gpus.count", f"{gpus.count} GPUs")),
+            secondary=present(where.label("gpus.count", f"{gpus.count} GPUs")),
             help=(f"set `gpus.count = {len(gpus.indices)}`",),
             path="gpus.indices",
         )
@@ -48,7 +44,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "gpu-count",
         f"the layout needs {needed} GPUs, the profile has {gpus.count}",
         where.primary("gpus.count", text=f"{gpus.count} GPUs"),
-        secondary=_labels(
+        secondary=present(
             where.label("parallel.tensor", f"tensor parallel {parallel.tensor}"),
             where.label("parallel.pipeline", f"pipeline parallel {parallel.pipeline}"),
             where.label("parallel.data", f"data parallel {parallel.data}"),
@@ -75,7 +71,7 @@ def heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "heads-not-divisible",
         f"{' and '.join(faults)} do not divide over {ranks} ranks",
         where.primary("parallel.tensor", text=f"{ranks} ranks"),
-        secondary=_labels(where.label("model.id", f"{model.heads} attention heads")),
+        secondary=present(where.label("model.id", f"{model.heads} attention heads")),
         notes=("the server stops with a bare assertion while it builds the model",),
         help=(f"tensor parallel sizes that divide: {_fitting_sizes(model, parallel)}",),
         path="parallel.tensor",
@@ -110,7 +106,7 @@ def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "experts-not-divisible",
             f"tensor parallel size {parallel.tensor} is no multiple of expert parallel size {parallel.expert}",
             where.primary("parallel.expert", text=f"{parallel.expert} groups"),
-            secondary=_labels(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
+            secondary=present(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
             path="parallel.expert",
         )
     elif moe is not None and moe.routed_experts % parallel.expert:
@@ -118,6 +114,6 @@ def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "experts-not-divisible",
             f"{moe.routed_experts} experts do not divide over expert parallel size {parallel.expert}",
             where.primary("parallel.expert", text=f"{parallel.expert} groups"),
-            secondary=_labels(where.label("model.id", f"{moe.routed_experts} experts")),
+            secondary=present(where.label("model.id", f"{moe.routed_experts} experts")),
             path="parallel.expert",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.memory.outcome import Outcome, load_outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
@@ -47,7 +47,7 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     free, need = _gib(memory.free_before_load_gib), _gib(memory.load_gib)
     where_it_is: dict[str, Any] = {
         "primary": where.primary("model.id", text=f"{need} a GPU"),
-        "secondary": _present(
+        "secondary": present(
             where.label("gpus.kind", f"{free} free before the load"),
             where.label("parallel.tensor", "splits what can be split"),
         ),
@@ -99,7 +99,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "memory.fraction",
             text=f"leaves {_gib(there.available_gib)} for {_gib(there.needed_gib)}",
         ),
-        secondary=_present(
+        secondary=present(
             where.label(
                 "serve.max_running_requests",
                 f"{plan.running_requests} requests size graphs and buffers",
@@ -151,7 +151,7 @@ def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...
     choices = f"{', '.join(others)}, or {last}"
     several = len(known.cell_choices) > 1 and not known.tokens.is_exact
     asked_fit = plan.profile.memory.fraction == "fit"
-    return _present(
+    return present(
         where.label("serve.concurrency", "requests of full context at the same time")
         if plan.profile.serve.concurrency > 1
         else None,
@@ -167,10 +167,6 @@ def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...
         if several
         else None,
     )
-
-
-def _present(*labels: Label | None) -> tuple[Label, ...]:
-    return tuple(label for label in labels if label is not None)
 
 
 def _tokens(known: Range) -> str:

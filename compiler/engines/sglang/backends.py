@@ -182,8 +182,3 @@ def _keeps_scales(settings: Settings, gpu: Gpu, rule: Counting) -> bool:
         plain = "tilelang" in asked or not asked
         return not (plain and rule.hip_plain_rows)
     return bool(asked) or generation(gpu) < _BLACKWELL
-
-
-def is_sparse_backend(name: str) -> bool:
-    """Whether it is the backend of sparse MLA."""
-    return name in _SPARSE_NAMES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -27,7 +27,7 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "context-beyond-model",
             f"the context of {asked:,} tokens is more than `{name}` declares",
             where.primary("serve.context", text=f"{asked:,} tokens"),
-            secondary=_labels(where.label(setting, f"declares {limit:,} tokens")),
+            secondary=present(where.label(setting, f"declares {limit:,} tokens")),
             notes=(
                 f"`{OVERRIDE}` makes the server start; what it answers beyond {limit:,} tokens is not what the model learned"
                 if allowed
@@ -43,7 +43,3 @@ def _limits(plan: Plan) -> Iterator[tuple[str, str, int]]:
         yield "model.id", plan.model.id, plan.model.context
     if plan.draft is not None:
         yield "speculative.draft", plan.draft.id, plan.draft.context
-
-
-def _labels(*labels: Label | None) -> tuple[Label, ...]:
-    return tuple(label for label in labels if label is not None)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from compiler.diagnostics import Label
+from compiler.diagnostics import Label, present
 from compiler.origins import Origins
 from compiler.plan import Plan
 
 
 def labels(where: Origins, **texts: str) -> tuple[Label, ...]:
     """A label at each of these settings that a file sets; `__` stands for the dot."""
-    found = (where.label(setting.replace("__", "."), text) for setting, text in texts.items())
-    return tuple(label for label in found if label is not None)
+    return present(
+        *(where.label(setting.replace("__", "."), text) for setting, text in texts.items())
+    )
 
 
 def removal(plan: Plan, where: Origins, *settings: str) -> str:
