@@ -31,6 +31,8 @@ ROWS = (
     # what the verbs need
     ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
     ("pipeline",),
+    # what compiles more than once, and the host, which the compiler never sees
+    ("diff", "host"),
     ("cli",),
     ("__main__",),
 )
