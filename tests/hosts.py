@@ -1,11 +1,11 @@
-"""A private host for tests: a real systemd as PID 1 of its own namespaces, with a journal and a user's manager.
+r"""A private host for tests: a real systemd as PID 1 of its own namespaces, with a journal and a user's manager.
 
 Use the fixture `host` (of `conftest.py`): one machine a test module, up in less than a second, and gone with the test
 process however that ends. What a test leaves in it is there for the next test of its module: give units names of their
 own, or call `host.clear()`.
 
     def test_it(host: PrivateHost) -> None:
-        host.install("mine.service", "[Service]\\nExecStart=/bin/sleep 9")     # writes it, and has it read
+        host.install("mine.service", "[Service]\nExecStart=/bin/sleep 9")     # writes it, and has it read
         assert show("mine", scope=Scope.SYSTEM).exists                        # our code, in this process
 
 While the fixture is in use, `systemctl` and `journalctl` on `PATH` are the private host's: as root, or as `USER` with
@@ -91,7 +91,7 @@ class PrivateHost:
             text=True,
             errors="surrogateescape",
             timeout=timeout_s,
-            env={**os.environ, "PATH": self._outer_path(), "TMPDIR": "/tmp"},  # noqa: S108 - its own
+            env={**os.environ, "PATH": self._outer_path(), "TMPDIR": "/tmp"},
         )
         assert done.returncode == 0 or not check, f"{words}: {done.stdout}{done.stderr}"
         return done

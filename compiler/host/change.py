@@ -6,7 +6,6 @@ Decided from what the files mean, not from their bytes: comments, blanks and an 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -122,7 +121,9 @@ def _unit_differences(old: str, new: str) -> Iterator[_Difference]:
         if old != new:
             yield _Difference(action=Action.RESTART, text="a unit file cannot be read whole")
         return
-    keys = dict.fromkeys((each.section, each.key) for each in (*before.assignments, *after.assignments))
+    keys = dict.fromkeys(
+        (each.section, each.key) for each in (*before.assignments, *after.assignments)
+    )
     for section, key in keys:
         if section.startswith("X-") or key.startswith("X-"):
             continue  # systemd keeps these for others, and ignores them
@@ -132,7 +133,9 @@ def _unit_differences(old: str, new: str) -> Iterator[_Difference]:
         elif key == "Environment":
             found = _mapping_differences(*map(_pairs, texts))
         else:
-            found = _value_differences(key, *(tuple(_meaning(key, each) for each in text) for text in texts))
+            found = _value_differences(
+                key, *(tuple(_meaning(key, each) for each in text) for text in texts)
+            )
         action = _needed(section, key)
         yield from (_Difference(action=action, text=text) for text in found)
 
@@ -216,11 +219,14 @@ def _command_differences(
     yield from _word_differences(key, _options(first.argv[1:]), _options(second.argv[1:]))
 
 
-_Options = list[tuple[str, tuple[str, ...]]]
+_Options = Mapping[str, tuple[tuple[str, ...], ...]]
 
 
 def _options(words: Sequence[str]) -> _Options:
-    """The flags with their values, in order; what stands before the first has no name."""
+    """Each flag with its values, once for each time it is given; what stands before the first flag has no name.
+
+    The order of different flags says nothing; of one that is given twice it does.
+    """
     options: list[tuple[str, list[str]]] = [("", [])]
     for word in words:
         if word.startswith("--"):
@@ -228,25 +234,21 @@ def _options(words: Sequence[str]) -> _Options:
             options.append((flag, [value] if equals else []))
         else:
             options[-1][1].append(word)
-    return [(flag, tuple(values)) for flag, values in options]
+    given: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for flag, values in options:
+        given[flag] = (*given.get(flag, ()), tuple(values))
+    return given
 
 
 def _word_differences(key: str, old: _Options, new: _Options) -> Iterator[str]:
-    """Flags may stand in any order, unless one is given twice: then the last of them counts."""
-    twice = [flag for flag, count in Counter(flag for flag, _ in (*old, *new)).items() if count > 2]  # noqa: PLR2004 - one on each side
-    twice += [
-        flag for side in (old, new) for flag, count in Counter(flag for flag, _ in side).items() if count > 1
-    ]
-    before, after = dict(old), dict(new)
-    for flag in dict.fromkeys([*before, *after]):
-        if before.get(flag) != after.get(flag):
-            yield _changed(flag or f"the words of `{key}`", old=_joined(before, flag), new=_joined(after, flag))
-    if twice and old != new and before == after:
-        yield f"`{twice[0]}` of `{key}` is given more than once, and differently"
+    for flag in dict.fromkeys([*old, *new]):
+        if old.get(flag) != new.get(flag):
+            name = flag or f"the words of `{key}`"
+            yield _changed(name, old=_joined(old.get(flag)), new=_joined(new.get(flag)))
 
 
-def _joined(options: Mapping[str, tuple[str, ...]], flag: str) -> str | None:
-    return " ".join(options[flag]) if flag in options else None
+def _joined(given: tuple[tuple[str, ...], ...] | None) -> str | None:
+    return None if given is None else ", ".join(" ".join(values) for values in given)
 
 
 def _changed(name: str, *, old: str | None, new: str | None) -> str:
@@ -265,4 +267,6 @@ def _quoted(text: str | None) -> str:
     if not text:
         return "nothing"
     printable = "".join(each if each.isprintable() else " " for each in text)
-    return f"`{printable if len(printable) <= _LONGEST_SHOWN else printable[:_LONGEST_SHOWN] + '...'}`"
+    return (
+        f"`{printable if len(printable) <= _LONGEST_SHOWN else printable[:_LONGEST_SHOWN] + '...'}`"
+    )

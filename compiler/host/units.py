@@ -33,6 +33,7 @@ _PROPERTIES: Final = (
     "ExecMainStatus",
     "ExecStartPost",
     "FragmentPath",
+    "InactiveExitTimestampMonotonic",
     "InvocationID",
     "Job",
     "LoadState",
@@ -77,6 +78,7 @@ class UnitState(Value):
         exec_main_status: its exit code, or the number of the signal.
         probe_status: the exit code of the last `ExecStartPost=`; `None` when it has not ended by itself.
         invocation: the id of the current or last start, another one for each; `None` when it was never started.
+        started_us: when that start began, microseconds of the monotonic clock; 0 when it was never started.
         has_job: whether a start or stop is queued or under way.
         unit_file_state: `linked`, `enabled`, `static`, `masked`, and so on; empty when unknown.
     """
@@ -94,6 +96,7 @@ class UnitState(Value):
     exec_main_status: int = 0
     probe_status: int | None = None
     invocation: str | None = None
+    started_us: int = 0
     has_job: bool = False
     unit_file_state: str = ""
 
@@ -142,6 +145,7 @@ def read_state(text: str) -> UnitState:
         exec_main_status=_number(told, "ExecMainStatus"),
         probe_status=_probe_status(told.get("ExecStartPost", "")),
         invocation=told.get("InvocationID") or None,
+        started_us=_number(told, "InactiveExitTimestampMonotonic"),
         has_job=_number(told, "Job") > 0,
         unit_file_state=told.get("UnitFileState", ""),
     )
@@ -199,12 +203,8 @@ def reset_failed(
     return _tell(machine, "reset-failed", unit=unit, scope=scope, timeout_s=timeout_s)
 
 
-def _tell(
-    machine: Machine, *words: str, unit: str, scope: Scope, timeout_s: float
-) -> Finished:
-    return machine.run(
-        _systemctl(*words, service_name(unit), scope=scope), timeout_s=timeout_s
-    )
+def _tell(machine: Machine, *words: str, unit: str, scope: Scope, timeout_s: float) -> Finished:
+    return machine.run(_systemctl(*words, service_name(unit), scope=scope), timeout_s=timeout_s)
 
 
 def _systemctl(*words: str, scope: Scope) -> tuple[str, ...]:
