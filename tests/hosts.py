@@ -33,6 +33,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -65,12 +66,13 @@ class PrivateHost:
     Attributes:
         folder: its files, on both sides.
         pid: PID 1, as the outer host counts.
+        cgroup: the outer name of the cgroup that all its processes are in.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pid = 0
-        self._cgroup = f"poolproof-test-{os.getpid()}-{time.monotonic_ns()}"
+        self.cgroup = f"poolproof-test-{os.getpid()}-{time.monotonic_ns()}"
         self._outer: subprocess.Popen[bytes] | None = None
         self._furnish()
         self._boot()
@@ -143,9 +145,12 @@ class PrivateHost:
             self._outer.kill()  # its --kill-child takes PID 1 along
             self._outer.wait()
             self._outer = None
-        _remove_cgroup(self._cgroup)
+            first = Path(f"/proc/{self.pid}/exe")  # none of a zombie
+            eventually(lambda: self.pid == 0 or not first.exists())
+        _remove_cgroup(self.cgroup)
 
     def _furnish(self) -> None:
+        self.folder.chmod(0o755)  # its users see it, too
         shutil.copytree(FIXED / "etc", self.folder / "etc")
         home = self.folder / "lib/home"
         (home / ".config/systemd/user").mkdir(parents=True)
@@ -179,7 +184,7 @@ class PrivateHost:
     def _boot(self) -> None:
         shown = dict.fromkeys(map(str, (CHECKOUT, sys.prefix, sys.base_prefix)))
         words = ["setpriv", "--pdeathsig=KILL", "unshare", "--fork", "--kill-child", *_NAMESPACES]
-        words += [str(FIXED / "boot.sh"), str(self.folder), self._cgroup, str(SYSTEMD), *shown]
+        words += [str(FIXED / "boot.sh"), str(self.folder), self.cgroup, str(SYSTEMD), *shown]
         with (self.folder / "boot.log").open("wb") as log:
             self._outer = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
@@ -209,7 +214,7 @@ class PrivateHost:
 
     @staticmethod
     def _enter(pid: str) -> list[str]:
-        return ["nsenter", "--target", pid, "--all", f"--wd={CHECKOUT}", "--"]
+        return ["nsenter", "--target", pid, "--all", "env", f"--chdir={CHECKOUT}"]
 
     def _outer_path(self) -> str:
         """`PATH` without the wrappers."""
@@ -248,18 +253,15 @@ def private_host(folder: Path) -> Iterator[PrivateHost]:
     """A private host with its files below `folder`. Where there can be none, the test that needs it is skipped.
 
     Raises:
-        pytest.fail.Exception: instead of the skip, where `DEMANDED` is set and the machine has what is needed.
+        pytest.fail.Exception: instead of the skip, where `DEMANDED` is set, and systemd and `unshare` work.
     """
     lacking = what_is_lacking()
     if lacking is not None:
-        pytest.skip(lacking)
+        give_up(lacking)
     try:
         host = PrivateHost(folder)
     except NoHost as refusal:
-        reason = f"no private systemd: {refusal}"
-        if os.environ.get(DEMANDED) and namespaces_work():
-            pytest.fail(reason)
-        pytest.skip(reason)
+        give_up(f"no private systemd: {refusal}")
     try:
         yield host
     finally:
@@ -273,17 +275,32 @@ def what_is_lacking() -> str | None:
     for program in (*_TOOLS, str(SYSTEMD)):
         if shutil.which(program) is None:
             return f"`{program}` is not installed"
-    told = subprocess.run(
+    version = systemd_version()
+    return None if version >= OLDEST else f"systemd {version} is older than {OLDEST}"
+
+
+def give_up(reason: str) -> NoReturn:
+    """Skip the test, or fail it where it could have run."""
+    if os.environ.get(DEMANDED) and systemd_version() >= OLDEST and namespaces_work():
+        pytest.fail(f"systemd and `unshare` work here, yet {reason}")
+    pytest.skip(reason)
+
+
+def systemd_version() -> int:
+    """The version of the systemd that is installed; 0 without one."""
+    if shutil.which("systemctl") is None:
+        return 0
+    asked = subprocess.run(
         ["systemctl", "--version"], check=False, capture_output=True, text=True, timeout=30
-    ).stdout
-    found = re.match(r"systemd (\d+)", told)
-    if found is None or int(found[1]) < OLDEST:
-        return f"systemd {found[1] if found else 'of no version'} is older than {OLDEST}"
-    return None
+    )
+    found = re.match(r"systemd (\d+)", asked.stdout)
+    return int(found[1]) if found else 0
 
 
 def namespaces_work() -> bool:
-    """Whether `unshare` is allowed to make the namespaces."""
+    """Whether `unshare` is there and allowed to make the namespaces."""
+    if shutil.which("unshare") is None:
+        return False
     trial = ["unshare", "--fork", *_NAMESPACES, "true"]
     return subprocess.run(trial, check=False, capture_output=True, timeout=30).returncode == 0
 
