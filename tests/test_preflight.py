@@ -352,6 +352,14 @@ def test_a_public_name_is_no_path(tmp_path: Path) -> None:
     assert (skipped.what, "moonshotai/Kimi-K2.6" in skipped.why) == ("`model.path`", True)
 
 
+def test_an_engine_that_nobody_knows() -> None:
+    """What only the engine's own flags tell is skipped, and the rest is checked."""
+    plan = {**PLAN, "engine": {"name": "other", "version": "1", "build": None}}
+    result = preflight(plan, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe(disk=0))
+    assert [each.what for each in result.skipped] == ["the model's folder", "the port"]
+    assert only(result).code == "host-disk"
+
+
 @pytest.mark.parametrize("damage", ["", "[Service]\n", "[Service]\nExecStart=\n", "\xff[x"])
 def test_a_tree_that_is_none(damage: str, tmp_path: Path) -> None:
     """`host-tree`: a target that nobody compiled is refused, and nothing raises."""

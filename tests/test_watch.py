@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -11,13 +13,16 @@ from attrs import evolve
 
 from compiler.engines.observing import Phase
 from compiler.host.ending import Telling, ending
-from compiler.host.follow import Line, read_entry
+from compiler.host.follow import Follower, Line, read_entry
 from compiler.host.machine import Machine
 from compiler.host.units import Scope, UnitState, begin_restart, reset_failed, show
 from compiler.host.watch import Event, Outcome, Watched, watch
 from compiler.plan import Plan
 from hosts import PrivateHost
 from services import install, server_plan
+
+
+FAILED = UnitState(load_state="loaded", active="failed", sub="failed", result="exit-code")
 
 
 def follow(plan: Plan, *, before: str | None, timeout_s: float = 30) -> tuple[Watched, list[Event]]:
@@ -158,14 +163,34 @@ def test_a_unit_that_systemd_does_not_start(host: PrivateHost, prepare: str, why
     assert why in watched.why
 
 
+def test_without_a_journal_the_state_is_followed(
+    host: PrivateHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where `journalctl` ends at once, the end of the start is still seen."""
+    (tmp_path / "journalctl").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "journalctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    watched, events = started(host, server_plan("dark", "--pool 2000", start_s=30))
+    host.systemctl("stop", "dark")
+    assert watched.outcome is Outcome.READY
+    assert {each.phase for each in events} == {Phase.STARTING}
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_no_journalctl_at_all(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A follower without its program gives no lines, and does not raise."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    follower = Follower("x", FAILED, scope=scope)
+    assert not follower.is_open
+    assert list(follower.read(within_s=0)) == []
+    follower.close()
+
+
 def test_an_unknown_unit(host: PrivateHost) -> None:
     """A unit that is not there is told as such."""
     assert host.pid
     watched = watch("nobody", scope=Scope.SYSTEM, before=None, timeout_s=10, say=lambda _: None)
     assert watched.why == "systemd did not start it: it knows no such unit"
-
-
-FAILED = UnitState(load_state="loaded", active="failed", sub="failed", result="exit-code")
 
 
 def failed(**told: Any) -> UnitState:  # noqa: ANN401 - any attribute of a state

@@ -56,6 +56,8 @@ def check_python(situation: Situation) -> Iterator[Found]:
 
 def check_models(situation: Situation) -> Iterator[Found]:
     """What is named as a path must be there and readable; a public name is for the engine to find."""
+    if not situation.needs.models:
+        yield Skipped(what="the model's folder", why="how this engine is told it is not known")
     for setting, path in situation.needs.models.items():
         if not path.startswith("/"):
             why = f"`{path}` is a public name, which the engine looks up when it starts"

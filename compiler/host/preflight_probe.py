@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
@@ -128,10 +129,10 @@ class RealProbe:
 
     def gpus(self) -> tuple[Gpu, ...] | Untold | None:
         """What `nvidia-smi` lists."""
+        if shutil.which("nvidia-smi") is None:
+            return None
         query = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
         asked = ask(("nvidia-smi", *query), timeout_s=GPU_S)
-        if asked.code is None and "no such file" in asked.stderr:
-            return None
         if not asked.fine:
             said = (asked.stdout.strip() or asked.stderr.strip()).split("\n")[0]
             return Untold(why=said or f"`nvidia-smi` ended with {asked.code}")

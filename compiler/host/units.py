@@ -7,6 +7,7 @@ before it. Units are named with or without `.service`.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -163,10 +164,12 @@ def _probe_status(text: str) -> int | None:
 
 def reachable(scope: Scope) -> str | None:
     """Why this manager does not answer, as systemd says it; `None` when it does."""
+    if shutil.which("systemctl") is None:
+        return "`systemctl` is not installed"
     asked = ask(_systemctl("show", "--property=Version", scope=scope), timeout_s=ASK_S)
     if asked.fine:
         return None
-    return asked.stderr.strip() or f"`systemctl` ended with {asked.code}"
+    return " ".join(asked.stderr.split()) or f"`systemctl` ended with {asked.code}"
 
 
 def reload(machine: Machine, *, scope: Scope) -> Finished:

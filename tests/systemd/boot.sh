@@ -23,9 +23,13 @@ echo $$ >"/sys/fs/cgroup/$cgroup/cgroup.procs"
 umount /sys/fs/cgroup
 
 mount --bind /proc/sys /proc/sys
+mount -o remount,bind,ro /proc/sys
 while read -r _ _ _ _ point _; do
   point=$(printf '%b' "$point")
-  case $point in /proc) continue ;; esac
+  case $point in
+    # of the outer /proc, which the new one covers, and what is hidden below
+    /proc | /proc/* | /tmp/* | /root/* | /home/* | /run/* | /var/* | /dev/shm/*) continue ;;
+  esac
   mount -o remount,bind,ro "$point"
 done <<<"$(cat /proc/self/mountinfo)"
 
