@@ -199,7 +199,7 @@ def test_a_secret_that_is_not_there() -> None:
     found = only(checked(FakeProbe(trails={k: v for k, v in TRAILS.items() if k != SECRET})))
     assert (found.code, found.help) == (
         "host-secret",
-        (f"write it, for `sglang` alone: `install -m 600 -o sglang /dev/stdin {SECRET}`",),
+        (f"write it, for `sglang` alone: `install -D -m 600 -o sglang /dev/stdin {SECRET}`",),
     )
 
 

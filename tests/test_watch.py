@@ -75,6 +75,7 @@ def test_a_server_becomes_ready(host: PrivateHost, manager: Literal["system", "u
     assert events[2].line.endswith(" s  loading: 1/2 shards")
 
 
+@pytest.mark.slow
 def test_the_old_server_is_not_taken_for_the_new_one(host: PrivateHost) -> None:
     """A restart of a running server is followed from its stopping, and the new one's failure is seen."""
     watched, _ = started(host, server_plan("again", "--pool 2000", start_s=30))
@@ -119,6 +120,7 @@ def test_a_short_pool(host: PrivateHost) -> None:
     assert (state.active, state.n_restarts) == ("failed", 0)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs(host: PrivateHost) -> None:
     """The probe's time bounds the load, though systemd begins another at once."""
     watched, events = started(host, server_plan("hangs", "--hangs", start_s=2))
@@ -204,6 +206,7 @@ def failed(**told: Any) -> UnitState:  # noqa: ANN401 - any attribute of a state
         (failed(probe_status=4), Outcome.SHORT, "smaller than promised"),
         (failed(probe_status=5), Outcome.FAILED, "size of its pool is not known"),
         (failed(probe_status=1), Outcome.TIMEOUT, "within the time"),
+        (failed(probe_status=203), Outcome.FAILED, "probe ended with exit code 203"),
         (failed(result="timeout"), Outcome.TIMEOUT, "start timeout"),
         (failed(result="oom-kill", exec_main_code=2, exec_main_status=9), Outcome.FAILED, "memory"),
         (failed(exec_main_code=2, exec_main_status=9), Outcome.FAILED, "ended by SIGKILL"),

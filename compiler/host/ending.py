@@ -72,6 +72,9 @@ def _failure(state: UnitState) -> tuple[Outcome, str]:
     }
     if state.probe_status in by_probe:
         return by_probe[state.probe_status]
+    if state.probe_status not in (None, 0, _MAIN_ENDED):
+        why = f"its readiness probe ended with exit code {state.probe_status}"
+        return Outcome.FAILED, f"whether the server is ready is not known: {why}"
     if state.result == "timeout":
         return Outcome.TIMEOUT, "systemd's start timeout was over"
     if state.result == "oom-kill":

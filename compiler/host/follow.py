@@ -35,7 +35,7 @@ class Line(Value):
     is_systemd: bool
 
 
-def matches(unit: str, state: UnitState, *, scope: Scope) -> tuple[str, ...]:
+def _matches(unit: str, state: UnitState, *, scope: Scope) -> tuple[str, ...]:
     """What tells `journalctl` which entries belong to the current start of a unit.
 
     What a user's unit writes bears the invocation of the user's manager, so that only the time is left to go by.
@@ -58,7 +58,7 @@ class Follower:
     def __init__(self, unit: str, state: UnitState, *, scope: Scope) -> None:
         """Start `journalctl` on what the unit writes, and what systemd writes about it."""
         command = ["journalctl", "--follow", "--no-tail", "--quiet", "--output=json"]
-        command += matches(unit, state, scope=scope)
+        command += _matches(unit, state, scope=scope)
         self._since_us = state.started_us
         self._rest = b""
         self._journalctl: subprocess.Popen[bytes] | None = None

@@ -128,7 +128,7 @@ def _no_secret(situation: Situation, path: str, *, what: str) -> Diagnostic:
         "host-secret",
         f"the secret `{path}` {what}",
         notes=("it stays on the host, so no compile can write it",),
-        help=(f"write it, for `{name}` alone: `install -m 600 -o {name} /dev/stdin {path}`",),
+        help=(f"write it, for `{name}` alone: `install -D -m 600 -o {name} /dev/stdin {path}`",),
         path="secrets",
     )
 
