@@ -230,6 +230,28 @@ def test_a_start_goes_on(active: str) -> None:
     assert ending(failed(active=active, sub="start-post"), started=True) is None
 
 
+@pytest.mark.parametrize(
+    ("state", "said", "why"),
+    [
+        (
+            failed(result="signal"),
+            "Control process exited, code=exited, status=4/X",
+            "smaller than",
+        ),
+        (failed(result="success"), "Failed with result 'timeout'.", "start timeout"),
+        (failed(), "Main process exited, code=exited, status=7/X", "exit code 7"),
+        (failed(), "Main process exited, code=killed, status=9/KILL", "SIGKILL"),
+        (failed(probe_status=4), "Control process exited, code=exited, status=1/X", "smaller than"),
+    ],
+)
+def test_what_systemd_forgot_is_in_the_journal(state: UnitState, said: str, why: str) -> None:
+    """What the state does not show any more, after a reload or in the next start, systemd has written down."""
+    telling = Telling()
+    telling.take(Line(text=f"x.service: {said}", is_systemd=True), phase=None)
+    telling.take(Line(text="y: Failed with result 'protocol'.", is_systemd=False), phase=None)
+    assert why in telling.failure(state)[1]
+
+
 def test_few_lines_are_kept() -> None:
     """Of a long log the last errors are shown, each once, and no line longer than a screen."""
     telling = Telling()

@@ -145,13 +145,20 @@ class Telling:
             self._result = found[1]
 
     def failure(self, seen: UnitState) -> tuple[Outcome, str]:
-        """How a start failed that systemd has followed by another: by the journal, where the last look was too early."""
-        code, status = self._main or (seen.exec_main_code, seen.exec_main_status)
+        """How a start failed, by the last look at it, and by the journal for what that does not show any more.
+
+        systemd may have begun another start, and forgets how a probe ended when somebody has it reload its units.
+        """
+        code, status = seen.exec_main_code, seen.exec_main_status
+        if not code and self._main is not None:
+            code, status = self._main
+        probe = self._probe_status if seen.probe_status is None else seen.probe_status
+        result = seen.result if seen.result != "success" else self._result or seen.result
         return _failure(
             evolve(
                 seen,
-                probe_status=self._probe_status,
-                result=self._result or seen.result,
+                probe_status=probe,
+                result=result,
                 exec_main_code=code,
                 exec_main_status=status,
             )

@@ -77,7 +77,8 @@ class UnitState(Value):
         need_reload: what systemd says; it compares file times and says no after every rollback, so do not rely on it.
         exec_main_code: how the main process ended, as wait(2) counts: 1 exited, 2 killed, 3 dumped; 0 not yet.
         exec_main_status: its exit code, or the number of the signal.
-        probe_status: the exit code of the last `ExecStartPost=`; `None` when it has not ended by itself.
+        probe_status: the exit code of the last `ExecStartPost=`; `None` when it has not ended by itself, or
+            systemd has read its units again since.
         invocation: the id of the current or last start, another one for each; `None` when it was never started.
         started_us: when that start began, microseconds of the monotonic clock; 0 when it was never started.
         has_job: whether a start or stop is queued or under way.

@@ -140,8 +140,7 @@ class _Watching:
                 ended = Outcome.TIMEOUT, f"it was not ready after {timeout_s:g} s"
             if ended is not None:
                 outcome, why = ended
-                # The last words of a start that failed are the ones that matter.
-                self._read(for_s=_SHORT_LAG_S if outcome is Outcome.READY else _LAG_S)
+                self._read(for_s=_SHORT_LAG_S)
                 lines = () if outcome is Outcome.READY else self.telling.lines(outcome)
                 return Watched(outcome=outcome, why=why, lines=lines, elapsed_s=self.elapsed_s)
             self._read(for_s=TICK_S)
@@ -162,11 +161,13 @@ class _Watching:
             if state.is_running:
                 self._announce(None, "the old server may end its requests")
             return None if state.has_job else ending(state, started=False)
-        elif state.invocation != self.seen.invocation:
-            self._read(for_s=_LAG_S)
-            return self.telling.failure(self.seen)
-        self.seen = state
-        return ending(state, started=True)
+        if self.seen is None or state.invocation == self.seen.invocation:
+            self.seen = state
+            ended = ending(state, started=True)
+            if ended is None or ended[0] is Outcome.READY:
+                return ended
+        self._read(for_s=_LAG_S)  # the last words of a start that failed are the ones that matter
+        return self.telling.failure(self.seen)
 
     def _read(self, *, for_s: float) -> None:
         """Take the lines that come for so long."""
