@@ -166,6 +166,16 @@ def test_what_only_people_read_is_no_change() -> None:
     assert decide(FILES, extra, unit=UNIT).action is Action.NOTHING
 
 
+def test_a_command_that_cannot_be_read() -> None:
+    """Of a line with an open quote nothing is known, so any difference counts."""
+    units = [
+        FILES[UNIT].replace(b"ExecStart=", b'ExecStart="/x %s' % end, 1) for end in (b"a", b"b")
+    ]
+    files = [{**FILES, UNIT: each} for each in units]
+    assert decide(files[0], files[1], unit=UNIT).action is Action.RESTART
+    assert decide(files[0], dict(files[0]), unit=UNIT).action is Action.NOTHING
+
+
 def test_what_needs_a_restart_is_told_first() -> None:
     """Reasons stand in the order of what they take."""
     unit = (

@@ -128,6 +128,8 @@ def _unit_differences(old: str, new: str) -> Iterator[_Difference]:
         if section.startswith("X-") or key.startswith("X-"):
             continue  # systemd keeps these for others, and ignores them
         texts = [_reset(each.values(section, key=key)) for each in (before, after)]
+        if texts[0] == texts[1]:
+            continue
         if key.startswith("Exec"):
             found = _command_differences(key, *map(_commands, texts))
         elif key == "Environment":
@@ -206,9 +208,10 @@ def _command_differences(
 ) -> Iterator[str]:
     """What differs in an `Exec...=` setting, flag by flag where each side is one command."""
     before, after = ([each for line in lines for each in line.commands] for lines in (old, new))
-    if before == after:
+    is_unread = any(line.fault is not None for line in (*old, *new))
+    if before == after and not is_unread:
         return
-    if len(before) != 1 or len(after) != 1:
+    if is_unread or len(before) != 1 or len(after) != 1:
         yield f"the commands of `{key}` changed"
         return
     (first,), (second,) = before, after
