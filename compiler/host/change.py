@@ -208,7 +208,7 @@ def _command_differences(
 ) -> Iterator[str]:
     """What differs in an `Exec...=` setting, flag by flag where each side is one command."""
     before, after = ([each for line in lines for each in line.commands] for lines in (old, new))
-    is_unread = any(line.fault is not None for line in (*old, *new))
+    is_unread = any(line.fault or line.remarks for line in (*old, *new))
     if before == after and not is_unread:
         return
     if is_unread or len(before) != 1 or len(after) != 1:
