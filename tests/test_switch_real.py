@@ -1,9 +1,8 @@
-"""`switch` and `rollback` from end to end: the verbs as a user runs them, on a real systemd, with a server that really starts."""
+"""`switch` as a user runs it, on a real systemd, with a server that loads, serves its pool, or does not; see `test_host_real`."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from compiler.host.units import Scope, show
-from hosts import PrivateHost, eventually
+from hosts import PrivateHost
 from services import compile_into, server_plan
 
 
@@ -51,12 +50,6 @@ def invocation(unit: str) -> str | None:
     """Which start of a unit it is that runs."""
     state = show(unit, scope=Scope.SYSTEM)
     return None if state is None else state.invocation
-
-
-def active(unit: str) -> bool:
-    """Whether a unit is up."""
-    state = show(unit, scope=Scope.SYSTEM)
-    return state is not None and state.active == "active"
 
 
 @pytest.fixture(autouse=True)
@@ -110,18 +103,3 @@ def test_a_first_generation_that_fails_is_left_stopped(host: PrivateHost) -> Non
     assert failed.returncode == 1
     assert state is not None
     assert not state.is_running
-
-
-@pytest.mark.slow
-def test_a_way_back_to_an_older_file(host: PrivateHost) -> None:
-    """After a rollback the old words run, though by the file's time systemd has it already; and so after a reboot."""
-    for pool in ("2000", "3000"):
-        assert switch(host, "back", f"--pool {pool}").returncode == 0
-    (old,) = host.path("/var/lib/poolproof/back").glob("*1/back.service")
-    os.utime(old, (1, 1))
-    back = poolproof(host, "rollback", "back", "--yes")
-    assert back.returncode == 0, back.stderr
-    assert "2000" in running(host, "back")
-    host.reboot()
-    eventually(lambda: active("back"), within_s=20)
-    assert "2000" in running(host, "back")
