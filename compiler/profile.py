@@ -214,6 +214,10 @@ class Target(Value):
     restarts: int = setting(
         "starts that may fail before the unit gives up", at_least=1, at_most=1000, default=3
     )
+    on_change: Literal["restart", "manual"] = setting(
+        "what `switch` does to a running service that has changed: restart it, or leave that to a person",
+        default="restart",
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -15,8 +15,16 @@ VERBS: Mapping[str, str] = {
     "check": "compiler.cli.check",
     "compile": "compiler.cli.compile",
     "predict": "compiler.cli.predict",
+    "measure": "compiler.cli.measure",
+    "verify": "compiler.cli.verify",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
+    "switch": "compiler.cli.switch",
+    "rollback": "compiler.cli.rollback",
+    "generations": "compiler.cli.generations",
+    "gc": "compiler.cli.collect",
+    "retire": "compiler.cli.retire",
+    "status": "compiler.cli.status",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
@@ -14,6 +14,11 @@ from compiler.profile import Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    # Only the host's verbs observe.
+    from compiler.engines.observing import Observer
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -142,3 +147,6 @@ class Engine(Protocol):
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""
+
+    def observer(self) -> Observer:
+        """What understands its running server."""

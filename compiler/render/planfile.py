@@ -54,4 +54,6 @@ def _target(plan: Plan) -> dict[str, Any]:
         "unit": f"{service.unit}.service",
         "state_dir": service.state_dir,
         "start_timeout_s": service.start_timeout_s,
+        "stop_timeout_s": service.stop_timeout_s,
+        "on_change": target.on_change,
     }

@@ -6,6 +6,7 @@ Read `launch` first (what the server will run with), then `pool` (the static bud
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -16,6 +17,10 @@ from compiler.facts import Release
 from compiler.profile import Profile
 from compiler.rules import Rule
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.engines.observing import Observer
 
 
 @frozen(eq=False, repr=False)
@@ -42,6 +47,12 @@ class _Sglang(Value):
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)
+
+    def observer(self) -> Observer:
+        # Only the host's verbs observe.
+        from compiler.engines.sglang.log import OBSERVER  # noqa: PLC0415
+
+        return OBSERVER
 
 
 SGLANG = _Sglang()
