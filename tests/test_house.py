@@ -29,7 +29,7 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "starter"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
     ("diff", "host"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, open_session, show
 from compiler.pipeline import Checked, check_profiles, strictly
@@ -26,7 +27,7 @@ def _engine(
 
 
 @click.command(name="check")
-@click.argument("profiles", nargs=-1, metavar="[PROFILE]...")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...", shell_complete=completing.profiles)
 @click.option("--strict", is_flag=True, help="Treat every warning as an error.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.option(

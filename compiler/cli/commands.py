@@ -17,6 +17,8 @@ VERBS: Mapping[str, str] = {
     "predict": "compiler.cli.predict",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
+    "init": "compiler.cli.init",
+    "completion": "compiler.cli.completion",
 }
 
 
