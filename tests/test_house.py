@@ -20,7 +20,7 @@ ROWS = (
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts"),
     ("plan",),
-    ("rules", "judged", "planjson"),
+    ("rules", "judged", "planjson", "bars"),
     # text and files in
     ("quoting", "language"),
     ("catalog", "memory", "workspace"),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from compiler.cli import completing
+from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, open_session, show
 from compiler.pipeline import Checked, check_profiles, strictly
@@ -37,6 +38,7 @@ def _engine(
     default=Format.TEXT.value,
     help="How findings are shown.",
 )
+@click.option("--bars", is_flag=True, help="Draw the memory of each service.")
 @click.option(
     "--engine",
     metavar="NAME@VERSION",
@@ -49,6 +51,7 @@ def command(
     strict: bool,
     as_json: bool,
     form: str,
+    bars: bool,
     engine: tuple[Name, Text] | None,
 ) -> int:
     """Judge profiles; all of the tree when none is named.
@@ -69,6 +72,8 @@ def command(
     else:
         show(checked.all_diagnostics, session, form=chosen, err=True)
         _print_verdicts(checked, asked=profiles)
+        if bars:
+            print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
 
 
