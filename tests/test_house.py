@@ -29,7 +29,7 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "starter"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
     ("diff", "host"),

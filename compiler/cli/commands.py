@@ -17,6 +17,7 @@ VERBS: Mapping[str, str] = {
     "predict": "compiler.cli.predict",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
+    "report": "compiler.cli.report",
     "init": "compiler.cli.init",
     "completion": "compiler.cli.completion",
 }

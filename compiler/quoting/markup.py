@@ -22,3 +22,14 @@ def markup_text(value: str) -> Encoded:
 def markup_number(value: float) -> Encoded:
     """A length or a place in a drawing, to a tenth: the same text whatever the last bits are."""
     return Encoded(f"{round(value, 1) + 0.0:g}")
+
+
+def markup_whole(value: str) -> Encoded:
+    """A drawing that a template of ours made, set into a page as it is.
+
+    Raises:
+        ValueError: when it is no drawing.
+    """
+    if not value.startswith("<svg ") or not value.endswith("</svg>\n"):
+        raise ValueError(f"{value[:40]!r} is no drawing")
+    return Encoded(value)

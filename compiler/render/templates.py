@@ -69,6 +69,7 @@ def _environment(templates: Path) -> Environment:
         markdown.markdown_text,
         markup.markup_number,
         markup.markup_text,
+        markup.markup_whole,
         encoders.environment_file_path,
         encoders.exec_command,
         encoders.exec_words,
