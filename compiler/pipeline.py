@@ -211,6 +211,7 @@ def _render_profile(
     name: str, several: tuple[Judged, ...]
 ) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
     from compiler.render import render_target  # noqa: PLC0415 - as above
+    from compiler.render.picture import render_picture  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
@@ -220,6 +221,9 @@ def _render_profile(
         "plan.json": (render_plan_file(several), False),
         "PLAN.md": (render_review(several), False),
     }
+    plan = several[0].plan
+    if plan is not None and plan.memory is not None:
+        texts["memory.svg"] = (render_picture(plan.memory, title=f"memory of {name}"), False)
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:

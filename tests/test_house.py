@@ -20,7 +20,7 @@ ROWS = (
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts"),
     ("plan",),
-    ("rules", "judged", "planjson"),
+    ("rules", "judged", "planjson", "bars"),
     # text and files in
     ("quoting", "language"),
     ("catalog", "memory", "workspace"),
@@ -29,7 +29,7 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
     ("diff", "host"),

@@ -20,7 +20,7 @@ def gpu_toml(gpu: Gpu) -> str:
         "",
         "# As the driver prints them: nvidia-smi --query-gpu=name,memory.total --format=csv",
         f"names = {texts_toml(gpu.names)}",
-        f"total_mib = {_number(gpu.total_mib)}",
+        f"total_mib = {number_toml(gpu.total_mib)}",
         "",
         "# Free memory of one GPU once CUDA and NCCL are up and before weights load, GiB, over all known starts:",
         "# SGLang's line `Load weight begin` prints it. Without it the pool can only be told from a recorded boot.",
@@ -29,7 +29,7 @@ def gpu_toml(gpu: Gpu) -> str:
         else f"free_before_load_gib = {_range(free)}",
         "",
         f"compute_capability = {text_toml(gpu.compute_capability)}",
-        f"multiprocessors = {_number(gpu.multiprocessors)}",
+        f"multiprocessors = {number_toml(gpu.multiprocessors)}",
         "",
         "# `pcie` or `nvlink`.",
         f"interconnect = {text_toml(gpu.interconnect)}",
@@ -66,7 +66,8 @@ def key_toml(key: str) -> str:
     return key if bare.isascii() and bare.isalnum() else text_toml(key)
 
 
-def _number(number: float) -> str:
+def number_toml(number: float) -> str:
+    """A TOML number as people write it."""
     return f"{number:_}" if number >= _GROUPED_FROM else str(number)
 
 

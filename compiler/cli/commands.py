@@ -25,6 +25,9 @@ VERBS: Mapping[str, str] = {
     "gc": "compiler.cli.collect",
     "retire": "compiler.cli.retire",
     "status": "compiler.cli.status",
+    "report": "compiler.cli.report",
+    "init": "compiler.cli.init",
+    "completion": "compiler.cli.completion",
 }
 
 

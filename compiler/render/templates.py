@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import compiler
-from compiler.quoting import encoders, markdown
+from compiler.quoting import encoders, markdown, markup
 
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def _environment(templates: Path) -> Environment:
         markdown.markdown_code,
         markdown.markdown_lines,
         markdown.markdown_text,
+        markup.markup_number,
+        markup.markup_text,
+        markup.markup_whole,
         encoders.environment_file_path,
         encoders.exec_command,
         encoders.exec_words,
