@@ -10,7 +10,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
 from compiler.facts import Unknown
-from compiler.memory.outcome import Outcome, pool_outcome
+from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
 from compiler.profile import Profile
 from compiler.service import service
@@ -62,7 +62,9 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
 def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
     """The same service with other settings: what a remedy would give."""
     planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(planned, target_name=plan.target_name, target=plan.target)
+    return evolve(
+        planned, target_name=plan.target_name, target=plan.target, service=plan.service
+    )
 
 
 def plan_of(
@@ -161,20 +163,20 @@ def _size(
 def least_fraction(profile: Profile, facts: Facts, engine: Engine) -> float | None:
     """The least fraction, to three decimals, at which the pool holds the promise over its whole range.
 
-    The pool grows with the fraction, so this is a bisection; 0.999 is the most that is tried. A higher fraction only takes
+    The pool grows with the fraction, so there is one edge to find; 0.999 is the most that is tried. A higher fraction only takes
     from the reserve, so the least one also leaves the reserve best off: this is what "fit" means.
     """
     thousandths = least(
         low=1,
         high=THOUSANDTHS - 1,
-        good=lambda value: _pool_passes(profile, facts, engine, value),
+        margin=lambda value: _spare_tokens(profile, facts, engine, value),
     )
     return None if thousandths is None else thousandths / THOUSANDTHS
 
 
-def _pool_passes(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> bool:
+def _spare_tokens(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> float:
     memory = engine.size(profile, facts, fraction=thousandths / THOUSANDTHS).memory
-    return memory is not None and pool_outcome(memory) is Outcome.PASSES
+    return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 
 
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:

@@ -72,7 +72,7 @@ class Case(Value):
         measured = self.facts.measured
         return measured.free_before_gib is not None and measured.free_after_gib is not None
 
-    @property
+    @cached_property
     def is_measured(self) -> bool:
         """Whether the boot is of exactly these settings."""
         if self.known is None or self.has_log:
