@@ -17,7 +17,6 @@ from compiler.service import service
 from compiler.value import Value
 
 
-_ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -62,9 +61,7 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
 def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
     """The same service with other settings: what a remedy would give."""
     planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(
-        planned, target_name=plan.target_name, target=plan.target, service=plan.service
-    )
+    return evolve(planned, target_name=plan.target_name, target=plan.target, service=plan.service)
 
 
 def plan_of(
@@ -152,31 +149,29 @@ def _size(
         # Outside of 0 to 1 there is nothing to size; a check says so.
         sensible = 0 < asked < 1
         return asked, engine.size(profile, facts, fraction=asked) if sensible else None
-    if engine.size(profile, facts, fraction=_ANY_FRACTION).memory is None:
-        # Nothing to fit where memory is not known; a check says so, and no fraction is written.
-        return None, engine.size(profile, facts, fraction=_ANY_FRACTION)
-    # Where nothing keeps the promise the plan shows how near it comes, and the checks refuse it.
-    fitted = least_fraction(profile, facts, engine) or (THOUSANDTHS - 1) / THOUSANDTHS
-    return fitted, engine.size(profile, facts, fraction=fitted)
+    return _fit(profile, facts, engine)
 
 
-def least_fraction(profile: Profile, facts: Facts, engine: Engine) -> float | None:
-    """The least fraction, to three decimals, at which the pool holds the promise over its whole range.
+def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, Sized]:
+    """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
-    The pool grows with the fraction, so there is one edge to find; 0.999 is the most that is tried. A higher fraction only takes
-    from the reserve, so the least one also leaves the reserve best off: this is what "fit" means.
+    The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
+    least one also leaves the reserve best off. Where nothing keeps the promise, 0.999 shows how near it comes, and the
+    checks refuse it; where memory is not known there is no fraction to write, and a check says so.
     """
-    thousandths = least(
-        low=1,
-        high=THOUSANDTHS - 1,
-        margin=lambda value: _spare_tokens(profile, facts, engine, value),
-    )
-    return None if thousandths is None else thousandths / THOUSANDTHS
+    sized: dict[int, Sized] = {}
 
+    def spare(thousandths: int) -> float:
+        if thousandths not in sized:
+            fraction = thousandths / THOUSANDTHS
+            sized[thousandths] = engine.size(profile, facts, fraction=fraction)
+        memory = sized[thousandths].memory
+        return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 
-def _spare_tokens(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> float:
-    memory = engine.size(profile, facts, fraction=thousandths / THOUSANDTHS).memory
-    return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
+    highest = THOUSANDTHS - 1
+    fitted = least(low=1, high=highest, margin=spare) or highest
+    known = sized[fitted].memory is not None
+    return fitted / THOUSANDTHS if known else None, sized[fitted]
 
 
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:

@@ -109,6 +109,7 @@ class Remedy(Value):
         loses: what it costs, a sentence for each lever.
         plan: the plan it leads to.
         cost: the dearest of its parts.
+        levers: what was moved.
     """
 
     settings: tuple[tuple[str, str], ...]
@@ -116,6 +117,7 @@ class Remedy(Value):
     loses: tuple[str, ...]
     plan: Plan
     cost: Cost
+    levers: tuple[Lever, ...]
 
     def __str__(self) -> str:
         """The change as it would be written."""
@@ -124,14 +126,18 @@ class Remedy(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Unhelpful(Value):
-    """A lever, or a pair of them, that was tried and does not help.
+    """A lever that was tried and does not help.
 
     Attributes:
-        mended: the change that reaches the goal for what the lever eases, where the other budget is then short.
-        plan: the plan it leads to.
+        tried: the move that comes nearest, as it would be written; `None` where there was none to try.
+        mended: the move that mends what the lever eases, where the other budget is then short.
     """
 
     setting: str
+    tried: str | None = None
     why: str
     mended: Change | None = None
-    plan: Plan | None = None
+
+    def __str__(self) -> str:
+        """What was tried, and why it does not help."""
+        return f"{self.tried or self.setting}: {self.why}"

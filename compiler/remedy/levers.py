@@ -228,5 +228,10 @@ PAIRS = (
         second=SHORTER_CONTEXT,
         lead="a lower fraction, and the context that its pool holds",
     ),
+    Pair(
+        first=MORE_GPUS,
+        second=LOWER_FRACTION,
+        lead="more GPUs leave room for a lower fraction",
+    ),
 )
 """Pairs, each tried where neither of its levers is enough alone."""

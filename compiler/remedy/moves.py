@@ -16,7 +16,7 @@ CONTEXT_STEP = 100
 """A context is offered in whole hundreds, as a person would write it."""
 NARROW_KV: Literal["fp8_e4m3"] = "fp8_e4m3"
 _LEAST_CHUNK = 1024
-_MOST_DOUBLINGS = 3  # of GPUs: a server of one becomes one of eight, the most that a usual host has
+_MOST_GPUS = 16  # in one host
 
 
 def with_fraction(profile: Profile, thousandths: int) -> Change:
@@ -189,4 +189,5 @@ def more_gpus(plan: Plan) -> Moves | str:
             ),
         )
 
-    return Moves(count=_MOST_DOUBLINGS, at=at)
+    count = (_MOST_GPUS // gpus.count).bit_length() - 1
+    return Moves(count=count, at=at) if count > 0 else f"no more than {_MOST_GPUS} are tried"

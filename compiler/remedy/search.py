@@ -23,11 +23,7 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     if lever.eases is not Budget.BOTH and holds(plan, goal, budgets=lever.eases):
         budget = str(lever.eases.name).lower()
         return Unhelpful(setting=lever.setting, why=f"the {budget} is not what is short")
-    number = least(
-        low=1,
-        high=moves.count,
-        margin=lambda each: margin(trials.plan(moves.at(each).profile), goal, budgets=lever.eases),
-    )
+    number = _least(moves, trials, goal, lever.eases)
     if number is None:
         return _too_little(lever, moves, trials, goal)
     change = moves.at(number)
@@ -35,9 +31,9 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     if not holds(after, goal):
         return Unhelpful(
             setting=lever.setting,
-            why=f"{change}: {shortfall(after, goal)} then",
+            tried=str(change),
+            why=f"{shortfall(after, goal)} then",
             mended=change,
-            plan=after,
         )
     return Remedy(
         settings=change.settings,
@@ -45,14 +41,26 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
         loses=(lever.loses(plan, after),),
         plan=after,
         cost=lever.cost,
+        levers=(lever,),
+    )
+
+
+def _least(moves: Moves, trials: Trials, goal: Goal, budgets: Budget) -> int | None:
+    return least(
+        low=1,
+        high=moves.count,
+        margin=lambda each: margin(trials.plan(moves.at(each).profile), goal, budgets=budgets),
     )
 
 
 def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:
     last = moves.at(moves.count)
     after = trials.plan(last.profile)
-    even = f"even {last}" if moves.count > 1 else str(last)
-    return Unhelpful(setting=lever.setting, why=f"{even}: {shortfall(after, goal)} still")
+    return Unhelpful(
+        setting=lever.setting,
+        tried=f"even {last}" if moves.count > 1 else str(last),
+        why=f"{shortfall(after, goal)} still",
+    )
 
 
 def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -> Remedy | None:
@@ -71,20 +79,22 @@ def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -
                 loses=(first.loses(plan, ended.plan), *ended.loses),
                 plan=ended.plan,
                 cost=max(first.cost, second.cost),
+                levers=(first, second),
             )
     return None
 
 
 def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
-    """The move that mends a budget and leaves the other short; of a lever with one move, that one, if it eases anything."""
+    """The smallest move that mends one budget and leaves the other short; a single move that eases anything is one, too."""
     tried = try_lever(lever, plan, trials, goal=goal)
     if isinstance(tried, Remedy):
         return None
-    if tried.mended is not None:
-        return tried.mended
     moves = lever.moves(plan)
-    if isinstance(moves, str) or moves.count != 1:
-        return None
-    only = moves.at(1)
-    eased = margin(trials.plan(only.profile), goal) > margin(plan, goal)
-    return only if eased else None
+    if tried.mended is not None or isinstance(moves, str):
+        return tried.mended
+    if moves.count == 1:
+        only = moves.at(1)
+        eases = margin(trials.plan(only.profile), goal) > margin(plan, goal)
+        return only if eases else None
+    number = _least(moves, trials, goal, Budget.POOL)
+    return None if number is None else moves.at(number)
