@@ -15,6 +15,9 @@ VERBS: Mapping[str, str] = {
     "check": "compiler.cli.check",
     "compile": "compiler.cli.compile",
     "predict": "compiler.cli.predict",
+    "fit": "compiler.cli.fit",
+    "fmt": "compiler.cli.fmt",
+    "schema": "compiler.cli.schema",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
 }

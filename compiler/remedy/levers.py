@@ -62,7 +62,7 @@ RAISE_FRACTION = Lever(
     advised=Budget.POOL,
     moves=moves.raise_fraction,
     gives=lambda before, after: f"least for the pool; {_reserve_moves(before, after)}",
-    loses=lambda _, __: "nothing a client sees; the reserve becomes smaller",
+    loses=lambda _, __: "nothing that a client sees; the reserve becomes smaller",
 )
 LOWER_FRACTION = Lever(
     setting="memory.fraction",
@@ -115,7 +115,7 @@ NARROW_CACHE = Lever(
     advised=Budget.BOTH,
     moves=moves.narrow_cache,
     gives=lambda _, after: f"{_pool(after)}; costs accuracy, check answers",
-    loses=lambda _, __: "keys and values are kept in eight bits: costs accuracy, check answers",
+    loses=lambda _, __: "accuracy: keys and values are kept in eight bits; check answers",
 )
 NO_DRAFT = Lever(
     setting="speculative",
@@ -123,7 +123,7 @@ NO_DRAFT = Lever(
     cost=Cost.DRAFT,
     moves=moves.no_draft,
     gives=lambda _, after: f"{_pool(after)}; without the draft's speed",
-    loses=lambda _, __: "one token a step: all of the speed that the draft gives",
+    loses=lambda _, __: "all of the speed that the draft gives: one token a step",
 )
 SHORTER_CONTEXT = Lever(
     setting="serve.context",

@@ -8,7 +8,8 @@ from attrs import evolve
 
 from compiler.plan import Memory, Plan
 from compiler.planner import THOUSANDTHS
-from compiler.profile import Profile
+from compiler.profile import Memory as MemorySettings
+from compiler.profile import Profile, Serve
 from compiler.remedy.change import Change, Moves
 
 
@@ -22,31 +23,35 @@ _MOST_GPUS = 16  # in one host
 def with_fraction(profile: Profile, thousandths: int) -> Change:
     """A fraction of so many thousandths."""
     value = thousandths / THOUSANDTHS
-    return _memory_change(profile, "fraction", f"{value:g}", value)
+    return _memory_change(
+        profile, evolve(profile.memory, fraction=value), ("fraction", f"{value:g}")
+    )
 
 
 def with_context(profile: Profile, context: int) -> Change:
     """A context of so many tokens."""
-    return _serve_change(profile, "context", context)
+    return _serve_change(profile, evolve(profile.serve, context=context), ("context", context))
 
 
 def with_concurrency(profile: Profile, concurrency: int) -> Change:
     """So many requests of full context at once."""
-    return _serve_change(profile, "concurrency", concurrency)
+    serve = evolve(profile.serve, concurrency=concurrency)
+    return _serve_change(profile, serve, ("concurrency", concurrency))
 
 
 def with_requests(profile: Profile, requests: int) -> Change:
     """At most so many running requests."""
-    return _serve_change(profile, "max_running_requests", requests)
+    serve = evolve(profile.serve, max_running_requests=requests)
+    return _serve_change(profile, serve, ("max_running_requests", requests))
 
 
-def _memory_change(profile: Profile, key: str, written: str, value: object) -> Change:
-    memory = evolve(profile.memory, **{key: value})
+def _memory_change(profile: Profile, memory: MemorySettings, set_: tuple[str, str]) -> Change:
+    key, written = set_
     return Change(settings=((f"memory.{key}", written),), profile=evolve(profile, memory=memory))
 
 
-def _serve_change(profile: Profile, key: str, value: int) -> Change:
-    serve = evolve(profile.serve, **{key: value})
+def _serve_change(profile: Profile, serve: Serve, set_: tuple[str, int]) -> Change:
+    key, value = set_
     return Change(settings=((f"serve.{key}", whole(value)),), profile=evolve(profile, serve=serve))
 
 
@@ -74,7 +79,8 @@ def raise_cap(plan: Plan) -> Moves | str:
         return "there is no cap"
     if cap >= required:
         return f"the cap of {cap:,} tokens is not what makes the pool short"
-    change = _memory_change(plan.profile, "max_pool_tokens", whole(required), required)
+    memory = evolve(plan.profile.memory, max_pool_tokens=required)
+    change = _memory_change(plan.profile, memory, ("max_pool_tokens", whole(required)))
     return Moves(count=1, at=lambda _: change)
 
 
@@ -112,12 +118,12 @@ def smaller_graphs(plan: Plan) -> Moves | str:
     now = asked if running is None else min(asked or running, running)
     if now is None or now <= 1:
         return "no larger batch than one is captured"
-    return Moves(
-        count=now - 1,
-        at=lambda number: _memory_change(
-            plan.profile, "cuda_graph_max_batch", whole(now - number), now - number
-        ),
-    )
+
+    def at(number: int) -> Change:
+        memory = evolve(plan.profile.memory, cuda_graph_max_batch=now - number)
+        return _memory_change(plan.profile, memory, ("cuda_graph_max_batch", whole(now - number)))
+
+    return Moves(count=now - 1, at=at)
 
 
 def smaller_chunk(plan: Plan) -> Moves | str:
@@ -130,7 +136,8 @@ def smaller_chunk(plan: Plan) -> Moves | str:
 
     def at(number: int) -> Change:
         chunk = 2 ** (largest + 1 - number)
-        return _memory_change(plan.profile, "chunked_prefill", whole(chunk), chunk)
+        memory = evolve(plan.profile.memory, chunked_prefill=chunk)
+        return _memory_change(plan.profile, memory, ("chunked_prefill", whole(chunk)))
 
     return Moves(count=count, at=at)
 
@@ -139,7 +146,8 @@ def narrow_cache(plan: Plan) -> Moves | str:
     """A cache of eight bits a number."""
     if plan.profile.memory.kv_dtype.startswith("fp8"):
         return "the cache is narrow already"
-    change = _memory_change(plan.profile, "kv_dtype", f'"{NARROW_KV}"', NARROW_KV)
+    memory = evolve(plan.profile.memory, kv_dtype=NARROW_KV)
+    change = _memory_change(plan.profile, memory, ("kv_dtype", f'"{NARROW_KV}"'))
     return Moves(count=1, at=lambda _: change)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.checks import check
 from compiler.checks.memory import MEMORY_CODES
@@ -21,7 +21,7 @@ _NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_colu
 class Rules(Value):
     """The rules, less the errors that a profile has anyway: a change is not to blame for those."""
 
-    known: frozenset[str] = field(converter=frozenset)
+    known: frozenset[str]
 
     def __call__(self, plan: Plan) -> str | None:
         """The first error that the change brings, in words; `None` when it brings none."""

@@ -135,7 +135,7 @@ def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
 def _beyond(scale: Scale, number: int, trials: Trials, goal: Goal) -> str:
     if number == scale.count:
         return scale.bound
-    return f"{shortfall(trials.plan(scale.at(number + 1).profile), goal)} beyond"
+    return f"beyond that {shortfall(trials.plan(scale.at(number + 1).profile), goal)}"
 
 
 def _context(plan: Plan) -> Scale:
