@@ -29,10 +29,10 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "schema", "edit"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host"),
+    ("diff", "host", "amend"),
     ("cli",),
     ("__main__",),
 )

@@ -84,8 +84,7 @@ def _sort_out(source: Source, lines: Sequence[Statement]) -> _Sheet:
             apart="" in waiting,
         )
         if last is None and groups:
-            head = groups if not item.touching else groups[:-1]
-            item.groups = groups[len(head) :]
+            head, item.groups = _top(groups, touching=item.touching)
         if last is not None:
             last.below = above
         waiting, last = [], item
@@ -97,6 +96,15 @@ def _sort_out(source: Source, lines: Sequence[Statement]) -> _Sheet:
     if last is not None:
         last.below = above
     return _Sheet(head, sections, tail)
+
+
+def _top(groups: list[Group], *, touching: bool) -> tuple[list[Group], list[Group]]:
+    """What opens a file, and what already belongs to its first statement; `#:schema` is read on the first line only."""
+    first, *others = groups
+    if first[0].startswith("#:"):
+        groups = [[first[0]], *([first[1:]] if first[1:] else []), *others]
+    count = len(groups) - 1 if touching and not (groups[-1][0].startswith("#:")) else len(groups)
+    return groups[:count], groups[count:]
 
 
 def _share_out(waiting: Sequence[str], last: _Item | None) -> tuple[list[Group], Group]:
