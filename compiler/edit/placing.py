@@ -75,6 +75,7 @@ class _Page(Value):
                 yield Cut(*extent(self.document.source, standing.value), each.written)
             else:
                 new.setdefault(each.setting[:-1], []).append((each.setting[-1], each.written))
+                yield from self._taken_back(each.setting)
         for table in sorted(new, key=table_rank):
             yield from self._insertions(table, new[table])
 
@@ -164,6 +165,25 @@ class _Page(Value):
         else:
             yield self._lines([line], at=0)
 
+    def _taken_back(self, setting: Path) -> Iterator[Cut]:
+        """A file that sets what it unset before says so no more."""
+        unset = self.document.directives.unset
+        entry = next((each for each in unset if each.path == setting), None)
+        if entry is None:
+            return
+        if len(unset) == 1:
+            pair = next(each for each in self.lines if each.path == (UNSET,))
+            yield Cut(pair.start, pair.end, "")
+            return
+        text = self.document.source.text
+        start, end = extent(self.document.source, entry.span)
+        behind = text[end:].lstrip()
+        if behind.startswith(","):
+            end = len(text) - len(behind[1:].lstrip(" "))
+        else:
+            start = len(text[:start].rstrip().removesuffix(","))
+        yield Cut(start, end, "")
+
     def _is_top(self, statement: Statement) -> bool:
         return not any(
             each.kind is Kind.HEADER and each.start < statement.start for each in self.lines
@@ -171,11 +191,15 @@ class _Page(Value):
 
 
 def touched(document: Document, assignments: Sequence[Assignment]) -> frozenset[TomlPath]:
-    """The paths at which a document has what assignments set or take away."""
+    """The paths at which a document has what assignments set, take away, or say of either."""
+    named = {each.setting for each in assignments}
+    unsets = any(each.written is None for each in assignments) or any(
+        each.path in named for each in document.directives.unset
+    )
     return frozenset(
         path
         for path in document.spans
-        for each in assignments
+        for setting in (*named, *([(UNSET,)] if unsets else []))
         for prefix in ((), ("force",), ("defaults",))
-        if path[: len(prefix) + len(each.setting)] == (*prefix, *each.setting)
+        if path[: len(prefix) + len(setting)] == (*prefix, *setting)
     )

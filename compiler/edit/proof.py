@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 
-from compiler.edit.placing import UNSET, Assignment, touched
+from compiler.edit.placing import Assignment, touched
 from compiler.language.load import Document
 from compiler.language.spans import TomlPath
 
@@ -44,10 +44,7 @@ def _stray_values(
     meant = touched(before, assignments) | touched(after, assignments)
     old, new = (dict(_leaves(each.values)) for each in (before, after))
     for path in sorted({*old, *new}, key=str):
-        wanted = path in meant or (
-            path == (UNSET,) and any(each.written is None for each in assignments)
-        )
-        if not wanted and old.get(path) != new.get(path):
+        if path not in meant and old.get(path) != new.get(path):
             yield f"the value of `{'.'.join(map(str, path))}`"
 
 
@@ -76,8 +73,7 @@ def _stray_lines(
 
 def _kept(document: Document, assignments: tuple[Assignment, ...], *, other: Document) -> list[str]:
     """The lines that no assignment has to do with, blank ones left out; a table's that only one of the two has are not."""
-    removing = any(each.written is None for each in assignments)
-    meant = touched(document, assignments) | ({(UNSET,)} if removing else set())
+    meant = touched(document, assignments) | touched(other, assignments)
     meant |= {
         path for path in document.spans if path not in other.spans and _leads_to(path, assignments)
     }
