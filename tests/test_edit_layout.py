@@ -55,6 +55,17 @@ def test_a_layout_is_laid_out(text: str) -> None:
     assert format_text(once) == once
 
 
+@pytest.mark.slow
+@settings(QUIET, max_examples=1000)
+@given(documents())
+def test_a_thousand_layouts(text: str) -> None:
+    """The same of many more documents: nothing said otherwise, no comment lost, laid out once for all."""
+    after = format_text(text)
+    assert not values_differ(tomllib.loads(text), tomllib.loads(after))
+    assert sorted(NOTE.findall(after)) == sorted(NOTE.findall(text))
+    assert format_text(after) == after
+
+
 @QUIET
 @given(documents())
 def test_a_layout_is_tidy(text: str) -> None:

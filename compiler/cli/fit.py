@@ -89,7 +89,9 @@ def command(
     if not isinstance(found, Judged):
         return _fail(found, session, as_json=as_json)
     plan, errors = found.plan, tuple(each for each in found.diagnostics if _is_other_error(each))
-    if plan is None or plan.memory is None:
+    if plan is None:
+        return _fail(found.diagnostics, session, as_json=as_json)
+    if plan.memory is None:
         return _fail((*found.diagnostics, _unknown(found)), session, as_json=as_json)
     asked = None if most is None else Most(most)
     answer = _answer(plan, session, asked, errors)

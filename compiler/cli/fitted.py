@@ -56,25 +56,34 @@ class Answer(Value):
 def answer_lines(answer: Answer) -> Iterator[str]:
     """For people; no line needs a wide terminal."""
     plan = answer.plan
+    if answer.chosen is not None:
+        yield from _remedy_lines(answer, answer.chosen)
+        yield _way_on(answer)
+        return
     yield f"{printable(plan.profile_name)} now: {_numbers(plan)}"
+    yield ""
     if answer.spare is not None:
         yield from _spare_lines(answer.spare)
     if answer.remedies:
-        yield ""
         yield _lead(answer)
-    for number, each in enumerate(answer.remedies, 1):
         yield ""
-        yield f"{number}  {each}"
-        yield f"   {_numbers(each.plan)}"
-        yield from (f"   costs: {loss}" for loss in each.loses)
-        if answer.most is not None:
-            yield f"   no more: {each.gives}"
+    for number in range(1, len(answer.remedies) + 1):
+        yield from _remedy_lines(answer, number)
     if answer.unhelpful:
-        yield ""
         yield "tried, and no help:"
         yield from (f"  {each}" for each in answer.unhelpful)
-    yield ""
+        yield ""
     yield _way_on(answer)
+
+
+def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
+    remedy = answer.remedies[number - 1]
+    yield f"{number}  {remedy}"
+    yield f"   {_numbers(remedy.plan)}"
+    yield from (f"   costs: {loss}" for loss in remedy.loses)
+    if answer.most is not None:
+        yield f"   no more: {remedy.gives}"
+    yield ""
 
 
 def _numbers(plan: Plan) -> str:
@@ -90,14 +99,13 @@ def _lead(answer: Answer) -> str:
 
 
 def _spare_lines(spare: Spare) -> Iterator[str]:
-    yield ""
     certain = "at worst" if spare.goal is CERTAIN else "by the best estimate"
     yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool, {spare.gib:.2f} GiB of reserve"
     yield ""
-    yield "each may go this far, with the rest as it is:"
-    for each in spare.rooms:
-        yield f"  {each.written}"
-        yield f"    {each.beyond}"
+    if spare.rooms:
+        yield "each may go this far, with the rest as it is:"
+        yield from (f"  {each.written}; {each.beyond}" for each in spare.rooms)
+        yield ""
 
 
 def _way_on(answer: Answer) -> str:

@@ -70,6 +70,7 @@ class Spare(Value):
 
     Attributes:
         goal: how well it keeps it.
+        rooms: how far each setting may go; of a promise that surely holds only.
     """
 
     goal: Goal
@@ -103,23 +104,25 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
 
 
 def spare(plan: Plan, trials: Trials) -> Spare:
-    """What a plan has to spare, by the better of the two goals that it reaches; each setting with the rest as it is."""
+    """What a plan has to spare, by the better of the two goals that it reaches."""
     goal = CERTAIN if holds(plan, CERTAIN) else LIKELY
     memory = memory_of(plan)
     return Spare(
         goal=goal,
         tokens=spare_tokens(memory, worst=goal.pool),
         gib=spare_gib(memory, worst=goal.reserve),
-        rooms=tuple(_rooms(plan, trials, goal)),
+        rooms=tuple(_rooms(plan, trials)) if goal is CERTAIN else (),
     )
 
 
-def _rooms(plan: Plan, trials: Trials, goal: Goal) -> Iterator[Room]:
+def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
     for make in (*_SCALES.values(), _requests):
         scale = make(plan)
-        number = _furthest(scale, trials, goal)
+        number = _furthest(scale, trials, CERTAIN)
         if number is not None:
-            yield Room(written=str(scale.at(number)), beyond=_beyond(scale, number, trials, goal))
+            yield Room(
+                written=str(scale.at(number)), beyond=_beyond(scale, number, trials, CERTAIN)
+            )
 
 
 def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
