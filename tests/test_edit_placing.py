@@ -102,6 +102,11 @@ NO_DRAFT = Assignment(setting=("speculative",), written=None, inherited=True)
             [Assignment(setting=("speculative",), written=None)],
             "[serve]\nport = 1\n",
         ),
+        (
+            "schema = 1\n\n[speculative]\nalgorithm = 'x' # c\n\n# kept\ndraft = 'y'\n\n[serve]\nport = 1\n",
+            [Assignment(setting=("speculative",), written=None)],
+            "schema = 1\n\n# kept\n[serve]\nport = 1\n",
+        ),
         # what the file itself unset before
         (
             'unset = ["memory.fraction"]\n[memory]\npage_size = 1\n',

@@ -146,9 +146,13 @@ class _Page(Value):
         return self._lines(["", header, *lines], at=len(self.document.source.text))
 
     def _removal(self, wanted: Assignment) -> Iterator[Cut]:
+        """The table's own lines and the blank ones behind them; a comment on a line of its own stays."""
+        goes = False
         for each in self.lines:
             level = each.path[:1] if each.path[:1] in (("force",), ("defaults",)) else ()
-            if each.path[: len(level) + len(wanted.setting)] == (*level, *wanted.setting):
+            within = each.path[: len(level) + len(wanted.setting)] == (*level, *wanted.setting)
+            goes = within or (goes and each.kind is Kind.BLANK)
+            if goes:
                 yield Cut(each.start, each.end, "")
         if not wanted.inherited:
             return

@@ -11,6 +11,9 @@ from compiler.remedy.levers import Pair
 from compiler.remedy.trials import Trials, holds, margin, shortfall
 
 
+_FEW = 4
+
+
 def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy | Unhelpful:
     """The smallest move that reaches the goal.
 
@@ -46,11 +49,14 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
 
 
 def _least(moves: Moves, trials: Trials, goal: Goal, budgets: Budget) -> int | None:
-    return least(
-        low=1,
-        high=moves.count,
-        margin=lambda each: margin(trials.plan(moves.at(each).profile), goal, budgets=budgets),
-    )
+    """The smallest move at which some budgets reach a goal. Few moves are all looked at: they need not have one edge."""
+
+    def over(number: int) -> float:
+        return margin(trials.plan(moves.at(number).profile), goal, budgets=budgets)
+
+    if moves.count <= _FEW:
+        return next((each for each in range(1, moves.count + 1) if over(each) >= 0), None)
+    return least(low=1, high=moves.count, margin=over)
 
 
 def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:
