@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler.edit.formatting import format_text
+from compiler.edit.layout import lay_out
 from compiler.edit.proof import values_differ
 from compiler.edit.spelling import spell_value
 from compiler.edit.statements import statements
@@ -27,6 +27,11 @@ QUIET = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 NOTE = re.compile(r"note \d+")
+
+
+def format_text(text: str) -> str:
+    source = Source("x", text)
+    return lay_out(source, index_spans(source))
 
 
 @QUIET

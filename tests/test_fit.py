@@ -14,18 +14,20 @@ import pytest
 
 from checkouts import REPOSITORY, SHORT, STORY, Checkout, Done, checkout
 from compiler.amend import Amended, Wanted, amend
-from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
 from compiler.pipeline import Inputs, check_profiles
 from compiler.plan import Plan
-from compiler.planner import replan
-from compiler.remedy.change import CERTAIN, LIKELY
+from compiler.planner import plan_profile, replan
+from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
+from compiler.remedy.change import CERTAIN, LIKELY, Remedy
 from compiler.remedy.fitting import Fitting, fit
 from compiler.remedy.levers import LEVERS
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules
 from compiler.remedy.room import Most, spare, the_most
+from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
 from deployments import check_text, only_plan
 from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
@@ -120,6 +122,35 @@ def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -
             before = trials.plan(moves.at(number - 1).profile)
             assert not holds(before, goal), str(remedy)
     assert seen or name in {"story 0.85", "capped", "uncertain", "default chunk", *HOPELESS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", ["h100", "rtx-4090", "rtx-pro-6000-blackwell"])
+def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
+    """For each model of the catalogue, every move of some levers is tried: the search finds the first that is enough."""
+    compared = 0
+    for number, model in enumerate(catalog.ids(Kind.MODEL)):
+        profile = Profile(
+            model=Model(id=Text(model)),
+            gpus=Gpus(kind=Name(gpu), count=4),
+            engine=Engine(name=Name("sglang"), version=Text("0.5.11")),
+            parallel=Parallel(tensor=4),
+            serve=Serve(context=32_768, concurrency=4, max_running_requests=64),
+            memory=Memory(fraction=(0.7, 0.85, 0.95)[number % 3]),
+        )
+        plan = plan_profile("any", profile, catalog).plans[0]
+        trials = trials_of(plan, catalog)
+        for lever in (LEVERS[number % len(LEVERS)], LEVERS[(number + 5) % len(LEVERS)]):
+            moves = lever.moves(plan)
+            if plan.memory is None or isinstance(moves, str) or holds(plan, CERTAIN):
+                continue
+            compared += 1
+            changes = [moves.at(each) for each in range(1, moves.count + 1)]
+            enough = (each for each in changes if holds(trials.plan(each.profile), CERTAIN))
+            first = next((each.settings for each in enough), None)
+            found = try_lever(lever, plan, trials, goal=CERTAIN)
+            assert (found.settings if isinstance(found, Remedy) else None) == first, model
+    assert compared
 
 
 @pytest.mark.parametrize("engine", SOME_ENGINES)

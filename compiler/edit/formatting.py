@@ -9,7 +9,6 @@ from compiler.edit.files import refused
 from compiler.edit.layout import lay_out
 from compiler.edit.proof import values_differ
 from compiler.language.load import Loaded, file_of
-from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.source import Source
 from compiler.value import Value
@@ -46,9 +45,3 @@ def format_loaded(name: str, loaded: Loaded) -> Formatted | tuple[Diagnostic, ..
     if values is None or values_differ(document.values, values):
         raise ValueError(f"formatting {source.name} would change what it says")
     return Formatted(name=name, before=source.text, after=after)
-
-
-def format_text(text: str) -> str:
-    """The canonical layout of valid TOML."""
-    source = Source("profile", text)
-    return lay_out(source, index_spans(source))
