@@ -10,6 +10,7 @@ from compiler.diagnostics import Diagnostic, Label, error
 from compiler.edit.files import refused
 from compiler.edit.placing import UNSET, Assignment, place
 from compiler.edit.proof import stray_changes
+from compiler.language.directives import LEVEL_TABLES
 from compiler.language.graph import Graph, link
 from compiler.language.load import Document, Reader, file_of, load_document
 from compiler.language.merge import Resolved, merge_graph
@@ -59,7 +60,7 @@ class _Overlaid(Value):
 
     def read(self, name: str) -> bytes | None:
         """As in `Reader`."""
-        return self.texts.get(name) or self.below.read(name)
+        return self.texts[name] if name in self.texts else self.below.read(name)
 
     def names(self) -> tuple[str, ...]:
         """As in `Reader`."""
@@ -99,7 +100,7 @@ def _assignments(wanted: Wanted, graph: Graph) -> Iterator[Assignment]:
             continue
         table = (written.strip('[]"'),)
         inherited = any(
-            path[: len(table)] == table
+            table[0] in (path[0], *(path[1:2] if path[0] in LEVEL_TABLES else ()))
             for name, each in graph.documents.items()
             if name != wanted.file
             for path in each.spans

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from checkouts import REPOSITORY, SHORT, STORY, Checkout, Done, checkout
+from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout
 from compiler.amend import Amended, Wanted, amend
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.language.load import DiskReader
@@ -250,7 +250,11 @@ def test_a_change_by_its_number(tree: Checkout) -> None:
         if [one["setting"] for one in each["settings"]] == ["memory.kv_dtype"]
     )
     done = tree.run("fit", STORY, "--write", str(number), "--json").json
-    assert done["written"] == {"change": number, "file": f"profiles/{STORY}.toml"}
+    assert done["written"] == {
+        "change": number,
+        "file": f"profiles/{STORY}.toml",
+        "also": [],
+    }
     values = tomllib.loads(tree.profile(STORY).read_text("utf-8"))
     assert values["memory"] == {"fraction": 0.85, "kv_dtype": "fp8_e4m3"}
     (plan,) = tree.run("check", STORY, "--json").json["plans"]
@@ -280,6 +284,7 @@ def test_a_setting_in_another_file(tree: Checkout) -> None:
     number = number_of(tree, "memory.kv_dtype")
     written = tree.run("fit", STORY, "--write", number, "--in", f"profiles/{base}.toml")
     assert written.code == 0, written.err
+    assert f"it also changes {FP8}, {SHORT}" in written.out
     assert 'kv_dtype = "fp8_e4m3"' in tree.profile(base).read_text("utf-8")
     assert tree.run("check").code == 0
 

@@ -178,7 +178,8 @@ def _write(
     if not isinstance(amended, Amended):
         return amended
     failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
-    return (failed,) if failed else evolve(answer, chosen=number, file=target)
+    done = evolve(answer, chosen=number, file=target, also=amended.also)
+    return (failed,) if failed else done
 
 
 def _name_of(file: str) -> str:

@@ -41,6 +41,7 @@ class Answer(Value):
         spare: what a plan that keeps its promise has to spare.
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
+        also: the other deployable profiles that are made of this file.
     """
 
     plan: Plan
@@ -51,6 +52,7 @@ class Answer(Value):
     plans: int
     chosen: int | None = None
     file: str | None = None
+    also: tuple[str, ...] = ()
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -111,7 +113,10 @@ def _spare_lines(spare: Spare) -> Iterator[str]:
 def _way_on(answer: Answer) -> str:
     name = printable(answer.plan.profile_name)
     if answer.chosen is not None and answer.file is not None:
-        return f"wrote change {answer.chosen} to {file_of(answer.file)}; nothing else in it changed"
+        also = f"; it also changes {', '.join(answer.also)}" if answer.also else ""
+        return (
+            f"wrote change {answer.chosen} to {file_of(answer.file)}, and nothing else in it{also}"
+        )
     if answer.remedies:
         most = "" if answer.most is None else f" --max {answer.most.value}"
         return f"to write the first one: poolproof fit {name}{most} --write"
@@ -147,7 +152,11 @@ def answer_json(answer: Answer, diagnostics: Sequence[Diagnostic]) -> dict[str, 
         "plans": answer.plans,
         "written": None
         if answer.file is None
-        else {"change": answer.chosen, "file": file_of(answer.file)},
+        else {
+            "change": answer.chosen,
+            "file": file_of(answer.file),
+            "also": list(answer.also),
+        },
         "diagnostics": [diagnostic_json(each) for each in diagnostics],
     }
 
