@@ -10,14 +10,13 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
 from compiler.facts import Unknown
-from compiler.memory.outcome import Outcome, pool_outcome
+from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
 from compiler.profile import Profile
 from compiler.service import service
 from compiler.value import Value
 
 
-_ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -62,7 +61,7 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
 def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
     """The same service with other settings: what a remedy would give."""
     planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(planned, target_name=plan.target_name, target=plan.target)
+    return evolve(planned, target_name=plan.target_name, target=plan.target, service=plan.service)
 
 
 def plan_of(
@@ -150,31 +149,29 @@ def _size(
         # Outside of 0 to 1 there is nothing to size; a check says so.
         sensible = 0 < asked < 1
         return asked, engine.size(profile, facts, fraction=asked) if sensible else None
-    if engine.size(profile, facts, fraction=_ANY_FRACTION).memory is None:
-        # Nothing to fit where memory is not known; a check says so, and no fraction is written.
-        return None, engine.size(profile, facts, fraction=_ANY_FRACTION)
-    # Where nothing keeps the promise the plan shows how near it comes, and the checks refuse it.
-    fitted = least_fraction(profile, facts, engine) or (THOUSANDTHS - 1) / THOUSANDTHS
-    return fitted, engine.size(profile, facts, fraction=fitted)
+    return _fit(profile, facts, engine)
 
 
-def least_fraction(profile: Profile, facts: Facts, engine: Engine) -> float | None:
-    """The least fraction, to three decimals, at which the pool holds the promise over its whole range.
+def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, Sized]:
+    """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
-    The pool grows with the fraction, so this is a bisection; 0.999 is the most that is tried. A higher fraction only takes
-    from the reserve, so the least one also leaves the reserve best off: this is what "fit" means.
+    The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
+    least one also leaves the reserve best off. Where nothing keeps the promise, 0.999 shows how near it comes, and the
+    checks refuse it; where memory is not known there is no fraction to write, and a check says so.
     """
-    thousandths = least(
-        low=1,
-        high=THOUSANDTHS - 1,
-        good=lambda value: _pool_passes(profile, facts, engine, value),
-    )
-    return None if thousandths is None else thousandths / THOUSANDTHS
+    sized: dict[int, Sized] = {}
 
+    def spare(thousandths: int) -> float:
+        if thousandths not in sized:
+            fraction = thousandths / THOUSANDTHS
+            sized[thousandths] = engine.size(profile, facts, fraction=fraction)
+        memory = sized[thousandths].memory
+        return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 
-def _pool_passes(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> bool:
-    memory = engine.size(profile, facts, fraction=thousandths / THOUSANDTHS).memory
-    return memory is not None and pool_outcome(memory) is Outcome.PASSES
+    highest = THOUSANDTHS - 1
+    fitted = least(low=1, high=highest, margin=spare) or highest
+    known = sized[fitted].memory is not None
+    return fitted / THOUSANDTHS if known else None, sized[fitted]
 
 
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:

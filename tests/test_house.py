@@ -29,10 +29,11 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "starter", "webpage"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "schema"),
+    ("edit", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host"),
+    ("diff", "host", "amend"),
     ("cli",),
     ("__main__",),
 )
