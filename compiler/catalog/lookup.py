@@ -83,6 +83,13 @@ class Catalog(Value):
         none. `build` is `None` in the answer when nobody described it or its file is broken; when it was described for
         another release there is the warning `build-other-release`.
         """
+
+        def read() -> Found[Release]:
+            return self._read_release(engine, version, build)
+
+        return self._once(("release", engine, version, build or ""), read)
+
+    def _read_release(self, engine: str, version: str, build: str | None) -> Found[Release]:
         read_version = self._nearest(engine, version)
         if read_version is None:
             return None, ()
