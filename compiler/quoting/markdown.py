@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compiler.quoting.encoders import Encoded
 
@@ -38,7 +39,10 @@ def markdown_lines(value: str) -> Encoded:
     )
 
 
+@lru_cache(maxsize=4096)  # the tables of a tree's services say much the same
 def _prose(value: str) -> str:
+    if "`" not in value:
+        return _escaped(value)
     parts = _CODE.split(value)
     return "".join(
         part if part.startswith("`") and len(part) > 1 else _escaped(part) for part in parts
@@ -46,4 +50,4 @@ def _prose(value: str) -> str:
 
 
 def _escaped(part: str) -> str:
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", part).replace("`", "\\`")
+    return _MARKUP.sub(r"\\\g<0>", part).replace("`", "\\`")

@@ -38,6 +38,7 @@ def verbatim(file: str) -> str:
     return path.read_bytes().decode()
 
 
+@cache
 def folder() -> Path:
     """Where the templates are: inside the package when installed, beside it in a checkout."""
     package = Path(compiler.__file__).parent
@@ -54,6 +55,7 @@ def _environment(templates: Path) -> Environment:
         loader=FileSystemLoader(templates, encoding="utf-8"),
         undefined=StrictUndefined,
         finalize=_encoded_only,
+        auto_reload=False,
         autoescape=False,  # noqa: S701 - no HTML; the guard refuses what is not encoded for its own place
         trim_blocks=True,
         lstrip_blocks=True,
