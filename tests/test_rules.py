@@ -1,7 +1,7 @@
 """Every rule on whole profiles: a case that triggers it, and the nearest one that does not.
 
-A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. One named `ok-*` does not
-trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
+A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. A folder there is a case
+of several profiles, which are judged together. One named `ok-*` does not trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from assertions import Assertion, mismatches, read_assertions
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Label, Span, error
 from compiler.engines.sglang.extract import extract
-from deployments import check_text
+from deployments import check_texts
 from emitted import emitted_codes
 
 
 TESTS = Path(__file__).parent
 RULES = TESTS / "rules"
 SHARED = RULES / "shared"
-CASES = tuple(sorted(path for path in RULES.glob("*/*.toml") if path.parent != SHARED))
 FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
+CASES = tuple(path for folder in FOLDERS for path in sorted(folder.iterdir()))
 
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
@@ -35,6 +36,7 @@ ELSEWHERE = {
     "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
+    "fragment-unused": "test_neighbours.py::test_a_fragment_that_nobody_extends_is_told",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
     "out-busy": "test_tree_write.py::test_one_compile_at_a_time",
     "out-edited": "test_tree_write.py::test_an_edited_file_is_not_written_over",
@@ -67,14 +69,29 @@ def catalog(profiles: Path) -> Catalog:
     return open_catalog(FolderReader(profiles))
 
 
+def texts_of(case: Path) -> dict[str, str]:
+    """The profiles of a case by their names."""
+    if case.is_file():
+        return {"case": case.read_text("utf-8")}
+    return {
+        path.relative_to(case).with_suffix("").as_posix(): path.read_text("utf-8")
+        for path in sorted(case.rglob("*.toml"))
+    }
+
+
 def asserted(case: Path) -> list[Assertion]:
-    return list(read_assertions(case.read_text("utf-8")))
+    """What a case asserts, each with its file."""
+    return [
+        evolve(each, file=each.file or f"profiles/{name}.toml")
+        for name, text in texts_of(case).items()
+        for each in read_assertions(text)
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem}")
 def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Catalog) -> None:
     """Every finding is asserted on its line, and everything asserted is found."""
-    checked = check_text(profiles, case.read_text("utf-8"), catalog=catalog)
+    checked = check_texts(profiles, texts_of(case), catalog=catalog)
     found = checked.all_diagnostics
     assert mismatches(asserted(case), found, case_file="profiles/case.toml") == ()
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-from typing import Any
 
-from compiler.checks.neighbours.hosts import Host, Where, places
+from compiler.checks.neighbours.hosts import Host, Resident, Where, places
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.plan import Plan
 
 
 def state_folders(host: Host, where: Where) -> Iterator[Diagnostic]:
     """Each unit has one line of generations, in a folder of its own."""
-    for one, other in host.neighbours():
-        if _folder(one) == _folder(other):
-            shown: dict[str, Any] = places(_label(one, where), _label(other, where))
+    owners: dict[str, Resident] = {}
+    for each in host.residents:
+        owner = owners.setdefault(_folder(each), each)
+        if owner.unit != each.unit:
             yield error(
                 "state-dir-shared",
                 f"two units of `{host.name}` keep their generations in one folder",
-                **shown,
+                **places(_label(owner, where), _label(each, where)),
                 notes=("installing one would replace the files that the other runs from",),
                 help=(
                     "give one of them another `state_dir`, or leave it out: the default is named by the unit",
@@ -29,55 +28,54 @@ def state_folders(host: Host, where: Where) -> Iterator[Diagnostic]:
 
 def unit_folders(host: Host, where: Where) -> Iterator[Diagnostic]:
     """Alternatives are generations of one line, so that a host can go from one to the other and back."""
-    for unit in host.units:
-        for one, other in combinations(unit, 2):
-            if _folder(one) != _folder(other):
-                shown: dict[str, Any] = places(_label(one, where), _label(other, where))
-                yield error(
-                    "unit-clash",
-                    f"two profiles give the unit `{_unit(one)}` on `{host.name}`, each with a folder of its own",
-                    **shown,
-                    notes=("from two folders neither can be rolled back to the other",),
-                    help=("give both the same `state_dir`, or one of them another `unit`",),
-                )
+    firsts: dict[tuple[str, str], Resident] = {}
+    for each in host.residents:
+        first = firsts.setdefault(each.unit, each)
+        if _folder(first) != _folder(each):
+            yield error(
+                "unit-clash",
+                f"two profiles give the unit `{each.unit[1]}` on `{host.name}`, each with a folder of its own",
+                **places(_label(first, where), _label(each, where)),
+                notes=("from two folders neither can be rolled back to the other",),
+                help=("give both the same `state_dir`, or one of them another `unit`",),
+            )
 
 
 def out_folders(plans: Sequence[Plan], where: Where) -> Iterator[Diagnostic]:
     """The folder of a target is copied to its host as a whole, so nothing else may be written into it."""
     names = sorted({plan.profile_name for plan in plans})
-    for plan in plans:
-        folder = f"{plan.profile_name}/{plan.target_name}"
-        for name in names:
-            if name == folder or name.startswith(f"{folder}/"):
-                shown: dict[str, Any] = places(
-                    where(plan.profile_name).primary(
-                        f"targets.{plan.target_name}.kind", text=f"written to `out/{folder}/`"
-                    ),
-                    Label(where(name).document, f"written to `out/{name}/`"),
-                )
+    folders = {f"{plan.profile_name}/{plan.target_name}": plan for plan in plans}
+    for name in names:
+        parts = name.split("/")
+        for length in range(2, len(parts) + 1):
+            plan = folders.get("/".join(parts[:length]))
+            if plan is not None:
                 yield error(
                     "out-shared",
                     f"`{plan.profile_name}` on `{plan.target_name}` and the profile `{name}` share a folder of `out/`",
-                    **shown,
+                    **places(
+                        where(plan.profile_name).primary(
+                            f"targets.{plan.target_name}.kind",
+                            text=f"written to `out/{plan.profile_name}/{plan.target_name}/`",
+                        ),
+                        Label(where(name).document, f"written to `out/{name}/`"),
+                    ),
                     notes=("the folder of a target is copied to its host as it is",),
                     help=("rename the target, or one of the profiles",),
                 )
 
 
-def _label(plan: Plan, where: Where) -> Label:
-    target = f"targets.{plan.target_name}"
-    return where(plan.profile_name).primary(
+def _label(resident: Resident, where: Where) -> Label:
+    target = f"targets.{resident.plan.target_name}"
+    return where(resident.name).primary(
         f"{target}.state_dir",
         f"{target}.unit",
         "model.served_name",
         "model.id",
-        text=f"`{plan.profile_name}`: `{_unit(plan)}.service` in `{_folder(plan)}`",
+        text=f"`{resident.name}`: `{resident.unit[1]}.service` in `{_folder(resident)}`",
     )
 
 
-def _unit(plan: Plan) -> str:
-    return plan.service.unit if plan.service else ""
-
-
-def _folder(plan: Plan) -> str:
-    return plan.service.state_dir.rstrip("/") if plan.service else ""
+def _folder(resident: Resident) -> str:
+    service = resident.plan.service
+    return service.state_dir.rstrip("/") if service else ""

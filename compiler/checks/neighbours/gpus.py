@@ -7,11 +7,11 @@ from typing import Any
 
 from attrs import frozen
 
-from compiler.checks.neighbours.hosts import Host, Where, places
-from compiler.diagnostics import Diagnostic, Severity, error, warning
+from compiler.checks.neighbours.hosts import Host, Resident, Where, places
+from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
-from compiler.plan import Memory, Plan
+from compiler.plan import Memory
 from compiler.ranges import Range, total
 from compiler.value import Value
 
@@ -27,54 +27,61 @@ class Sharing(Value):
     """A service with those that may hold a part of its GPUs when it starts.
 
     Attributes:
-        others: of each other unit that shares a GPU, the plan that holds most.
+        others: of each other unit that shares a GPU, the one that holds most.
         gpus: the host's indices that are shared.
     """
 
-    plan: Plan
-    others: tuple[Plan, ...]
+    resident: Resident
+    others: tuple[Resident, ...]
     gpus: frozenset[int]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The profiles concerned, sorted."""
-        return tuple(sorted(each.profile_name for each in (self.plan, *self.others)))
+        return tuple(sorted(each.name for each in (self.resident, *self.others)))
 
 
 def shared_gpus(host: Host, where: Where) -> Iterator[Diagnostic]:
     """A server takes its fraction of what is free: one that starts beside another finds less, and its pool is smaller."""
-    sharings = [each for unit in host.units for plan in unit if (each := _sharing(plan, host))]
-    broken = {each.plan: found for each in sharings if (found := _broken(each, host, where))}
-    yield from broken.values()
-    told = {each.names for each in sharings if each.plan in broken}
+    sharings = [found for each in host.residents if (found := _sharing(each, host))]
+    told: set[tuple[str, ...]] = set()
+    for each in sharings:
+        broken = _broken(each, host, where)
+        # What has no room at all is one finding for all that are in it.
+        if broken is not None and not (broken.code == "gpu-overcommitted" and each.names in told):
+            yield broken
+        told |= {each.names} if broken else set()
     for each in sharings:
         if each.names not in told:
             told.add(each.names)
             yield _shared(each, host, where)
 
 
-def _sharing(plan: Plan, host: Host) -> Sharing | None:
-    mine = _gpus(plan)
-    others = [
-        max(overlaps, key=_weight)
-        for unit in host.units
-        if plan not in unit and (overlaps := [each for each in unit if mine & _gpus(each)])
-    ]
-    shared = frozenset(gpu for other in others for gpu in mine & _gpus(other))
-    return Sharing(plan=plan, others=tuple(others), gpus=shared) if others else None
+def _sharing(mine: Resident, host: Host) -> Sharing | None:
+    """With those of other units that share a GPU; of alternatives the one that holds most."""
+    units: dict[tuple[str, str], Resident] = {}
+    for each in host.residents:
+        if each.unit != mine.unit and _shared_with(mine, each):
+            units[each.unit] = max(units.get(each.unit, each), each, key=_weight)
+    if not units:
+        return None
+    others = tuple(units.values())
+    return Sharing(
+        resident=mine,
+        others=others,
+        gpus=frozenset(gpu for other in others for gpu in _shared_with(mine, other)),
+    )
 
 
-def _gpus(plan: Plan) -> frozenset[int]:
-    """The host's indices; empty when they cannot be told, so that nothing is claimed."""
-    engine = ENGINES.get(plan.profile.engine.name)
-    if engine is None:
-        return frozenset(plan.profile.gpus.indices or range(plan.profile.gpus.count))
-    return frozenset(engine.footprint(plan.profile, plan.release).gpus or ())
+def _shared_with(one: Resident, other: Resident) -> frozenset[int]:
+    """The host's indices of the GPUs that both use; none when they cannot be told, so that nothing is claimed."""
+    return frozenset(one.footprint.gpus or ()) & frozenset(other.footprint.gpus or ())
 
 
-def _weight(plan: Plan) -> tuple[float, str]:
+def _weight(resident: Resident) -> tuple[float, str]:
     """What is not known weighs most, so that it is said."""
-    return (_held(plan.memory).best if plan.memory else float("inf"), plan.profile_name)
+    memory = resident.plan.memory
+    return (_held(memory).best if memory else float("inf"), resident.name)
 
 
 def _held(memory: Memory) -> Range:
@@ -88,9 +95,10 @@ def _held(memory: Memory) -> Range:
 
 def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
     """What becomes of a promise that holds alone. One that is broken already is told elsewhere."""
-    plan, memory = sharing.plan, sharing.plan.memory
+    plan = sharing.resident.plan
+    memory = plan.memory
     engine = ENGINES.get(plan.profile.engine.name)
-    held = [_held(each.memory) for each in sharing.others if each.memory]
+    held = [_held(each.plan.memory) for each in sharing.others if each.plan.memory]
     if memory is None or engine is None or len(held) < len(sharing.others):
         return None
     taken = total(held)
@@ -104,8 +112,10 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
         **_places(sharing, where),
         "notes": (
             f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
-            f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for {left.pool.required_tokens:,}, "
-            f"and a reserve of {_gib(left.reserve.available_gib)} for {_gib(left.reserve.needed_gib)}",
+            (
+                f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for {left.pool.required_tokens:,}, "
+                f"and a reserve of {_gib(left.reserve.available_gib)} for {_gib(left.reserve.needed_gib)}"
+            ),
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
         ),
         "help": _HELP,
@@ -119,12 +129,11 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
 
 
 def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
-    known = all(each.memory for each in (sharing.plan, *sharing.others))
-    names = _listed((sharing.plan, *sharing.others))
-    return Diagnostic(
-        code="gpu-shared",
-        severity=Severity.WARNING,
-        summary=f"{names} share {_numbered(sharing.gpus)} of `{host.name}`",
+    known = all(each.plan.memory for each in (sharing.resident, *sharing.others))
+    names = _listed((sharing.resident, *sharing.others))
+    return warning(
+        "gpu-shared",
+        f"{names} share {_numbered(sharing.gpus)} of `{host.name}`",
         **_places(sharing, where),
         notes=(
             "started one after the other, each keeps its promise by its plan as far as it does alone; "
@@ -141,18 +150,18 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
 def _places(sharing: Sharing, where: Where) -> dict[str, Any]:
     return places(
         *(
-            where(each.profile_name).primary(
+            where(each.name).primary(
                 "gpus.indices",
                 "gpus.count",
-                text=f"`{each.profile_name}`: {_numbered(_gpus(each))}",
+                text=f"`{each.name}`: {_numbered(each.footprint.gpus or ())}",
             )
-            for each in (sharing.plan, *sharing.others)
+            for each in (sharing.resident, *sharing.others)
         )
     )
 
 
-def _listed(plans: tuple[Plan, ...]) -> str:
-    names = [f"`{each.profile_name}`" for each in plans]
+def _listed(residents: tuple[Resident, ...]) -> str:
+    names = [f"`{each.name}`" for each in residents]
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
 
 

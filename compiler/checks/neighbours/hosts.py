@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from typing import Any
 
 from attrs import frozen
 
 from compiler.diagnostics import Label
+from compiler.engines import ENGINES
+from compiler.engines.engine import Footprint, PortUse
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.value import Value
@@ -18,32 +20,60 @@ Where = Callable[[str], Origins]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Resident(Value):
+    """One plan on its host.
+
+    Attributes:
+        unit: what runs once on the host; residents with the same one are alternatives.
+        footprint: what it takes of the host.
+    """
+
+    plan: Plan
+    unit: tuple[str, str]
+    footprint: Footprint
+
+    @property
+    def name(self) -> str:
+        """The name of its profile."""
+        return self.plan.profile_name
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Host(Value):
-    """One host: its units by name, each with the plans that give it, of which one runs at a time."""
+    """One host with all that may run on it."""
 
     name: str
-    units: tuple[tuple[Plan, ...], ...]
-
-    def neighbours(self) -> Iterator[tuple[Plan, Plan]]:
-        """Every two plans that can run at the same time."""
-        for some, others in combinations(self.units, 2):
-            yield from ((one, other) for one in some for other in others)
+    residents: tuple[Resident, ...]
 
 
 def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
     """The hosts on which there is more than one plan, by name."""
-    hosts: dict[str, dict[tuple[str, str], list[Plan]]] = {}
+    hosts: dict[str, list[Plan]] = {}
     for plan in plans:
-        if plan.target_name is not None and plan.target is not None and plan.service is not None:
-            # The system's manager and a user's may each have a unit of that name.
-            unit = (plan.target.manager, plan.service.unit)
-            hosts.setdefault(plan.target_name, {}).setdefault(unit, []).append(plan)
-    for name, units in sorted(hosts.items()):
-        if sum(map(len, units.values())) > 1:
-            yield Host(name=name, units=tuple(tuple(units[unit]) for unit in sorted(units)))
+        if plan.target_name is not None:
+            hosts.setdefault(plan.target_name, []).append(plan)
+    for name, several in sorted(hosts.items()):
+        if len(several) > 1:
+            yield Host(name=name, residents=tuple(_resident(each) for each in several))
 
 
-def places(first: Label, *others: Label) -> dict[str, object]:
+def _resident(plan: Plan) -> Resident:
+    # The system's manager and a user's may each have a unit of one name.
+    manager = plan.target.manager if plan.target else ""
+    unit = plan.service.unit if plan.service else ""
+    return Resident(plan=plan, unit=(manager, unit), footprint=_footprint(plan))
+
+
+def _footprint(plan: Plan) -> Footprint:
+    engine = ENGINES.get(plan.profile.engine.name)
+    if engine is not None:
+        return engine.footprint(plan.profile, plan.release)
+    port, gpus = plan.profile.serve.port, plan.profile.gpus
+    own = PortUse(first=port, last=port, what="the server itself", setting="serve.port")
+    return Footprint(ports=(own,), gpus=gpus.indices or tuple(range(gpus.count)))
+
+
+def places(first: Label, *others: Label) -> dict[str, Any]:
     """The primary label and the others as a finding takes them; what two profiles share is one place."""
     spans = {first.span}
     kept: list[Label] = []
