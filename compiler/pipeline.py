@@ -226,15 +226,16 @@ def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
     files: list[OutFile] = []
     faults: list[Diagnostic] = []
     for name, several in groupby(checked.judged, key=lambda each: each.profile_name):
-        made, found = _render_profile(name, tuple(several))
+        made, found = render_profile(name, tuple(several))
         files += made
         faults += found
     return tuple(faults) or assemble(files)
 
 
-def _render_profile(
+def render_profile(
     name: str, several: tuple[Judged, ...]
 ) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
+    """The files of one profile on all its targets, and what is wrong with them; it must not be refused."""
     from compiler.render import render_target  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above

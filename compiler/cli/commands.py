@@ -15,6 +15,8 @@ VERBS: Mapping[str, str] = {
     "check": "compiler.cli.check",
     "compile": "compiler.cli.compile",
     "predict": "compiler.cli.predict",
+    "diff": "compiler.cli.diff",
+    "affected": "compiler.cli.affected",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
 }
