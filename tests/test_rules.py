@@ -36,7 +36,9 @@ ELSEWHERE = {
     "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
+    "file-unknown": "test_diff.py::test_affected_by_what_is_not_there",
     "fragment-unused": "test_neighbours.py::test_a_fragment_that_nobody_extends_is_told",
+    "git-unusable": "test_diff.py::test_no_repository",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
     "out-busy": "test_tree_write.py::test_one_compile_at_a_time",
     "out-edited": "test_tree_write.py::test_an_edited_file_is_not_written_over",
@@ -46,10 +48,12 @@ ELSEWHERE = {
     "out-unwritable": "test_tree_write.py::test_out_that_is_a_file",
     "pin-invalid": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
     "pin-mismatch": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
+    "plan-unreadable": "test_diff.py::test_a_plan_that_cannot_be_read",
     "profile-not-deployable": "test_cli.py::test_a_fragment_cannot_be_compiled",
     "profile-outside": "test_cli.py::test_a_profile_of_another_tree",
     "profile-unreadable": "test_load.py::test_a_file_that_cannot_be_read",
     "rendering-unfaithful": "test_render.py::test_an_unfaithful_file_is_found",
+    "revision-unknown": "test_diff.py::test_a_revision_that_is_not_there",
     "tree-missing": "test_cli.py::test_no_tree",
 }
 """The codes that no single profile of a sound tree can trigger, with the test that does."""

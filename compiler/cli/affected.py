@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compiler.catalog.shelves import shipped_shelf
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, open_session, show
 from compiler.diagnostics import Diagnostic, error
@@ -38,7 +39,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     unknown: list[Diagnostic] = []
     for file in files:
         path = _path(file, session)
-        if path in known or (session.workspace.profiles / path).is_file():
+        if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
             reached[file] = sorted(name for name, parts in made.items() if path in parts)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
@@ -65,6 +66,10 @@ def _path(file: str, session: Session) -> str:
         pass
     named = file.removeprefix("./").removeprefix(f"{PROFILES}/")
     return named if named.endswith((SUFFIX, ".json")) else f"{named}{SUFFIX}"
+
+
+def _is_shipped(path: str) -> bool:
+    return shipped_shelf().open(path.removeprefix("catalog/"))[0] is not None
 
 
 def _files(session: Session) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from compiler.cli.session import Format as Findings
 from compiler.cli.session import Session, columns, find_tree, open_session, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.diff.git import has_revision, read_revision
-from compiler.diff.installed import PLAN_FILE, compare_installed, read_installed
-from compiler.diff.sides import side_of_folder, side_of_revision
+from compiler.diff.installed import PLAN_FILE, compare_installed, no_plan, read_installed
+from compiler.diff.sides import Side, side_of_folder, side_of_revision
 from compiler.diff.trees import TreeChange, compare_trees
+from compiler.near import near
 from compiler.pipeline import Checked, check_profiles
 from compiler.workspace import PROFILES
 
@@ -85,27 +87,53 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, tuple[str, ...
 def _compare(
     base: str, session: Session, checked: Checked, names: tuple[str, ...]
 ) -> TreeChange | Diagnostic:
+    """The change from what `base` names. A folder is what it holds; one that holds neither may be a revision's name."""
     folder = Path(base)
+    is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN_FILE).is_file()
     try:
         here = side_of_folder(session.workspace.profiles, label=HERE, inputs=session.inputs)
-        if not folder.is_dir() or (base == HEAD and not (folder / PROFILES).is_dir()):
-            revision = read_revision(session.workspace.root, base)
-            if isinstance(revision, Diagnostic):
-                return revision
-            return compare_trees(side_of_revision(revision), here, checked=checked, only=names)
-        if (folder / PROFILES).is_dir():
-            old = side_of_folder(folder / PROFILES, label=base)
-            return compare_trees(old, here, checked=checked, only=names)
+        if has_plan and not is_tree:
+            return _missing(names, session.names) or _from_plan(folder, here, checked, names)
+        old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
     except OSError as fault:
-        return error(
-            "profile-unreadable",
-            f"`{fault.filename or base}` cannot be read: {(fault.strerror or '').lower()}",
-        )
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
+    if isinstance(old, Diagnostic):
+        return old
+    missing = _missing(names, (*old.names, *here.names))
+    return missing or compare_trees(old, here, checked=checked, only=names)
+
+
+def _revision(base: str, session: Session) -> Side | Diagnostic:
+    revision = read_revision(session.workspace.root, base)
+    if not isinstance(revision, Diagnostic):
+        return side_of_revision(revision)
+    if Path(base).is_dir() and revision.code == "revision-unknown":
+        return no_plan(Path(base))
+    return revision
+
+
+def _from_plan(
+    folder: Path, here: Side, checked: Checked, names: tuple[str, ...]
+) -> TreeChange | Diagnostic:
     installed = read_installed(folder)
     if isinstance(installed, Diagnostic):
         return installed
-    label = f"{base.rstrip('/')}/{PLAN_FILE}"
-    return compare_installed(installed, here, checked=checked, label=label, only=names)
+    return compare_installed(
+        installed, here, checked=checked, label=str(folder / PLAN_FILE), only=names
+    )
+
+
+def _missing(names: Sequence[str], known: Sequence[str]) -> Diagnostic | None:
+    unknown = [each for each in names if each not in known]
+    if not unknown:
+        return None
+    similar = near(unknown[0], known)
+    return error(
+        "profile-missing",
+        f"there is no profile `{unknown[0]}` on either side",
+        help=(f"a profile with a similar name exists: `{similar}`",) if similar else (),
+    )
 
 
 def _about_out(checked: Checked, session: Session) -> list[str]:

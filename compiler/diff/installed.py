@@ -57,6 +57,11 @@ def _unreadable(folder: Path, reason: str) -> Diagnostic:
     )
 
 
+def no_plan(folder: Path) -> Diagnostic:
+    """A folder that holds nothing to compare with."""
+    return _unreadable(folder, "there is none, and no `profiles/` beside it")
+
+
 def _unit_file(folder: Path, target: str, facts: Mapping[str, Any]) -> Path | None:
     places = (folder / facts["unit"], folder / target / facts["unit"])
     return next((each for each in places if each.is_file()), None)
