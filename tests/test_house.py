@@ -32,7 +32,7 @@ ROWS = (
     ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host"),
+    ("diff", "host", "why"),
     ("cli",),
     ("__main__",),
 )

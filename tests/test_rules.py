@@ -39,6 +39,7 @@ ELSEWHERE = {
     "file-unknown": "test_diff.py::test_affected_by_what_is_not_there",
     "fragment-unused": "test_neighbours.py::test_a_fragment_that_nobody_extends_is_told",
     "git-unusable": "test_diff.py::test_no_repository",
+    "line-unknown": "test_why.py::test_a_line_that_is_not_there",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
     "out-busy": "test_tree_write.py::test_one_compile_at_a_time",
     "out-edited": "test_tree_write.py::test_an_edited_file_is_not_written_over",

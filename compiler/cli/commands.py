@@ -16,6 +16,8 @@ VERBS: Mapping[str, str] = {
     "compile": "compiler.cli.compile",
     "predict": "compiler.cli.predict",
     "diff": "compiler.cli.diff",
+    "why": "compiler.cli.why",
+    "show": "compiler.cli.show",
     "affected": "compiler.cli.affected",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",

@@ -132,7 +132,6 @@ def appeared(new: Snapshot, *, kind: Kind = Kind.NEW, why: tuple[str, ...] = ())
         after=new.figures,
         verdicts=(None, new.verdict),
         found=new.findings,
-        restart=Restart(reasons=("unit",), start=new.start) if kind is Kind.MENDED else None,
         files=tuple((path, FileState.NEW) for path in sorted(new.files or {})),
         why=why,
     )

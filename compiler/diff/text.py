@@ -84,7 +84,10 @@ def _wrapped(row: str, indent: int, width: int) -> Iterator[str]:
         yield " " * indent + text
         return
     line, margin = "", indent
-    for word in text.split():
+    words = text.split()
+    if words[0] in _SIGN.values():
+        words[:2] = [" ".join(words[:2])]
+    for word in words:
         if line and cells(line) + 1 + cells(word) > room:
             yield " " * margin + line
             line, margin = word, indent + 2

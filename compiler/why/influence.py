@@ -13,12 +13,16 @@ from typing import Any
 from attrs import evolve, frozen
 
 from compiler.engines.engine import Facts
+from compiler.origins import dotted
 from compiler.plan import Plan
 from compiler.planner import plans_of
 from compiler.profile import Profile
 from compiler.value import Value
 from compiler.why.variants import variants
 
+
+_ENGINE = ("engine", "name")
+"""With another engine everything would be another; it is named where it is shown."""
 
 Parts = Mapping[str, object]
 """Pieces of what is written, by a path that stays the same when others come or go."""
@@ -50,15 +54,16 @@ def influences(
 
     `versions` are releases of the engine to try in the place of the profile's own.
     """
-    base = parts_of(plans_of(name, profile, facts))
+    plans = plans_of(name, profile, facts)
+    base, sized = parts_of(plans), plans[0].memory is not None
     found: dict[str, list[Source]] = {part: [] for part in base}
-    for source, plans in (
+    for source, tries in (
         *_tried(name, profile, facts),
         *_other_releases(name, profile, facts, versions),
     ):
         changed: set[str] = set()
-        for several in plans:
-            parts = _parts(several, parts_of)
+        for planning in tries:
+            parts = _parts(planning, parts_of, sized=sized)
             changed |= {
                 part for part in base if part not in changed and _differs(part, base, parts)
             }
@@ -76,20 +81,22 @@ def _differs(part: str, base: Parts, other: Parts) -> bool:
 Planning = Callable[[], tuple[Plan, ...]]
 
 
-def _parts(planning: Planning, parts_of: Callable[[tuple[Plan, ...]], Parts]) -> Parts:
-    """The parts of what was tried; none when the changed figure makes no sense to the planner."""
+def _parts(
+    planning: Planning, parts_of: Callable[[tuple[Plan, ...]], Parts], *, sized: bool
+) -> Parts:
+    """The parts of what was tried; none when it makes no sense to the planner, or is nothing that it can size."""
     try:
-        return parts_of(planning())
+        plans = planning()
+        return {} if sized and plans[0].memory is None else parts_of(plans)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return {}
 
 
 def _tried(name: str, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
     for variant in variants(profile, facts=False):
-        if variant.path[0] != "accept":
-            setting = ".".join(variant.path)
+        if variant.path[0] != "accept" and variant.path != _ENGINE:
             yield (
-                Source(setting=setting),
+                Source(setting=dotted(variant.path)),
                 [_planning(name, changed, facts) for changed in variant.wholes],
             )
     for fact, whole, put in _facts(facts):

@@ -12,13 +12,13 @@ from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Facts
 from compiler.judged import Judged
-from compiler.language.settings import all_settings
 from compiler.origins import Origins, dotted
 from compiler.plan import Plan, Service
 from compiler.render.envfile import env_file_values
 from compiler.render.planfile import plan_content
 from compiler.render.review import review_values
 from compiler.render.script import script_values
+from compiler.render.start import engine_command
 from compiler.render.systemd import unit_values
 from compiler.render.templates import trace
 from compiler.value import Value
@@ -28,6 +28,7 @@ from compiler.why.naming import json_lines, name_at, named
 
 PROFILE_NAME = "the name of the profile"
 TEMPLATE = "the template: the same whatever the settings are"
+COUNTING = "how this release of the engine counts memory; no other setting and no entry of the catalogue moves it"
 NOTHING = "nothing of that kind was found"
 COPIED = "a copy: the same for every service"
 
@@ -119,14 +120,32 @@ def _templated(context: Context, template: str, *, values_of: ValuesOf) -> tuple
 
 def _plan_file(context: Context) -> tuple[Line, ...]:
     content = plan_content(context.several)
-    influence = _influence(context, plan_content)
+    influence = _influence(context, _plan_values)
+    words = _word_names(_planned(context.several[0])[0])
     lines = [
         Line(notes=(TEMPLATE,))
         if path is None
-        else _line([name_at(content, path)], influence, context)
+        else _line(
+            [words[int(path[1])] if path[0] == "argv" else name_at(content, path)],
+            influence,
+            context,
+        )
         for path in json_lines(content)
     ]
     return (*lines, Line(notes=(TEMPLATE,)))  # what follows the last line end
+
+
+def _plan_values(several: tuple[Judged, ...]) -> dict[str, object]:
+    """What plan.json holds, with the command line by its options: a word alone does not say which it belongs to."""
+    return {**plan_content(several), "argv": engine_command(_planned(several[0])[0])}
+
+
+def _word_names(plan: Plan) -> list[str]:
+    """For each word of the command line the name of the option that it is a part of."""
+    start = engine_command(plan)
+    parts = [("argv.program", start.program)]
+    parts += [(f"argv.options[{part.words[0]}]", part) for part in start.options]
+    return [f"{name}.words" for name, part in parts for _ in part.words]
 
 
 def _influence(context: Context, values_of: ValuesOf) -> Mapping[str, tuple[Source, ...]]:
@@ -170,9 +189,9 @@ def _line(
 
 
 def _found(name: str, influence: Mapping[str, tuple[Source, ...]]) -> tuple[Source, ...]:
-    """What a piece depends on; the reason that stands above an option is that of the option."""
+    """What a piece depends on; an option's reason, and all of its words, are the option's."""
     above, _, last = name.rpartition(".")
-    if last != "why":
+    if last not in ("why", "words"):
         return influence.get(name, ())
     several = [
         each for other in influence if other.startswith(f"{above}.") for each in influence[other]
@@ -180,7 +199,14 @@ def _found(name: str, influence: Mapping[str, tuple[Source, ...]]) -> tuple[Sour
     return tuple(dict.fromkeys(several))
 
 
-_NAMES = frozenset({"source", "name", "profile"})
+_NOTES = {
+    "source": PROFILE_NAME,
+    "name": PROFILE_NAME,
+    "profile": PROFILE_NAME,
+    "schema": TEMPLATE,
+}
+_ENGINE = frozenset({"engine.name", "engine.version", "deployment"})
+_BUDGET = re.compile(r"(?:static|reserve)\[")
 _FINDING = re.compile(r"(?:findings|changes)\[")
 _LISTS = frozenset(
     {"unknowns", "unpriced", "assumptions", "findings", "accepted", "static", "reserve"}
@@ -193,31 +219,39 @@ _VERDICT = frozenset({"verdict", "meaning"})
 def _special(
     name: str, influence: Mapping[str, tuple[Source, ...]], context: Context
 ) -> Line | None:
-    """What is judged, not planned: its sources are those of the figures that are judged, and what a finding points at."""
-    if name in _NAMES:
-        return Line(notes=(PROFILE_NAME,))
-    if name == "schema":
-        return Line(notes=(TEMPLATE,))
-    if name in _LISTS and not influence.get(name):
-        return Line(notes=(NOTHING,))
+    """What a small change does not show: what is judged, not planned, and what only another engine would do otherwise."""
+    own = influence.get(name, ())
+    if name in _NOTES:
+        return Line(notes=(_NOTES[name],))
     if name in _VERDICT:
         return Line(sources=_of_figures(influence))
-    if name.startswith("accepted"):
+    if name in _ENGINE:
+        shown = ("engine.name", "engine.version") if name == "deployment" else (name,)
+        return Line(sources=(*(Source(setting=each) for each in shown), *own))
+    if _FINDING.match(name):
+        return _finding(name, influence, context)
+    if name.startswith("accepted") and _accepted(context):
         return Line(sources=tuple(Source(setting=f"accept.{code}") for code in _accepted(context)))
-    if not _FINDING.match(name):
-        return None
-    found = [each for each in context.several[0].diagnostics if _tells(each, name)]
-    return Line(
-        sources=tuple(
-            source
-            for each in found or context.several[0].diagnostics
-            for source in (
-                *_pointed_at(each, context.origins),
-                *(_of_figures(influence) if each.code in MEMORY_CODES else ()),
-            )
-        ),
-        notes=tuple(f"the finding `{each.code}`" for each in found),
-    )
+    if name in _LISTS and not own:
+        return Line(notes=(NOTHING,))
+    if _BUDGET.match(name) and not own:
+        return Line(sources=(Source(setting="engine.version"),), notes=(COUNTING,))
+    return None
+
+
+def _finding(name: str, influence: Mapping[str, tuple[Source, ...]], context: Context) -> Line:
+    """A finding, or a line of its advice: what it points at, and what the figures depend on that it judges."""
+    diagnostics = context.several[0].diagnostics
+    told = [each for each in diagnostics if _tells(each, name)]
+    sources = [
+        source
+        for each in told or diagnostics
+        for source in (
+            *_pointed_at(each, context.origins),
+            *(_of_figures(influence) if each.code in MEMORY_CODES else ()),
+        )
+    ]
+    return Line(sources=tuple(sources), notes=tuple(f"the finding `{each.code}`" for each in told))
 
 
 def _accepted(context: Context) -> tuple[str, ...]:
@@ -256,8 +290,3 @@ def _pointed_at(each: Diagnostic, origins: Origins) -> Iterator[Source]:
 def unanswered(lines: Sequence[Line]) -> int:
     """How many lines nobody can say anything about."""
     return sum(1 for each in lines if not each.sources and not each.notes)
-
-
-def is_setting(text: str) -> bool:
-    """Whether the language has a setting of exactly this name."""
-    return any(dotted(each.path) == text for each in all_settings())
