@@ -10,7 +10,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,7 @@ def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnosti
 def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnostic, ...]:
     """What services do to each other. Origins are not kept for a whole tree: what is found merges again."""
 
+    @cache
     def where(name: str) -> Origins:
         resolved, _ = resolve(name, inputs)
         if resolved is None:

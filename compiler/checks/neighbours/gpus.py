@@ -16,10 +16,27 @@ from compiler.ranges import Range, total
 from compiler.value import Value
 
 
+_MOST_SHOWN = 4
+"""Services that a finding names; of more the number is enough."""
+
 _HELP = (
     "give each its own `gpus.indices`",
     "or the same `unit` on this target: then one of them runs at a time",
 )
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Taker(Value):
+    """A service with what it takes of the host's GPUs; `held` is `None` when its memory is not known."""
+
+    resident: Resident
+    gpus: frozenset[int]
+    held: Range | None
+
+    @property
+    def weight(self) -> tuple[float, str]:
+        """What is not known weighs most, so that it is said."""
+        return (self.held.best if self.held else float("inf"), self.resident.name)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -28,60 +45,65 @@ class Sharing(Value):
 
     Attributes:
         others: of each other unit that shares a GPU, the one that holds most.
-        gpus: the host's indices that are shared.
     """
 
-    resident: Resident
-    others: tuple[Resident, ...]
-    gpus: frozenset[int]
+    taker: Taker
+    others: tuple[Taker, ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The profiles concerned, sorted."""
-        return tuple(sorted(each.name for each in (self.resident, *self.others)))
+    def names(self) -> frozenset[str]:
+        """The profiles concerned."""
+        return frozenset(each.resident.name for each in (self.taker, *self.others))
+
+    @property
+    def gpus(self) -> frozenset[int]:
+        """The host's indices of the GPUs that are shared."""
+        return self.taker.gpus & frozenset[int]().union(*(each.gpus for each in self.others))
 
 
 def shared_gpus(host: Host, where: Where) -> Iterator[Diagnostic]:
     """A server takes its fraction of what is free: one that starts beside another finds less, and its pool is smaller."""
-    sharings = [found for each in host.residents if (found := _sharing(each, host))]
-    told: set[tuple[str, ...]] = set()
+    sharings = list(_sharings(host))
+    told: set[frozenset[str]] = set()
+    full: set[frozenset[str]] = set()
     for each in sharings:
-        broken = _broken(each, host, where)
         # What has no room at all is one finding for all that are in it.
-        if broken is not None and not (broken.code == "gpu-overcommitted" and each.names in told):
+        broken = None if each.names in full else _broken(each, host, where)
+        if broken is not None:
+            told.add(each.names)
+            full |= {each.names} if broken.code == "gpu-overcommitted" else set()
             yield broken
-        told |= {each.names} if broken else set()
     for each in sharings:
         if each.names not in told:
             told.add(each.names)
             yield _shared(each, host, where)
 
 
-def _sharing(mine: Resident, host: Host) -> Sharing | None:
-    """With those of other units that share a GPU; of alternatives the one that holds most."""
-    units: dict[tuple[str, str], Resident] = {}
+def _sharings(host: Host) -> Iterator[Sharing]:
+    units: dict[tuple[str, str], list[Taker]] = {}
     for each in host.residents:
-        if each.unit != mine.unit and _shared_with(mine, each):
-            units[each.unit] = max(units.get(each.unit, each), each, key=_weight)
-    if not units:
-        return None
-    others = tuple(units.values())
-    return Sharing(
-        resident=mine,
-        others=others,
-        gpus=frozenset(gpu for other in others for gpu in _shared_with(mine, other)),
-    )
-
-
-def _shared_with(one: Resident, other: Resident) -> frozenset[int]:
-    """The host's indices of the GPUs that both use; none when they cannot be told, so that nothing is claimed."""
-    return frozenset(one.footprint.gpus or ()) & frozenset(other.footprint.gpus or ())
-
-
-def _weight(resident: Resident) -> tuple[float, str]:
-    """What is not known weighs most, so that it is said."""
-    memory = resident.plan.memory
-    return (_held(memory).best if memory else float("inf"), resident.name)
+        memory = each.plan.memory
+        taker = Taker(
+            resident=each,
+            # None when they cannot be told, so that nothing is claimed.
+            gpus=frozenset(each.footprint.gpus or ()),
+            held=_held(memory) if memory else None,
+        )
+        units.setdefault(each.unit, []).append(taker)
+    heaviest_first = {
+        unit: sorted(takers, key=lambda each: each.weight, reverse=True)
+        for unit, takers in units.items()
+    }
+    for unit, takers in units.items():
+        for taker in takers:
+            others = (
+                next((each for each in several if each.gpus & taker.gpus), None)
+                for other, several in heaviest_first.items()
+                if other != unit
+            )
+            beside = tuple(each for each in others if each is not None)
+            if beside:
+                yield Sharing(taker=taker, others=beside)
 
 
 def _held(memory: Memory) -> Range:
@@ -95,10 +117,9 @@ def _held(memory: Memory) -> Range:
 
 def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
     """What becomes of a promise that holds alone. One that is broken already is told elsewhere."""
-    plan = sharing.resident.plan
-    memory = plan.memory
-    engine = ENGINES.get(plan.profile.engine.name)
-    held = [_held(each.plan.memory) for each in sharing.others if each.plan.memory]
+    plan = sharing.taker.resident.plan
+    memory, engine = plan.memory, ENGINES.get(plan.profile.engine.name)
+    held = [each.held for each in sharing.others if each.held]
     if memory is None or engine is None or len(held) < len(sharing.others):
         return None
     taken = total(held)
@@ -113,8 +134,9 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
         "notes": (
             f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
             (
-                f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for {left.pool.required_tokens:,}, "
-                f"and a reserve of {_gib(left.reserve.available_gib)} for {_gib(left.reserve.needed_gib)}"
+                f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for "
+                f"{left.pool.required_tokens:,}, and a reserve of {_gib(left.reserve.available_gib)} "
+                f"for {_gib(left.reserve.needed_gib)}"
             ),
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
         ),
@@ -129,16 +151,15 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
 
 
 def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
-    known = all(each.plan.memory for each in (sharing.resident, *sharing.others))
-    names = _listed((sharing.resident, *sharing.others))
+    several = (sharing.taker, *sharing.others)
     return warning(
         "gpu-shared",
-        f"{names} share {_numbered(sharing.gpus)} of `{host.name}`",
+        f"{_listed(several)} share {_numbered(sharing.gpus)} of `{host.name}`",
         **_places(sharing, where),
         notes=(
             "started one after the other, each keeps its promise by its plan as far as it does alone; "
             "loaded at once, neither finds the free memory it counts on"
-            if known
+            if all(each.held for each in several)
             else "nobody can say whether they fit: the memory of one of them is not known",
             "each slows the other down",
         ),
@@ -150,18 +171,20 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
 def _places(sharing: Sharing, where: Where) -> dict[str, Any]:
     return places(
         *(
-            where(each.name).primary(
+            where(each.resident.name).primary(
                 "gpus.indices",
                 "gpus.count",
-                text=f"`{each.name}`: {_numbered(each.footprint.gpus or ())}",
+                text=f"`{each.resident.name}`: {_numbered(each.gpus)}",
             )
-            for each in (sharing.resident, *sharing.others)
+            for each in (sharing.taker, *sharing.others[:_MOST_SHOWN])
         )
     )
 
 
-def _listed(residents: tuple[Resident, ...]) -> str:
-    names = [f"`{each.name}`" for each in residents]
+def _listed(takers: tuple[Taker, ...]) -> str:
+    names = [f"`{each.resident.name}`" for each in takers[:_MOST_SHOWN]]
+    rest = len(takers) - _MOST_SHOWN
+    names += [f"{rest} more"] if rest > 0 else []
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
 
 

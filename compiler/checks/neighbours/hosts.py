@@ -54,14 +54,24 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
             hosts.setdefault(plan.target_name, []).append(plan)
     for name, several in sorted(hosts.items()):
         if len(several) > 1:
-            yield Host(name=name, residents=tuple(_resident(each) for each in several))
+            shared = len({_unit(each) for each in several}) > 1
+            residents = (
+                Resident(
+                    plan=each, unit=_unit(each), footprint=_footprint(each) if shared else _NOTHING
+                )
+                for each in several
+            )
+            yield Host(name=name, residents=tuple(residents))
 
 
-def _resident(plan: Plan) -> Resident:
+_NOTHING = Footprint(ports=(), gpus=())
+"""Of a host where all are alternatives: nobody else is there to take anything from."""
+
+
+def _unit(plan: Plan) -> tuple[str, str]:
     # The system's manager and a user's may each have a unit of one name.
     manager = plan.target.manager if plan.target else ""
-    unit = plan.service.unit if plan.service else ""
-    return Resident(plan=plan, unit=(manager, unit), footprint=_footprint(plan))
+    return manager, plan.service.unit if plan.service else ""
 
 
 def _footprint(plan: Plan) -> Footprint:
