@@ -31,12 +31,20 @@ class Planned(Value):
 
 def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
-    facts, unknowns, diagnostics = _look_up(profile, catalog)
-    engine = ENGINES.get(profile.engine.name)
+    facts, unknowns, diagnostics = look_up(profile, catalog)
+    plans = plans_of(name, profile, facts, unknowns)
+    unknowns = tuple(_with_near_name(each, catalog) for each in plans[0].unknowns)
+    plans = tuple(evolve(each, unknowns=unknowns) for each in plans)
+    return Planned(plans=plans, diagnostics=diagnostics)
+
+
+def plans_of(
+    name: str, profile: Profile, facts: Facts, unknowns: tuple[Unknown, ...] = ()
+) -> tuple[Plan, ...]:
+    """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
+    one = plan_of(name, profile, facts, ENGINES.get(profile.engine.name), unknowns)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
-    one = plan_of(name, profile, facts, engine, unknowns)
-    one = evolve(one, unknowns=tuple(_with_near_name(each, catalog) for each in one.unknowns))
-    plans = tuple(
+    return tuple(
         evolve(
             one,
             target_name=target,
@@ -47,7 +55,6 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
         )
         for target in targets
     )
-    return Planned(plans=plans, diagnostics=diagnostics)
 
 
 _KINDS = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
@@ -100,9 +107,10 @@ def plan_of(
     )
 
 
-def _look_up(
+def look_up(
     profile: Profile, catalog: Catalog
 ) -> tuple[Facts, tuple[Unknown, ...], tuple[Diagnostic, ...]]:
+    """What the catalogue knows about a profile, what nobody described, and what is wrong with its files."""
     gpu, gpu_faults = catalog.gpu(profile.gpus.kind)
     model, model_faults = catalog.model(profile.model.id)
     speculative = profile.speculative

@@ -33,7 +33,7 @@ ROWS = (
     ("edit", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host", "amend"),
+    ("diff", "host", "amend", "why"),
     ("cli",),
     ("__main__",),
 )

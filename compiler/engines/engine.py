@@ -113,6 +113,31 @@ class Asked(Value):
     refusal: str | None = None
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class PortUse(Value):
+    """Ports that a server listens on.
+
+    Attributes:
+        first, last: all from one to the other, or, unless `certain`, one of them.
+        what: who listens there.
+        setting: the setting that decides it.
+    """
+
+    first: int
+    last: int
+    what: str
+    setting: str
+    certain: bool = True
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Footprint(Value):
+    """What a server takes of its host; `gpus` are the host's indices, `None` when they cannot be told."""
+
+    ports: tuple[PortUse, ...]
+    gpus: tuple[int, ...] | None
+
+
 class CommandReader(Protocol):
     """Reads the launch commands of one release."""
 
@@ -150,3 +175,9 @@ class Engine(Protocol):
 
     def observer(self) -> Observer:
         """What understands its running server."""
+
+    def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        """The GPUs and ports that the server takes of its host."""
+
+    def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        """Both budgets when others hold `taken` GiB of each GPU before the load; `most_tokens` caps the pool anyway."""

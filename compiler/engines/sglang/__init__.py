@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.engines.engine import CommandReader, Facts, Sized, Spelled
-from compiler.engines.sglang import sizing, spelling
+from compiler.engines.engine import CommandReader, Facts, Footprint, Sized, Spelled
+from compiler.engines.sglang import footprint, sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
+from compiler.plan import Memory
 from compiler.profile import Profile
+from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
 
@@ -53,6 +55,12 @@ class _Sglang(Value):
         from compiler.engines.sglang.log import OBSERVER  # noqa: PLC0415
 
         return OBSERVER
+
+    def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        return footprint.footprint(profile, release)
+
+    def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        return footprint.beside(memory, taken=taken, most_tokens=most_tokens)
 
 
 SGLANG = _Sglang()
