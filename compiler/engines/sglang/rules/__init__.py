@@ -2,8 +2,42 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.rules import context, speculation, starting, tree
+from compiler.engines.sglang.rules import (
+    adapters,
+    attention,
+    caches,
+    context,
+    disaggregation,
+    drafts,
+    kvformats,
+    nodes,
+    parallel,
+    serving,
+    speculation,
+    starting,
+    stepwise,
+    surroundings,
+    tiles,
+    tree,
+)
 from compiler.rules import Rule, collect
 
 
-RULES: tuple[Rule, ...] = collect(context, speculation, starting, tree)
+RULES: tuple[Rule, ...] = collect(
+    adapters,
+    attention,
+    caches,
+    context,
+    disaggregation,
+    drafts,
+    kvformats,
+    nodes,
+    parallel,
+    serving,
+    speculation,
+    starting,
+    stepwise,
+    surroundings,
+    tiles,
+    tree,
+)

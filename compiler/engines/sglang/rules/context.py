@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
+from compiler.engines.sglang.given import given_by
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
 
 
 OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-_TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
 
 @rule("context-beyond-model")
@@ -21,7 +21,7 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     exceeded = [each for each in _limits(plan) if asked > each[2]]
     # Model and draft at the same place are one finding: the smaller limit decides.
     for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
-        allowed = plan.profile.env.get(OVERRIDE, "").lower() in _TRUE
+        allowed = given_by(plan).switched_on(OVERRIDE)
         make = warning if allowed else error
         yield make(
             "context-beyond-model",

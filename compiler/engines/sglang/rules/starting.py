@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.sglang.backends import page_size
+from compiler.engines.sglang.given import given_by
 from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -35,7 +36,7 @@ def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     backend = plan.attention_backend or plan.profile.engine.attention_backend or ""
     page = page_size(backend, memory.page_size)
     asked = plan.prefill_chunk if memory.chunked_prefill is None else memory.chunked_prefill
-    only_decodes = plan.profile.flags.get("disaggregation-mode") == "decode"
+    only_decodes = given_by(plan).word("disaggregation-mode") == "decode"
     if asked is None or asked <= 0 or only_decodes:
         return
     groups = parallel.data if parallel.dp_attention else 1
