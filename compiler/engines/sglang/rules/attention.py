@@ -48,7 +48,9 @@ def _generations(given: Given, flag: str, backend: str, *, latent: bool) -> tupl
     arg_groups/overrides.py, `_handle_attention_backend_compatibility`, for the others.
     """
     if backend == "fa3":
-        return (_HOPPER,) if latent or given.before("0.4.7") else (_AMPERE, _HOPPER)
+        if given.before("0.4.6.post5"):
+            return (_HOPPER, *_BLACKWELL)  # it asks for 9 or more
+        return (_HOPPER,) if latent else (_AMPERE, _HOPPER)
     if backend == "trtllm_mla":
         return (_LARGE,) if given.before("0.5.9") else _BLACKWELL
     if backend == "tokenspeed_mla":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import page_size
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, caution, refusal
+from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -205,14 +205,17 @@ def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("draft-topk-overlap")
 def overlapped_line(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The overlapping worker of 0.5.7 to 0.5.10 drafts a line only, and is refused with a tree (server_args.py)."""
+    """The worker that overlaps drafts a line only: refused with a tree in 0.5.7 to 0.5.10 (server_args.py).
+
+    0.5.5 and 0.5.6 start, and fail in the first step: sgl-project/sglang#13352.
+    """
     given = given_by(plan)
     branches = given.whole(_TOPK) or 1
     if _algorithm(plan) not in STEPWISE or branches == 1:
         return
     if not given.switched_on(_OVERLAP_VARIABLE):
         return
-    if not given.since("0.5.7") or not given.before("0.5.11"):
+    if not given.since("0.5.5") or not given.before("0.5.11"):
         return
     yield refusal(
         given,
@@ -225,6 +228,9 @@ def overlapped_line(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             text=f"{branches} branches",
             beside={f"env.{_OVERLAP_VARIABLE}": "the overlapping worker"},
         ),
+        because=STOPS
+        if given.since("0.5.7")
+        else "the server starts, and fails in the first step: shapes of the tree do not match",
         help=(
             f"set `{_TOPK} = 1`, and the tokens to steps + 1",
             f"or leave `env.{_OVERLAP_VARIABLE}` out",
