@@ -94,10 +94,11 @@ class Given(Value):
         return None
 
     def _find(self, name: str) -> tuple[str, Argument] | None:
-        found = self.raw.get(name) or self.raw.get(_full_name(self.plan, name))
+        full = _full_name(self.plan, name)
+        found = self.raw.get(name) or self.raw.get(full)
         if found is not None:
             return f"flags.{found[0]}", found[1]
-        row = typed_rows().get(f"--{name}")
+        row = typed_rows().get(f"--{name}") or typed_rows().get(f"--{full}")
         words = row.words(self.plan.profile) if row is not None else None
         if row is None or words is None:
             return None

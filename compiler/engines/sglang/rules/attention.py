@@ -6,18 +6,14 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import (
-    SPARSE,
     Platform,
     generation,
     is_sparse,
-    page,
-    page_size,
     platform,
 )
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, caution, refusal
-from compiler.engines.sglang.settings import settings_of
-from compiler.facts import Gpu, Mla, Model, StateKind
+from compiler.facts import Gpu, Mla, StateKind
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -223,52 +219,3 @@ def backend_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         because="FlashAttention 3 reads fp8_e4m3 only; the server changes the backend with a warning in its log",
         help=('set `memory.kv_dtype = "fp8_e4m3"`, or leave the backend to the server',),
     )
-
-
-@rule("page-size-changed")
-def page_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Backends that insist on a page size put it in place of the one asked for (server_args.py, 0.4.6 on; overrides.py)."""
-    given, asked = given_by(plan), plan.profile.memory.page_size
-    if asked is None:
-        return
-    actual, why = _actual_page(plan, given, asked)
-    if actual == asked:
-        return
-    yield caution(
-        "page-size-changed",
-        f"the server runs with pages of {actual} tokens, not {asked}",
-        at(given, where, "memory.page_size", text=f"pages of {asked}", beside=why),
-        because="the server changes it with a warning in its log; the plan counts with what it really uses",
-        help=(f"set `memory.page_size = {actual}`",),
-    )
-
-
-def _actual_page(plan: Plan, given: Given, asked: int) -> tuple[int, dict[str, str]]:
-    """The page the server uses, and the setting that decides it."""
-    model, gpu = plan.model, plan.gpu
-    if model is not None and gpu is not None and is_sparse(model):
-        settings = settings_of(plan.profile, plan.release)
-        return page(settings, gpu=gpu, model=model, backend=SPARSE), {
-            "model.id": "has sparse attention"
-        }
-    if _no_buffer(plan, given):
-        return 1, {"model.id": "has layers with a state"}
-    backend = given.word(_DECODE) or plan.attention_backend or given.word(_BOTH) or ""
-    return page_size(backend, asked), {_DECODE: f"`{backend}`", _BOTH: f"`{backend}`"}
-
-
-def _no_buffer(plan: Plan, given: Given) -> bool:
-    """States kept with the radix cache take pages of one token (0.5.11 to 0.5.13, `_handle_mamba_radix_cache`)."""
-    states = plan.model is not None and _has_states(plan.model)
-    strategy = given.word("mamba-scheduler-strategy") or "auto"
-    return (
-        states
-        and given.since("0.5.11")
-        and given.before("0.5.14")
-        and strategy in {"auto", "no_buffer"}
-        and not given.on("disable-radix-cache")
-    )
-
-
-def _has_states(model: Model) -> bool:
-    return model.state is not None and model.state.kind in {StateKind.GDN, StateKind.MAMBA2}

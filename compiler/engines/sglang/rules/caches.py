@@ -21,6 +21,7 @@ _RADIX_OFF = "disable-radix-cache"
 _TIER = "enable-hierarchical-cache"
 _STRATEGY = ("mamba-radix-cache-strategy", "mamba-scheduler-strategy")
 _SLOTS = "max-mamba-cache-size"
+_RUNNING = "serve.max_running_requests"
 # Families whose strategy the release resolves in one place (0.5.11 and 0.5.14 server_args.py, `_handle_mamba_radix_cache`).
 _RESOLVED = frozenset({StateKind.GDN, StateKind.MAMBA2})
 
@@ -147,35 +148,66 @@ def _strategy_fault(given: Given, strategy: str) -> tuple[str, str] | None:
 
 @rule("state-slots")
 def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The slots of states admit as many requests as they hold, several slots each (0.5.7 on, `slots_per_request`)."""
+    """The slots of states admit as many requests as they hold, several slots each (0.5.7 on, `slots_per_request`).
+
+    Where their number is not given a share of the budget decides, and the plan knows what fits.
+    """
     given, model = given_by(plan), plan.model
-    slots, wanted = given.whole(_SLOTS), requested_running_requests(plan.profile)
-    rule_ = counting(plan.profile.engine.version)
-    if model is None or model.state is None or slots is None or wanted is None or rule_ is None:
+    wanted = requested_running_requests(plan.profile)
+    if model is None or model.state is None or wanted is None:
         return
-    if rule_.states in {StatePools.ABSENT, StatePools.DIVIDED}:
+    slots, parallel = given.whole(_SLOTS), plan.profile.parallel
+    if slots is None:
+        yield from _states_that_fit(plan, given, where, wanted=wanted)
         return
-    parallel = plan.profile.parallel
-    slots //= parallel.data if parallel.dp_attention else 1
-    each = slots_per_request(settings_of(plan.profile, plan.release), model=model, rule=rule_)
-    if slots // each >= wanted:
+    counts = counting(plan.profile.engine.version)
+    if counts is None or counts.states in {StatePools.ABSENT, StatePools.DIVIDED}:
+        return
+    replicas = parallel.data if parallel.dp_attention else 1
+    each = slots_per_request(settings_of(plan.profile, plan.release), model=model, rule=counts)
+    admitted = slots // replicas // each
+    if admitted >= wanted:
         return
     yield caution(
         "state-slots",
-        f"{slots} slots of states admit {slots // each} requests at once, not {wanted}",
+        f"{slots // replicas} slots of states admit {admitted} requests at once, not {wanted}",
         at(
             given,
             where,
             _SLOTS,
             text=f"{slots} slots",
-            beside={
-                "serve.max_running_requests": f"{wanted} requests",
-                "model.id": "has layers with a state",
-            },
+            beside={_RUNNING: f"{wanted} requests", "model.id": "has layers with a state"},
         ),
         because=f"a running request may hold {each} slots: its own, and copies for the prefix cache",
         help=(
-            f"set `{_SLOTS}` to {wanted * each * (parallel.data if parallel.dp_attention else 1)}",
-            f"or set `serve.max_running_requests = {max(1, slots // each)}`",
+            f"set `{_SLOTS}` to {wanted * each * replicas}",
+            f"or set `{_RUNNING} = {max(1, admitted)}`",
+        ),
+    )
+
+
+def _states_that_fit(
+    plan: Plan, given: Given, where: Origins, *, wanted: int
+) -> Iterator[Diagnostic]:
+    running = plan.running_requests
+    if plan.memory is None or running is None or running >= wanted:
+        return
+    yield caution(
+        "state-slots",
+        f"{running} requests run at once, not {wanted}: there is no room for the states of more",
+        at(
+            given,
+            where,
+            _RUNNING,
+            text=f"{wanted} requests",
+            beside={
+                "memory.fraction": "is shared with their states",
+                "model.id": "has layers with a state",
+            },
+        ),
+        because="states and KV share the budget, and a running request may hold several states; what is beyond waits",
+        help=(
+            f"set `{_RUNNING} = {max(1, running)}`",
+            f"or set `{_SLOTS}`, which takes from the KV pool",
         ),
     )

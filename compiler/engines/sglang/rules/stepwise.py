@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.backends import page_size
 from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.origins import Origins
@@ -146,7 +146,7 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """
     given = given_by(plan)
     branches, backend = _branches(plan, given), plan.attention_backend or given.word(_BACKENDS[0])
-    page = page_size(backend or "", plan.profile.memory.page_size)
+    page = used_page(given)
     allowed = _paged_tree_backends(plan, given)
     if branches == 1 or page == 1 or backend is None or allowed is None or backend in allowed:
         return
