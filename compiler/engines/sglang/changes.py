@@ -20,9 +20,25 @@ def changes(settings: Settings) -> Iterator[str]:
     reason = _without_overlap(settings)
     if reason is not None:
         yield f"the server does not overlap scheduling with steps: {reason}"
+    if _decodes_elsewhere(settings):
+        yield "the tier of host memory does not run with `fa3`: decoding uses `flashinfer`, for latent attention `triton`"
     size = settings.whole("hicache-size")
     if settings.on("enable-hierarchical-cache") and size:
         yield f"the tier of host memory takes {size} GB on each of {_ranks(settings)} ranks: {size * _ranks(settings)} GB of the host"
+
+
+def _decodes_elsewhere(settings: Settings) -> bool:
+    """0.5.5 to 0.5.13 server_args.py, `_handle_hicache`, where FlashAttention 3 is asked for by one flag for both steps."""
+    version = settings.profile.engine.version
+    asked = settings.profile.engine.attention_backend or settings.word("attention-backend")
+    return (
+        settings.on("enable-hierarchical-cache")
+        and asked == "fa3"
+        and settings.word("decode-attention-backend") is None
+        and (settings.word("hicache-io-backend") or "kernel") == "kernel"
+        and at_least(version, "0.5.5")
+        and not at_least(version, "0.5.14")
+    )
 
 
 def _ranks(settings: Settings) -> int:
@@ -35,7 +51,7 @@ def _without_overlap(settings: Settings) -> str | None:
     """Why scheduling does not overlap with steps; `None` when it may.
 
     Pipeline stages: 0.4.6.post5 to 0.5.23. DFlash: 0.5.11 to 0.5.13. NGRAM: 0.5.3 to 0.5.12. Token by token: to 0.5.6 always,
-    to 0.5.10 unless `SGLANG_ENABLE_SPEC_V2` is set, and 0.5.11 and 0.5.12 with a tree (server_args.py; from 0.5.12
+    to 0.5.10 unless `SGLANG_ENABLE_SPEC_V2` is set, and 0.5.11 and 0.5.12 with a tree (server_args.py; from 0.5.13
     arg_groups/speculative_hook.py).
     """
     if settings.on("disable-overlap-schedule"):

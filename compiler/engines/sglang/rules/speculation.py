@@ -98,7 +98,7 @@ def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some drafts do not run with data parallel attention, which the server drops where data parallel size is 1.
 
     DFlash: refused 0.5.11 to 0.5.22, and 0.5.23 wants a data parallel head; STANDALONE: from 0.5.2; NGRAM: from 0.5.3
-    (server_args.py, from 0.5.12 speculative_hook.py).
+    (server_args.py, from 0.5.13 speculative_hook.py).
     """
     given, speculative, parallel = given_by(plan), plan.profile.speculative, plan.profile.parallel
     if speculative is None or not parallel.dp_attention or parallel.data == 1:

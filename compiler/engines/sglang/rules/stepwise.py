@@ -34,7 +34,7 @@ def _algorithm(plan: Plan) -> str | None:
 def all_or_none(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Steps, branches and tokens are given together, or none of them.
 
-    0.4.6 to 0.5.23 (server_args.py, from 0.5.12 arg_groups/speculative_hook.py): without steps the others must not be there;
+    0.4.6 to 0.5.23 (server_args.py, from 0.5.13 arg_groups/speculative_hook.py): without steps the others must not be there;
     with steps, branches are compared with 1 as they are. One branch needs no tokens: they are set to steps + 1.
     """
     given = given_by(plan)
@@ -141,7 +141,7 @@ def _paged_tree_backends(plan: Plan, given: Given) -> frozenset[str] | None:
 def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A tree of drafted tokens over pages of several tokens.
 
-    EAGLE: 0.5.2 to 0.5.23; NGRAM, whose tree is 10 wide: 0.5.3 to 0.5.23 (server_args.py, from 0.5.12 speculative_hook.py).
+    EAGLE: 0.5.2 to 0.5.23; NGRAM, whose tree is 10 wide: 0.5.3 to 0.5.23 (server_args.py, from 0.5.13 speculative_hook.py).
     0.4.6 to 0.4.8 set the branches to 1.
     """
     given = given_by(plan)
