@@ -136,7 +136,9 @@ def _strategy_fault(given: Given, strategy: str) -> tuple[str, str] | None:
     page = given.whole("page-size") or 1
     if page != 1:
         return f"needs pages of one token, not {page}", "set `memory.page_size = 1`"
-    if not given.on("disable-overlap-schedule"):
+    # Pipeline stages switch the overlap off by themselves.
+    staged = given.plan.profile.parallel.pipeline > 1
+    if not staged and not given.on("disable-overlap-schedule"):
         return (
             "needs `--disable-overlap-schedule`",
             "set `disable-overlap-schedule = true` under `[flags]`",

@@ -42,7 +42,7 @@ def _latent_formats(given: Given) -> frozenset[str]:
 def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The backend must read the KV format.
 
-    `trtllm_mla`: see `_latent_formats`. FP4: 0.5.7 to 0.5.20, `_handle_kv4_compatibility`, where one backend does both steps.
+    `trtllm_mla`: see `_latent_formats`. FP4: 0.5.7 to 0.5.15, `_handle_kv4_compatibility`, where one backend does both steps.
     `trtllm_mha` prefill in fp8 on compute capability 12: 0.5.19 to 0.5.23.
     """
     given = given_by(plan)
@@ -70,12 +70,17 @@ def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+def _judges_fp4(given: Given) -> bool:
+    """From 0.5.16 there are several formats of four bits, with lists of their own."""
+    return given.since("0.5.7") and given.before("0.5.16")
+
+
 def _allowed(plan: Plan, given: Given, kv: str, backend: str | None) -> frozenset[str] | None:
     """The formats that a backend takes; `None` when the release does not ask."""
     if backend == "trtllm_mla":
         return _latent_formats(given)
     both = given.word(_PREFILL) or backend
-    if kv == _FP4 and plan.model is not None and both == backend and given.since("0.5.7"):
+    if kv == _FP4 and plan.model is not None and both == backend and _judges_fp4(given):
         taken = _FP4_LATENT if isinstance(plan.model.attention, Mla) else _FP4_OTHERS
         return None if backend in taken else frozenset({"auto", "bf16", "bfloat16", "fp8_e4m3"})
     prefill = given.word(_PREFILL) or given.word(_BACKEND)

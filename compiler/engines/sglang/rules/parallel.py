@@ -14,6 +14,7 @@ from compiler.rules import rule
 
 _EXCHANGE = "moe-a2a-backend"
 _RUNNER = "moe-runner-backend"
+_OLD_SWITCHES = ("enable-ep-moe", "enable-deepep-moe")
 _DEAL_OUT = frozenset({"deepep", "mooncake", "ascend_fuseep", "mori", "flashinfer", "nixl"})
 """All-to-all backends that deal experts out over all ranks, in every release that has them (0.5.1 on)."""
 
@@ -96,6 +97,15 @@ def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+def expert_groups(given: Given) -> int:
+    """Expert parallel groups: an all-to-all backend, and the old switches for one, deal experts out over all ranks."""
+    parallel = given.plan.profile.parallel
+    exchanged = given.word(_EXCHANGE) not in {None, "none"}
+    if exchanged or any(given.on(switch) for switch in _OLD_SWITCHES):
+        return parallel.tensor
+    return parallel.expert
+
+
 def _dealt_out(given: Given) -> str | None:
     """The all-to-all backend that makes expert parallel size the tensor parallel one."""
     backend = given.word(_EXCHANGE)
@@ -127,10 +137,8 @@ def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 @rule("balance-without-experts")
 def balancing_needs_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Balancing moves experts between groups (`_handle_eplb_and_dispatch`: assert ep_size > 1, 0.5.1 to 0.5.23)."""
-    given, parallel = given_by(plan), plan.profile.parallel
-    if not given.on("enable-eplb") or not given.since("0.5.1"):
-        return
-    if parallel.expert > 1 or (parallel.tensor > 1 and given.word(_EXCHANGE) not in {None, "none"}):
+    given = given_by(plan)
+    if not given.on("enable-eplb") or not given.since("0.5.1") or expert_groups(given) > 1:
         return
     yield refusal(
         given,
@@ -178,9 +186,7 @@ def runner_takes_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     FlashInfer's CUTLASS: 1 or all ranks, 0.5.1 to 0.5.23; CUTLASS in fp8: 1, 0.5.9 to 0.5.23.
     """
     given, parallel = given_by(plan), plan.profile.parallel
-    runner, groups = given.word(_RUNNER), parallel.expert
-    if _dealt_out(given) is not None:
-        groups = parallel.tensor
+    runner, groups = given.word(_RUNNER), expert_groups(given)
     if runner in {"flashinfer_cutlass", "flashinfer_cutedsl"} and given.since("0.5.1"):
         allowed = {1, parallel.tensor}
     elif runner == "cutlass" and _fp8(given) and given.since("0.5.9"):

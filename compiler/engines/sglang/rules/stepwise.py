@@ -137,6 +137,14 @@ def _paged_tree_backends(plan: Plan, given: Given) -> frozenset[str] | None:
     return frozenset({"flashinfer", "fa3"} | (set() if given.before("0.5.13") else {"triton"}))
 
 
+def _for_both_steps(plan: Plan, given: Given) -> str | None:
+    """The backend that the server compares; `None` where one step has another and the common one is not said."""
+    both, *split = (given.word(each) for each in _BACKENDS)
+    if both is not None:
+        return both
+    return None if any(split) else plan.attention_backend
+
+
 @rule("draft-topk-page")
 def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A tree of drafted tokens over pages of several tokens.
@@ -145,7 +153,7 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     0.4.6 to 0.4.8 set the branches to 1.
     """
     given = given_by(plan)
-    branches, backend = _branches(plan, given), plan.attention_backend or given.word(_BACKENDS[0])
+    branches, backend = _branches(plan, given), _for_both_steps(plan, given)
     page = used_page(given)
     allowed = _paged_tree_backends(plan, given)
     if branches == 1 or page == 1 or backend is None or allowed is None or backend in allowed:
@@ -167,7 +175,11 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={"memory.page_size": f"pages of {page}", _BACKENDS[0]: f"`{backend}`"},
         ),
         because=f"the server refuses to start: of the backends {named} can",
-        help=(f"set `memory.page_size = 1`, or `{width} = 1`, or the backend {named}",),
+        help=(
+            *(("set `memory.page_size = 1`",) if page == plan.profile.memory.page_size else ()),
+            f"set `{width} = 1`",
+            f"set the backend {named}",
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.launch import takes_images
+from compiler.engines.sglang.rules.parallel import expert_groups
 from compiler.engines.sglang.rules.places import at, caution, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Format, Model, Role, VisionPart
@@ -30,11 +31,8 @@ def _format(model: Model, role: Role) -> Format | None:
 
 def _expert_ranks(given: Given) -> int:
     """Ranks that share one expert's matrices."""
-    parallel = given.plan.profile.parallel
-    exchange = given.word("moe-a2a-backend")
-    groups = parallel.expert if exchange in {None, "none"} else parallel.tensor
     copies = given.whole("moe-data-parallel-size", "moe-dp-size") or 1
-    return max(1, parallel.tensor // (groups * copies))
+    return max(1, given.plan.profile.parallel.tensor // (expert_groups(given) * copies))
 
 
 def _sliced(given: Given, model: Model, role: Role) -> tuple[int, int]:
