@@ -1,10 +1,11 @@
-"""Number formats of weights: the flag against the checkpoint, and the kernels for experts against the flag."""
+"""Number formats of weights: the flag against the checkpoint, and kernels against formats and the GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, refusal
 from compiler.origins import Origins
@@ -93,4 +94,58 @@ def runner_of_the_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         at(given, where, _DRAFT_RUNNER, text="for the draft"),
         because="the server stops with an assertion at start",
         help=(f'set `{_DRAFT_RUNNER}` to `"triton"` or `"auto"`',),
+    )
+
+
+_PRODUCTS, _DEEP_GEMM = "fp8-gemm-backend", "SGLANG_ENABLE_JIT_DEEPGEMM"
+_HOPPER, _LARGE, _SMALL = 9, 10, 12
+_BLOCK = 128 * 128
+_GENERATIONS: Mapping[str, tuple[int, ...]] = {
+    "flashinfer_trtllm": (_LARGE,),
+    "flashinfer_cutlass": (_LARGE, _SMALL),
+    "flashinfer_deepgemm": (_HOPPER,),
+    "cutlass": (_HOPPER, _LARGE, _SMALL),
+    "deep_gemm": (_HOPPER, _LARGE, _SMALL),
+}
+_FALSE = frozenset({"0", "false", "no", "n"})
+
+
+@rule("products-gpu")
+def kernels_fit_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Kernels for products in fp8 blocks are built for some generations.
+
+    0.5.7, 0.5.11 and 0.5.23 layers/quantization/fp8_utils.py, `_dispatch_explicit_backend`: `flashinfer_trtllm` takes 12.x
+    before 0.5.11; DeepGEMM may be switched off by a variable (deep_gemm_wrapper/configurer.py).
+    """
+    given, gpu = given_by(plan), plan.gpu
+    asked = given.word(_PRODUCTS) or ""
+    if gpu is None or not _in_blocks(plan) or asked not in _GENERATIONS:
+        return
+    allowed = _GENERATIONS[asked]
+    if asked == "flashinfer_trtllm" and given.before("0.5.11"):
+        allowed = (_LARGE, _SMALL)
+    if asked == "deep_gemm" and plan.profile.env.get(_DEEP_GEMM, "").lower() in _FALSE:
+        fault, beside = "DeepGEMM is switched off", {f"env.{_DEEP_GEMM}": "switches it off"}
+    elif platform(gpu) is Platform.CUDA and generation(gpu) in allowed:
+        return
+    else:
+        fault = f"they do not run on compute capability {gpu.compute_capability}"
+        beside = {"gpus.kind": f"has {gpu.compute_capability}"}
+    yield refusal(
+        given,
+        "products-gpu",
+        f"the kernels `{asked}` are asked for, and {fault}",
+        at(given, where, _PRODUCTS, text=f"`{asked}`", beside=beside),
+        because=f"the server stops while it builds the model; they run on {' and '.join(f'{each}.x' for each in allowed)}",
+        help=(f'leave `{_PRODUCTS}` out, or set it to `"triton"`',),
+    )
+
+
+def _in_blocks(plan: Plan) -> bool:
+    """Whether the checkpoint is in fp8 blocks, which alone use these kernels."""
+    quantization = plan.model.quantization if plan.model is not None else None
+    return (
+        quantization is not None
+        and quantization.method == "fp8"
+        and any(each.group_size == _BLOCK for each in quantization.formats)
     )

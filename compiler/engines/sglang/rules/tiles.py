@@ -97,8 +97,8 @@ def whole_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Weights of four bits are cut at whole groups, each with one scale.
 
     AWQ and GPTQ refuse it in `create_weights` (0.5.11 layers/quantization/awq/schemes/awq_linear.py, line 41; gptq.py, line
-    474; marlin_utils.py, `verify_marlin_supports_shape`); compressed-tensors checks nothing for experts. A warning: which
-    class loads a checkpoint is the release's choice.
+    474; marlin_utils.py, `verify_marlin_supports_shape`; seen in intel/auto-round#643); compressed-tensors checks nothing for
+    experts. A warning: which class loads a checkpoint is the release's choice.
     """
     model, given = plan.model, given_by(plan)
     if model is None or model.quantization is None or model.quantization.method not in _GROUPED:
