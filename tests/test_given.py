@@ -101,3 +101,12 @@ def test_a_layout_of_one_is_not_given() -> None:
     """A size of 1 writes no flag."""
     profile = evolve(story_profile(), parallel=Parallel(tensor=8))
     assert given_by(story_plan(profile=profile)).value("data-parallel-size") is None
+
+
+def test_the_fraction_is_given_as_it_is_found() -> None:
+    """A number stands for itself; "fit" is what the plan found, and nothing where it found none."""
+    profile = story_profile()
+    fit = evolve(profile, memory=evolve(profile.memory, fraction="fit"))
+    assert given_by(story_plan()).value("mem-fraction-static") == 0.93
+    assert given_by(story_plan(profile=fit)).value("mem-fraction-static") == 0.93
+    assert given_by(story_plan(profile=fit, memory=None)).value("mem-fraction-static") is None

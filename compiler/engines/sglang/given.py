@@ -14,12 +14,13 @@ from compiler.value import Value
 from compiler.versions import version_key
 
 
+_FRACTION = "mem-fraction-static"
 _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Given(Value):
-    """The flags of one plan.
+    """The flags of one plan, as they are given; what a release takes when nothing is given is not among them.
 
     A flag is asked for by any of its names without dashes; where releases renamed it, by all of them, newest first.
 
@@ -98,11 +99,22 @@ class Given(Value):
         found = self.raw.get(name) or self.raw.get(full)
         if found is not None:
             return f"flags.{found[0]}", found[1]
+        if full == _FRACTION:
+            fraction = _fraction(self.plan)
+            return None if fraction is None else ("memory.fraction", fraction)
         row = typed_rows().get(f"--{name}") or typed_rows().get(f"--{full}")
         words = row.words(self.plan.profile) if row is not None else None
         if row is None or words is None:
             return None
         return row.setting, words[0] if len(words) == 1 else words or True
+
+
+def _fraction(plan: Plan) -> float | None:
+    """The static fraction; the one that "fit" found, where it found one."""
+    asked = plan.profile.memory.fraction
+    if not isinstance(asked, str):
+        return asked
+    return plan.memory.fraction if plan.memory is not None else None
 
 
 def given_by(plan: Plan) -> Given:

@@ -216,7 +216,7 @@ def spell(profile: Profile, release: Release | None, *, fraction: float | None) 
 
 @cache
 def typed_rows() -> Mapping[str, Row]:
-    """Every flag a typed setting writes, in any release -> its row; the static fraction has none."""
+    """Every flag a typed setting writes, in any release -> its row; the static fraction, which may have to be found, has none."""
     return {flag: row for row in _ROWS for flag in row.flags}
 
 
