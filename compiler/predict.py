@@ -41,7 +41,9 @@ _MIB = 1024
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 # Findings about how a service is deployed, not about whether the command starts and holds its context.
-_DEPLOYMENT = frozenset({"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated"})
+_DEPLOYMENT = frozenset(
+    {"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated", "bind-open"}
+)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

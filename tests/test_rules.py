@@ -76,7 +76,6 @@ ELSEWHERE = {
     "pin-mismatch": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
     "plan-unreadable": "test_observing.py::test_a_plan_that_is_none",
     "pool-short": "test_host_switch.py::test_a_failing_switch_goes_back",
-    "plan-unreadable": "test_diff.py::test_a_plan_that_cannot_be_read",
     "profile-not-deployable": "test_cli.py::test_a_fragment_cannot_be_compiled",
     "profile-outside": "test_cli.py::test_a_profile_of_another_tree",
     "profile-unreadable": "test_load.py::test_a_file_that_cannot_be_read",

@@ -151,6 +151,24 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 )
 
 
+@rule("value-empty")
+def says_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """An empty word is a value, not a flag that is left out; scripts give one where a variable was not set."""
+    for name, value in plan.profile.flags.items():
+        flag = _find(plan.release, f"--{name}") if plan.release is not None else None
+        # Its parser refuses an empty word among choices or numbers, which is said elsewhere.
+        if value != "" or (flag is not None and (flag.choices or flag.takes != "str")):
+            continue
+        yield warning(
+            "value-empty",
+            f"`--{name}` is given an empty word",
+            where.primary(f"flags.{name}", text="empty"),
+            notes=("the server takes it for a value: it is not the same as leaving the flag out",),
+            help=(f"remove `flags.{name}`, or set it to a value",),
+            path=f"flags.{name}",
+        )
+
+
 def _fault(flag: Flag, option: Option) -> str | None:
     if flag.takes is None:
         return f"takes no value; write `{option.flag[2:]} = true`" if option.values else None

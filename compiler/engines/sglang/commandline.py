@@ -255,6 +255,9 @@ class _Wanted(Value):
         kv = self.word("kv_cache_dtype")
         if kv is not None and kv not in TYPED_KV:
             flags["kv-cache-dtype"] = kv
+        algorithm = self.word("speculative_algorithm")
+        if algorithm is not None and algorithm.lower() not in _ALGORITHMS:
+            flags["speculative-algorithm"] = algorithm
         return flags
 
 

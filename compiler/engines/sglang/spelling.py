@@ -6,7 +6,8 @@ setting is one row of `_ROWS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from attrs import frozen
 
@@ -211,6 +212,12 @@ def spell(profile: Profile, release: Release | None, *, fraction: float | None) 
         options=(*_typed(profile, release, fraction), *_raw(profile, release)),
         environment=tuple(_environment(profile)),
     )
+
+
+@cache
+def typed_rows() -> Mapping[str, Row]:
+    """Every flag a typed setting writes, in any release -> its row; the static fraction, which may have to be found, has none."""
+    return {flag: row for row in _ROWS for flag in row.flags}
 
 
 def owned_flags() -> dict[str, str]:
