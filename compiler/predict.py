@@ -98,17 +98,7 @@ class Predictor(Value):
 
     def identify(self, name: str) -> str:
         """The catalogue's id of a model's name, or of a path that ends like one."""
-        whole = name.strip("/").lower()
-        if whole in self.names:
-            return self.names[whole]
-        parts = name.rstrip("/").split("/")
-        if _HUB_NAME.fullmatch(name):
-            # Somebody else's checkpoint of the same name may be quantized in another way.
-            return name
-        # The hub's own cache has `models--moonshotai--Kimi-K2.6/snapshots/<revision>`.
-        cached = [part for part in parts if part.startswith("models--")]
-        last = (cached or parts)[-1].rpartition("--")[2].lower()
-        return self.names.get(last, name)
+        return identify_model(name, names=self.names)
 
     def _no_release(self, question: Question) -> Diagnostic:
         return error(
@@ -202,11 +192,26 @@ def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
     release = catalog.release(engine, version)[0] if known is not None else None
     reader = known.command_reader(release) if known is not None and release is not None else None
     return Predictor(
-        catalog=catalog, engine=known, release=release, reader=reader, names=_names(catalog)
+        catalog=catalog, engine=known, release=release, reader=reader, names=model_names(catalog)
     )
 
 
-def _names(catalog: Catalog) -> Mapping[str, str]:
+def identify_model(name: str, *, names: Mapping[str, str]) -> str:
+    """The catalogue's id of a model's name, or of a path that ends like one; what it does not know comes back as it is."""
+    whole = name.strip("/").lower()
+    if whole in names:
+        return names[whole]
+    parts = name.rstrip("/").split("/")
+    if _HUB_NAME.fullmatch(name):
+        # Somebody else's checkpoint of the same name may be quantized in another way.
+        return name
+    # The hub's own cache has `models--moonshotai--Kimi-K2.6/snapshots/<revision>`.
+    cached = [part for part in parts if part.startswith("models--")]
+    last = (cached or parts)[-1].rpartition("--")[2].lower()
+    return names.get(last, name)
+
+
+def model_names(catalog: Catalog) -> Mapping[str, str]:
     """Every id in lower case, and its last part where only one id ends like that."""
     ids = [*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT)]
     ends: dict[str, str | None] = {}

@@ -214,7 +214,7 @@ def _by_context(plan: Plan, replan: Replan) -> Iterator[Remedy]:
     slots = int(_memory(plan).pool.tokens.low) // serve.concurrency
     # Slots beyond the context's own: see the engine's promise. Rounded down to what a person would write.
     context = (slots - plan.verify_width + 4) // _CONTEXT_STEP * _CONTEXT_STEP
-    if not 0 < context < serve.context:
+    if not 0 < context < serve.tokens:
         return
     after = replan(evolve(plan.profile, serve=evolve(serve, context=context)))
     if _pool_passes(after) and _reserve_passes(after, worst=Outcome.UNCERTAIN):

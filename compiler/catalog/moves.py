@@ -7,6 +7,7 @@ were several, and back again for who moves to an older release.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from attrs import field, frozen
 
@@ -78,6 +79,7 @@ class Replacement(Value):
     notes: tuple[str, ...] = ()
 
 
+@cache
 def read_moves(engine: str) -> Moves:
     """What is known of an engine; nothing of one we know nothing about. Ours are sound, as a test makes sure."""
     file, _ = shipped_shelf().open(f"engines/{engine}/moves.toml")

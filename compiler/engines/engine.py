@@ -7,6 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
+from compiler.engines.adopting import Adopter, Found
 from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
 from compiler.plan import Memory, Option, Variable
@@ -139,6 +140,15 @@ class Engine(Protocol):
 
     def command_reader(self, release: Release) -> CommandReader:
         """What reads the launch commands of a release; make it once for many."""
+
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        """Where a command starts this engine; `None` when it does not."""
+
+    def adopter(self, release: Release) -> Adopter:
+        """What reads launches of a release into settings; make it once for many."""
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        """Whether a typed setting can say what a raw flag says."""
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""

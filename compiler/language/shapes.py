@@ -11,7 +11,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-from compiler.profile import Argument, HostPath, Name, Text
+from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
 from compiler.value import Value
@@ -115,6 +115,7 @@ _SAID: dict[object, tuple[str, str]] = {
     str: ("text", "texts"),
     Text: ("text", "texts"),
     HostPath: ("an absolute path", "absolute paths"),
+    CheckpointPath: ("an absolute path", "absolute paths"),
     Name: ("a name", "names"),
     Duration: ("a duration such as `30min`", "durations"),
     Size: ("a size such as `6.5GiB`", "sizes"),

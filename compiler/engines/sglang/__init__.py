@@ -5,10 +5,11 @@ Read `launch` first (what the server will run with), then `pool` (the static bud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from compiler.engines.adopting import Adopter, Found
 from compiler.engines.engine import CommandReader, Facts, Sized, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
@@ -39,6 +40,21 @@ class _Sglang(Value):
         from compiler.engines.sglang.commandline import command_reader  # noqa: PLC0415
 
         return command_reader(release)
+
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        from compiler.engines.sglang.commandline import entry_of  # noqa: PLC0415 - as above
+
+        return entry_of(words)
+
+    def adopter(self, release: Release) -> Adopter:
+        from compiler.engines.sglang.adopting import make_adopter  # noqa: PLC0415 - as above
+
+        return make_adopter(release)
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        from compiler.engines.sglang.unspelling import is_typed  # noqa: PLC0415 - as above
+
+        return is_typed(flag, values, release=release)
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import AUTO
 from compiler.rules import rule
 
 
@@ -17,7 +18,9 @@ _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other t
 @rule("context-beyond-model")
 def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The promised context must be one the checkpoint declares, and the draft's too."""
-    asked = plan.profile.serve.context
+    if plan.profile.serve.context == AUTO:
+        return  # of a model that nobody described
+    asked = plan.profile.serve.tokens
     exceeded = [each for each in _limits(plan) if asked > each[2]]
     # Model and draft at the same place are one finding: the smaller limit decides.
     for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
