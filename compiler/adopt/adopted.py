@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -18,6 +18,7 @@ from compiler.engines.adopting import ChangeKind
 from compiler.origins import Definition, Level, Origin, Origins
 from compiler.profile import Profile
 from compiler.secrecy import secret_stretches
+from compiler.source import Source
 from compiler.value import Value
 
 
@@ -52,7 +53,8 @@ class Adopted(Value):
     def secrets(self) -> tuple[Word, ...]:
         """The words that hold secrets."""
         words = self.launch.command.words
-        flags = (words[at] for places in self.chosen.reading.secrets.values() for at in places)
+        # The flag itself is none, but for one that has its value behind `=`.
+        flags = (words[places[-1]] for places in self.chosen.reading.secrets.values())
         return (*flags, *self.around.secrets)
 
 
@@ -116,6 +118,46 @@ def origins(adopted: Adopted) -> Origins:
         )
         by_path[each.path] = Origin(winner=definition)
     return Origins(document=document, by_path=by_path)
+
+
+def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
+    """The secrets of a launch, in the words of the rules about profiles."""
+    words = adopted.launch.command.words
+    for flag, places in adopted.chosen.reading.secrets.items():
+        span = words[places[-1]].span
+        yield error(
+            "secret-in-argv",
+            f"`{flag}` puts a secret on the command line",
+            Label(span, "looks like a secret", secret=True) if span is not None else None,
+            notes=("every user of the host reads a command line",),
+            help=(
+                "put it into a YAML file on the host, readable by the service's user only, and give that by `--config`",
+            ),
+        )
+    for word in adopted.around.secrets:
+        if not word.unknown:
+            yield error(
+                "secret-in-env",
+                "a variable of the launch holds a secret",
+                Label(word.span, "looks like a secret", secret=True) if word.span is not None else None,
+                notes=("everybody who reads the file reads it",),
+                help=("set the variable on the host, in a file that only the service's user reads",),
+            )
+
+
+def cover(sources: Mapping[str, Source], secrets: Iterable[Word]) -> Mapping[str, Source]:
+    """The texts with the characters of secrets replaced; lines keep their lengths."""
+    covered = dict(sources)
+    for word in secrets:
+        span = word.span
+        source = covered.get(span.file) if span is not None else None
+        if source is None or span is None:
+            continue
+        start = source.line_starts[span.line - 1] + span.column - 1
+        end = source.line_starts[span.end_line - 1] + span.end_column - 1
+        hidden = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
+        covered[span.file] = Source(source.name, source.text[:start] + hidden + source.text[end:])
+    return covered
 
 
 def _key_span(adopted: Adopted, setting: Setting) -> Span:

@@ -79,8 +79,13 @@ class Launch(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Sheet(Value):
-    """All that was read: the commands, what is wrong, and the texts to show places in."""
+    """All that was read: the commands, what is wrong, and the texts to show places in.
+
+    Attributes:
+        findings: what is to be said about the unit itself, whether it can be read or not.
+    """
 
     commands: tuple[Command, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, Source] = field(factory=dict)

@@ -53,7 +53,8 @@ def read_quadlet(source: Source, *, files: Files) -> Sheet:
     )
     return Sheet(
         commands=(command,) if words else (),
-        diagnostics=(*found, *judge_unit(sheet)),
+        diagnostics=tuple(found),
+        findings=judge_unit(sheet),
         sources={**sheet.sources, **inside.sources, **outside.sources},
     )
 

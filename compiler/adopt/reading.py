@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -21,16 +22,20 @@ from compiler.source import Source
 from compiler.value import Value
 
 
+# A variable, a command, all arguments: what a shell would have replaced.
+_LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
+
 PASTED = "command line"
 """What a pasted command is called in messages."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Read(Value):
-    """What was read; no launch when `diagnostics` say why."""
+    """What was read; no launch when `diagnostics` say why. `findings` are about a unit itself."""
 
     launch: Launch | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, Source] = field(factory=dict)
 
 
@@ -54,10 +59,13 @@ def read_file(
 
 
 def read_words(words: Sequence[str]) -> Read:
-    """The launch of a pasted command, which its shell has taken apart already."""
+    """The launch of a pasted command, which its shell has taken apart already; what it left of `$NAME` is not known."""
     source = Source(PASTED, shlex.join(words))
     spans = locate(source, words, start=0, end=len(source.text))
-    told = tuple(Word(text=text, span=span) for text, span in zip(words, spans, strict=True))
+    told = tuple(
+        Word(text=text, span=span, unknown=tuple(_LEFT.findall(text)))
+        for text, span in zip(words, spans, strict=True)
+    )
     sheet = Sheet(commands=(Command(words=told),), sources={source.name: source})
     return _chosen(sheet, whole=source, kind=FileKind.SCRIPT, line=None)
 
@@ -76,7 +84,9 @@ def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) ->
     if len(launches) > 1:
         found.append(_several(launches, kind))
     launch = launches[0] if len(launches) == 1 else None
-    return Read(launch=launch, diagnostics=tuple(found), sources=sheet.sources)
+    return Read(
+        launch=launch, diagnostics=tuple(found), findings=sheet.findings, sources=sheet.sources
+    )
 
 
 def entry_span(launch: Launch) -> Span | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from attrs import evolve
 
 from compiler.adopt.expansion import expand, shown
-from compiler.adopt.files import Files, decode, unreadable
+from compiler.adopt.files import Files, decode
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Command, Sheet, Word
 from compiler.adopt.places import locate
@@ -45,7 +45,8 @@ def read_unit_file(source: Source, *, files: Files) -> Sheet:
             commands += read.commands
     return Sheet(
         commands=tuple(commands),
-        diagnostics=(*found, *judge_unit(sheet)),
+        diagnostics=tuple(found),
+        findings=judge_unit(sheet),
         sources=sources,
     )
 
@@ -117,9 +118,13 @@ def _script(command: Command, *, files: Files) -> Source | None:
 
 def _followed(command: Command, script: Source) -> Sheet:
     """The commands of a script that a unit runs, in the unit's environment."""
-    given: Mapping[str, str] = {
+    given: dict[str, str] = {
         name: word.text for name, word in command.environment.items() if not word.unknown
     }
+    at = next(at for at, word in enumerate(command.words) if word.text.endswith(script.name.rpartition("/")[2]))
+    for number, word in enumerate(command.words[at + 1 :], start=1):
+        if not word.unknown:
+            given[str(number)] = word.text
     read = read_shell(script, given=given)
     return evolve(
         read,
@@ -134,6 +139,3 @@ def _followed(command: Command, script: Source) -> Sheet:
             for each in read.commands
         ),
     )
-
-
-__all__ = ["exec_words", "read_unit_file", "unreadable"]

@@ -7,8 +7,11 @@ from typing import Any
 
 from attrs import fields
 
+from compiler.adopt.adopted import Adopted
+from compiler.adopt.around import UNKNOWN_GPU
 from compiler.adopt.folding import nested
 from compiler.adopt.launch import Change, Setting
+from compiler.adopt.reading import entry_span
 from compiler.catalog.writing import key_toml, text_toml
 from compiler.engines.adopting import ChangeKind
 from compiler.language.shapes import printable
@@ -18,6 +21,24 @@ from compiler.profile import SCHEMA, Profile
 _GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 _TABLES = tuple(each.name for each in fields(Profile))
 _TOLD = (ChangeKind.SECRET, ChangeKind.UNKNOWN, ChangeKind.DROPPED, ChangeKind.ASSUMED)
+
+
+def adopted_toml(adopted: Adopted, *, whole: bool = False) -> str:
+    """The profile of an adopted launch; `whole` has the stand-ins for what the launch does not say, too."""
+    missing = set(adopted.chosen.reading.missing)
+    settings = [
+        each for each in adopted.settings if whole or ".".join(each.path) not in missing
+    ]
+    remarks = {}
+    if any(each.value == UNKNOWN_GPU and each.path == ("gpus", "kind") for each in settings):
+        remarks["gpus.kind"] = "the launch does not say; `poolproof catalog list` has the kinds"
+    span = entry_span(adopted.launch)
+    return profile_toml(
+        settings,
+        origin=span.file if span is not None else "a command",
+        changes=adopted.changes,
+        remarks=remarks,
+    )
 
 
 def profile_toml(

@@ -15,6 +15,7 @@ VERBS: Mapping[str, str] = {
     "check": "compiler.cli.check",
     "compile": "compiler.cli.compile",
     "predict": "compiler.cli.predict",
+    "adopt": "compiler.cli.adopt",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
 }
