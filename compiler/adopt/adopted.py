@@ -22,6 +22,10 @@ from compiler.source import Source
 from compiler.value import Value
 
 
+_BESIDE = frozenset({"description", "targets", "engine"})
+"""Tables of settings that neither the command nor its environment come from; of the engine only its Python can fail."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Adopted(Value):
     """An adopted launch.
@@ -86,6 +90,7 @@ def adopt(
         *_noted(launch, chosen),
         *_secret(launch, chosen),
         *around.changes,
+        *_beside(folded),
         *launch.command.changes,
     )
     adopted = Adopted(
@@ -177,6 +182,14 @@ def _noted(launch: Launch, chosen: Chosen) -> Iterator[Change]:
         yield Change(kind=each.kind, text=each.text, span=span)
 
 
+def _beside(folded: Folded) -> Iterator[Change]:
+    """What does not fit of the settings that a launch does not hang on."""
+    for setting, reason in folded.lost:
+        if setting.path[0] in _BESIDE:
+            text = f"`{'.'.join(setting.path)}` cannot be `{setting.value}`: {reason}"
+            yield Change(kind=ChangeKind.DROPPED, text=text, span=setting.span)
+
+
 def _secret(launch: Launch, chosen: Chosen) -> Iterator[Change]:
     for flag, places in chosen.reading.secrets.items():
         span = launch.command.words[places[0]].span
@@ -220,6 +233,8 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             " ".join(words[at].text for at in places), "it belongs to no flag, and the server stops at it", span
         )
     for setting, reason in folded.lost:
+        if setting.path[0] in _BESIDE:
+            continue
         yield _lost(".".join(setting.path), reason, setting.span)
     for setting in folded.settings:
         fault = flag_name_fault(setting.path[1]) if setting.path[0] == "flags" else None

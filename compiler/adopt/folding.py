@@ -7,7 +7,7 @@ something else: the release's own parser judges.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -81,7 +81,7 @@ class Folder(Value):
             if gone:
                 lost |= gone
                 continue
-            found = self._differences(profile)
+            found = self._differences(profile, lost.keys(), owners)
             moved = {
                 owners[path].flag
                 for path in owners
@@ -98,14 +98,14 @@ class Folder(Value):
             raw |= moved
 
     def _settings(
-        self, raw: set[str], *, without: Sequence[Path] | Any  # noqa: ANN401 - the keys of a dict
+        self, raw: set[str], *, without: Collection[Path]
     ) -> tuple[tuple[Setting, ...], Mapping[Path, Carried]]:
         made: dict[Path, Setting] = {}
         owners: dict[Path, Carried] = {}
         for carried in self.reading.carried:
             told = self._typed(carried) if carried.flag not in raw else {}
             if not told or not owners.keys().isdisjoint(told):
-                told = {("flags", carried.flag.lstrip("-")): carried.argument}
+                told = {("flags", carried.flag.removeprefix("--")): carried.argument}
             for path, value in told.items():
                 made[path] = Setting(path=path, value=value, span=self._span(carried))
                 owners[path] = carried
@@ -134,10 +134,28 @@ class Folder(Value):
             if carried is exact or (exact is None and own[0] == keys[0] and keys[0] == "speculative"):
                 yield carried.flag
 
-    def _differences(self, profile: Profile | None) -> tuple[Difference, ...]:
+    def _differences(
+        self, profile: Profile | None, lost: Collection[Path], owners: Mapping[Path, Carried]
+    ) -> tuple[Difference, ...]:
+        """Those that are not already explained by what no profile can hold."""
         if profile is None or self.reading.refusal is not None:
             return ()
-        return self.adopter.differences(self.reading, argv_of(profile, self.engine, self.release))
+        argv = argv_of(profile, self.engine, self.release)
+        unwritable = {
+            *(f"--{path[1]}" for path in lost if path[0] == "flags"),
+            *(each.flag for path, each in owners.items() if path[0] == "flags" and flag_name_fault(path[1])),
+        }
+        explained = {
+            name
+            for each in self.reading.carried
+            if each.flag in unwritable
+            for name in (each.flag, each.dest)
+        }
+        return tuple(
+            each
+            for each in self.adopter.differences(self.reading, argv)
+            if each.dest not in explained and not (unwritable and not each.dest)
+        )
 
 
 def argv_of(profile: Profile, engine: Engine, release: Release) -> tuple[str, ...]:

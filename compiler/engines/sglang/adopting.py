@@ -48,10 +48,7 @@ class Adopter(Value):
         )
         rest = tuple(each for each in several if each not in (*secret, *doubtful))
         parsed, kept, refused = self._parse(rest)
-        needed = _needed(parsed.refusal)
-        if needed is not None:
-            kept = (*kept, *groups((Word(needed), Word(_STAND_IN)), release=self.release))
-            parsed = self.parser.parse(_texts(kept))
+        needed = next((each.full_name for each in kept if not each.places), None)
         given = (each for each in self._carried(parsed, kept) if each.words)
         return Reading(
             carried=(*given, *(each for each in refused if each.flag)),
@@ -99,10 +96,18 @@ class Adopter(Value):
     def _parse(
         self, several: tuple[Group, ...]
     ) -> tuple[Parsed, tuple[Group, ...], tuple[Carried, ...]]:
-        """What the parser reads, from which flags, and those that it refuses."""
+        """What the parser reads, from which flags, and those that it refuses.
+
+        A flag that is missing gets a stand-in, which stands nowhere in the launch.
+        """
         refused: list[Carried] = []
         while True:
             parsed = self.parser.parse(_texts(several))
+            needed = _needed(parsed.refusal)
+            if needed is not None:
+                stand_in = (Word(needed), Word(_STAND_IN))
+                several = (*several, *groups(stand_in, release=self.release))
+                continue
             culprits = () if parsed.refusal is None else _culprits(parsed.refusal, several)
             if not culprits:
                 return parsed, several, tuple(refused)
@@ -131,7 +136,6 @@ class Adopter(Value):
                 words=places,
                 settings=settings_of_flag("--config", parsed.config, release=self.release),
             )
-            words = [*words[:at], *words[at + 2 :]]
         without_effect = parsed.overridden
         for given in parsed.given:
             if given in without_effect or given.flag == "--config":
@@ -153,9 +157,6 @@ class Adopter(Value):
 
     def _notes(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Noted]:
         words = [word for group in kept for word in group.words]
-        if parsed.config is not None:
-            at = next(at for at, word in enumerate(words) if word.text == "--config")
-            words = [*words[:at], *words[at + 2 :]]
         last = {each.dest: each for each in parsed.given}
         for given in parsed.overridden:
             yield Noted(
@@ -174,16 +175,10 @@ class Adopter(Value):
             elif given.abbreviated:
                 text = f"`{given.written}` is an abbreviation of `{given.spelling}`"
                 yield Noted(kind=ChangeKind.RENAMED, text=text, words=places)
-        yield from self._attention(parsed, words)
-
-    def _attention(self, parsed: Parsed, words: Sequence[Word]) -> Iterator[Noted]:
-        given = parsed.set_by("enable_dp_attention")
-        if given is not None and "attn_dp_size" in parsed.values:
-            yield Noted(
-                kind=ChangeKind.RENAMED,
-                text=f"`{given.written}` is on its way out: `--attn-dp-size` says the same with the size",
-                words=_places(words, given.places),
-            )
+            deprecated = self.release.flags[given.flag].deprecated
+            if deprecated:
+                text = f"`{given.written}` is on its way out in {self.release.read_version}: {deprecated}"
+                yield Noted(kind=ChangeKind.RENAMED, text=text, words=places)
 
     def _other_notes(
         self, words: Sequence[str], own: Sequence[Word], found: Found
