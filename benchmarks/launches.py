@@ -110,7 +110,9 @@ def _compose(row: Mapping[str, Any], argv: list[str]) -> str:
 
 
 def _docker(row: Mapping[str, Any], argv: list[str]) -> str:
-    variables = "".join(f"  -e {_shell(f'{name}={value}')} \\\n" for name, value in row["env"].items())
+    variables = "".join(
+        f"  -e {_shell(f'{name}={value}')} \\\n" for name, value in row["env"].items()
+    )
     return (
         "docker run --gpus all --shm-size 32g --ipc=host \\\n"
         f"{variables}  {_shell(row['image'] or 'lmsysorg/sglang:latest')} \\\n"

@@ -105,7 +105,10 @@ def plan_of(
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,
         unknowns=(*unknowns, *(sized.unknowns if sized else ())),
-        assumptions=(*(sized.assumptions if sized else ()), *_left_to_engine(asked, profile, memory)),
+        assumptions=(
+            *(sized.assumptions if sized else ()),
+            *_left_to_engine(asked, profile, memory),
+        ),
     )
 
 

@@ -174,9 +174,7 @@ class Speculative(Value):
         setting("how tokens are drafted and verified")
     )
     draft: Text | None = setting("catalogue id of the draft model", default=None)
-    draft_path: CheckpointPath | None = setting(
-        "directory of the draft on the host", default=None
-    )
+    draft_path: CheckpointPath | None = setting("directory of the draft on the host", default=None)
     block_size: int | None = setting(
         "tokens drafted at once (DFlash, DDTree)", unit="tokens", at_least=1, default=None
     )

@@ -32,7 +32,7 @@ ROWS = (
     ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host"),
+    ("adopt", "diff", "host"),
     ("cli",),
     ("__main__",),
 )
@@ -45,6 +45,8 @@ LIBRARIES = {
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),
     "tomlkit": (),
+    "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shellwords"),
+    "tree_sitter_bash": ("compiler.adopt.shell",),
     "yaml": ("compiler.yamltext",),
 }
 MODULE_LINES = 300

@@ -144,9 +144,13 @@ def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
             yield error(
                 "secret-in-env",
                 "a variable of the launch holds a secret",
-                Label(word.span, "looks like a secret", secret=True) if word.span is not None else None,
+                Label(word.span, "looks like a secret", secret=True)
+                if word.span is not None
+                else None,
                 notes=("everybody who reads the file reads it",),
-                help=("set the variable on the host, in a file that only the service's user reads",),
+                help=(
+                    "set the variable on the host, in a file that only the service's user reads",
+                ),
             )
 
 
@@ -230,7 +234,9 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
     for places in chosen.reading.lost:
         span = words[places[0]].span if places else None
         yield _lost(
-            " ".join(words[at].text for at in places), "it belongs to no flag, and the server stops at it", span
+            " ".join(words[at].text for at in places),
+            "it belongs to no flag, and the server stops at it",
+            span,
         )
     for setting, reason in folded.lost:
         if setting.path[0] in _BESIDE:
@@ -239,7 +245,8 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
     for setting in folded.settings:
         fault = flag_name_fault(setting.path[1]) if setting.path[0] == "flags" else None
         if fault is not None:
-            yield _lost(f"--{setting.path[1]}", fault, setting.span)
+            owner = folded.owners.get(setting.path)
+            yield _lost(owner.flag if owner else setting.path[1], fault, setting.span)
     for each in folded.differences:
         span = entry_span(launch)
         yield error(

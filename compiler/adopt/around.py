@@ -13,9 +13,9 @@ from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.reading import entry_span
 from compiler.adopt.target import TARGET
+from compiler.catalog.naming import identify_model
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
-from compiler.predict import identify_model
 from compiler.profile import AUTO
 from compiler.secrecy import is_secret
 from compiler.value import Value
@@ -61,7 +61,9 @@ class Around(Value):
     secrets: tuple[Word, ...] = ()
 
 
-def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Mapping[str, str]) -> Around:
+def look_around(
+    launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Mapping[str, str]
+) -> Around:
     """All settings but those of flags."""
     variables, changes, secrets = _environment(launch)
     flags = _flag_settings(chosen)
@@ -120,7 +122,11 @@ def _flag_settings(chosen: Chosen) -> Mapping[tuple[str, ...], object]:
 
 
 def _model(
-    chosen: Chosen, flags: Mapping[tuple[str, ...], object], launch: Launch, *, names: Mapping[str, str]
+    chosen: Chosen,
+    flags: Mapping[tuple[str, ...], object],
+    launch: Launch,
+    *,
+    names: Mapping[str, str],
 ) -> Iterator[Setting]:
     for name, stand_in in chosen.reading.missing.items():
         yield Setting(path=tuple(name.split(".")), value=stand_in, span=entry_span(launch))
@@ -177,11 +183,17 @@ def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
         if not folder and venv is not None and not venv.unknown:
             folder = f"{venv.text}/bin"
         if folder.startswith("/"):
-            python = program.text if _PYTHON.fullmatch(name) and program.text.startswith("/") else f"{folder}/python"
+            python = (
+                program.text
+                if _PYTHON.fullmatch(name) and program.text.startswith("/")
+                else f"{folder}/python"
+            )
             if python != program.text:
                 text = f"the Python of `{program.text}` is taken to be `{python}`"
                 changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=program.span))
-            return (Setting(path=("engine", "python"), value=python, span=program.span),), tuple(changes)
+            return (Setting(path=("engine", "python"), value=python, span=program.span),), tuple(
+                changes
+            )
     return (), tuple(changes)
 
 
@@ -190,7 +202,9 @@ def _dropped(text: str, word: Word) -> Change:
 
 
 def _secret_file(launch: Launch, chosen: Chosen) -> Setting:
-    served = _flag_settings(chosen).get(("model", "served_name")) or _flag_settings(chosen).get(("model", "id"))
+    served = _flag_settings(chosen).get(("model", "served_name")) or _flag_settings(chosen).get(
+        ("model", "id")
+    )
     name = launch.command.unit or str(served or launch.engine).rpartition("/")[2]
     safe = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or launch.engine
     place = next(iter(chosen.reading.secrets.values()))

@@ -72,7 +72,9 @@ def choose(
         tried.append(chosen)
     if not tried:
         return None, (_unknown(launch, shelf, "any release"),)
-    return _assumed(min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest), ()
+    return _assumed(
+        min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest
+    ), ()
 
 
 def _read(

@@ -21,11 +21,15 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 # They change nothing that a service of systemd would not do, too.
-_PASSING = frozenset({"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"})
+_PASSING = frozenset(
+    {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
+)
 _SEPARATORS = frozenset({"&&", ";", "||", "|", "&"})
 
 
-def launches_of(command: Command, *, sources: Mapping[str, Source]) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
+def launches_of(
+    command: Command, *, sources: Mapping[str, Source]
+) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
     """The launches of a command, with what it says against them when it holds a script that cannot be read."""
     script = _script_at(command.words)
     if script is None:
@@ -76,7 +80,10 @@ def _nested(word: Word, *, sources: Mapping[str, Source]) -> Sheet:
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
         return sheet
-    start, end = _offset(source, span.line, span.column), _offset(source, span.end_line, span.end_column)
+    start, end = (
+        _offset(source, span.line, span.column),
+        _offset(source, span.end_line, span.end_column),
+    )
     commands: list[Command] = []
     for command in sheet.commands:
         spans = list(locate(source, [each.text for each in command.words], start=start, end=end))
@@ -98,9 +105,7 @@ def _offset(source: Source, line: int, column: int) -> int:
 def _outer(command: Command, script: int) -> Command:
     """What stands in front of a script: variables, a container, wrappers."""
     shell = next(
-        at
-        for at in range(script, -1, -1)
-        if command.words[at].text.rpartition("/")[2] in _SHELLS
+        at for at in range(script, -1, -1) if command.words[at].text.rpartition("/")[2] in _SHELLS
     )
     return _around(command, program=shell)
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from attrs import evolve, frozen
 
 from compiler.adopt.container import not_carried
-from compiler.adopt.files import Files, decode, unreadable
+from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
 from compiler.adopt.places import locate
@@ -21,7 +21,18 @@ from compiler.yamltext import Yaml, parse_places
 
 
 # What was looked at, or means nothing without a container.
-_LOOKED_AT = frozenset({"command", "entrypoint", "environment", "env_file", "container_name", "profiles", "labels", "pull_policy"})
+_LOOKED_AT = frozenset(
+    {
+        "command",
+        "entrypoint",
+        "environment",
+        "env_file",
+        "container_name",
+        "profiles",
+        "labels",
+        "pull_policy",
+    }
+)
 
 
 def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
@@ -32,7 +43,9 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         return _empty(source, unreadable(source.name, f"this is no YAML: {problem}", line=line))
     services = document.get("services") if document is not None else None
     if services is None or not services.pairs:
-        return _empty(source, unreadable(source.name, "there is no `services:` with a service in it"))
+        return _empty(
+            source, unreadable(source.name, "there is no `services:` with a service in it")
+        )
     reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
     commands: list[Command] = []
     found: list[Diagnostic] = []
@@ -50,7 +63,7 @@ def _empty(source: Source, fault: Diagnostic) -> Sheet:
 def _dotenv(source: Source, files: Files) -> Mapping[str, str]:
     """Compose reads `.env` beside the file."""
     data = files.read(str(PurePosixPath(source.name).parent / ".env"))
-    text, _ = decode(".env", data) if data else (None, ())
+    text, _ = as_source(".env", data) if data else (None, ())
     return read_env_file(text.text).values if text is not None else {}
 
 
@@ -68,7 +81,9 @@ class _Reader(Value):
         command, more = self.words(service.get("command"))
         environment, others = self.environment(service)
         image = service.get("image")
-        description = Setting(path=("description",), value=f"{name}, from {PurePosixPath(self.source.name).name}")
+        description = Setting(
+            path=("description",), value=f"{name}, from {PurePosixPath(self.source.name).name}"
+        )
         return Command(
             words=(*entrypoint, *command),
             environment=environment,
@@ -92,7 +107,9 @@ class _Reader(Value):
         try:
             texts = shlex.split(whole.text, comments=False)
         except ValueError:
-            label = Label(self.source.span(node.start, node.start + 1), "a quote is left open in it")
+            label = Label(
+                self.source.span(node.start, node.start + 1), "a quote is left open in it"
+            )
             return (), (error("launch-unreadable", "the command cannot be read", label),)
         spans = locate(self.source, texts, start=node.start, end=node.end)
         return tuple(
@@ -135,7 +152,11 @@ class _Reader(Value):
         name = node.text or ""
         span = self.source.span(node.start, node.end)
         value = self.given.get(name)
-        return Word(text=f"${name}", span=span, unknown=(f"${name}",)) if value is None else Word(text=value, span=span)
+        return (
+            Word(text=f"${name}", span=span, unknown=(f"${name}",))
+            if value is None
+            else Word(text=value, span=span)
+        )
 
     def env_file(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
         """A file of variables; the long form has `path` and `required`."""
@@ -149,19 +170,33 @@ class _Reader(Value):
                 return {}, ()
             label = Label(self.source.span(path_node.start, path_node.end), "names it")
             summary = f"the environment file `{path.text}` is not here"
-            return {}, (error("launch-unreadable", summary, label, help=("put a copy there, or run this on the host",)),)
-        text, faults = decode(full, data) if data.strip() else (None, ())
+            return {}, (
+                error(
+                    "launch-unreadable",
+                    summary,
+                    label,
+                    help=("put a copy there, or run this on the host",),
+                ),
+            )
+        text, faults = as_source(full, data) if data.strip() else (None, ())
         if text is None:
             return {}, faults
-        return {name: Word(text=value, span=path.span) for name, value in read_env_file(text.text).values.items()}, ()
+        return {
+            name: Word(text=value, span=path.span)
+            for name, value in read_env_file(text.text).values.items()
+        }, ()
 
     def changes(self, service: Yaml) -> Iterator[Change]:
         """What a service of the host does not have."""
         for key, value in service.pairs:
             if key.text in _LOOKED_AT:
                 continue
-            shown = value.text if value.text is not None else self.source.text[value.start : value.end]
+            shown = (
+                value.text if value.text is not None else self.source.text[value.start : value.end]
+            )
             line = " ".join(shown.split())
             longest = 80
             text = line if len(line) <= longest else f"{line[:longest]}..."
-            yield not_carried(f"`{key.text}: {text}`", Word(text="", span=self.source.span(key.start, key.end)))
+            yield not_carried(
+                f"`{key.text}: {text}`", Word(text="", span=self.source.span(key.start, key.end))
+            )

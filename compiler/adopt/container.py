@@ -36,7 +36,9 @@ _SWITCHES = frozenset(
     }
 )
 _SHORT_SWITCHES = frozenset("ditPq")
-_PASSING = frozenset({"--rm", "--detach", "--interactive", "--tty", "--init", "--name", "--sig-proxy", "--replace"})
+_PASSING = frozenset(
+    {"--rm", "--detach", "--interactive", "--tty", "--init", "--name", "--sig-proxy", "--replace"}
+)
 """What has no meaning for a service of systemd."""
 _ENVIRONMENT = frozenset({"-e", "--env"})
 
@@ -69,7 +71,9 @@ def read_container(words: Sequence[Word]) -> Container | None:
             variable, equals, text = value.text.partition("=")
             told = Word(text=text, span=value.span, unknown=value.unknown, changes=value.changes)
             # Without a value the caller's own variable is passed on.
-            environment[variable] = told if equals else Word(text=f"${variable}", span=value.span, unknown=(variable,))
+            environment[variable] = (
+                told if equals else Word(text=f"${variable}", span=value.span, unknown=(variable,))
+            )
     return Container(
         inside=at + 1,
         image=words[at],
@@ -81,7 +85,11 @@ def read_container(words: Sequence[Word]) -> Container | None:
 def not_carried(what: str, word: Word | None) -> Change:
     """What a container has, and a service of the host has not."""
     span = word.span if word is not None else None
-    return Change(kind=ChangeKind.DROPPED, text=f"{what} is not carried: the engine is started on the host itself", span=span)
+    return Change(
+        kind=ChangeKind.DROPPED,
+        text=f"{what} is not carried: the engine is started on the host itself",
+        span=span,
+    )
 
 
 def _run(words: Sequence[Word]) -> int | None:

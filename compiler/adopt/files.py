@@ -63,24 +63,33 @@ def kind_of(source: Source) -> FileKind:
     return FileKind.COMPOSE if _COMPOSE.search(source.text) else FileKind.SCRIPT
 
 
-def decode(name: str, data: bytes) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+def as_source(name: str, data: bytes) -> tuple[Source | None, tuple[Diagnostic, ...]]:
     """The text of a file. Errors: `launch-unreadable`."""
     if not data.strip():
         return None, (unreadable(name, "the file is empty"),)
     if len(data) > LARGEST_BYTES:
-        return None, (unreadable(name, f"the file holds {len(data) / 2**20:.1f} MiB; no launch does"),)
+        return None, (
+            unreadable(name, f"the file holds {len(data) / 2**20:.1f} MiB; no launch does"),
+        )
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
-        column = len(data[data.rfind(b"\n", 0, fault.start) + 1 : fault.start].decode(errors="replace")) + 1
+        column = (
+            len(data[data.rfind(b"\n", 0, fault.start) + 1 : fault.start].decode(errors="replace"))
+            + 1
+        )
         span = Span(file=name, line=line, column=column, end_line=line, end_column=column + 1)
         summary = "the file is not UTF-8"
         byte = f"byte 0x{data[fault.start]:02x}"
-        return None, (error("launch-unreadable", summary, Label(span, byte), help=("save it as UTF-8",)),)
+        return None, (
+            error("launch-unreadable", summary, Label(span, byte), help=("save it as UTF-8",)),
+        )
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        return None, (unreadable(name, "the file holds a NUL character, as no text does", line=line),)
+        return None, (
+            unreadable(name, "the file holds a NUL character, as no text does", line=line),
+        )
     return Source(name, text), ()
 
 

@@ -131,7 +131,9 @@ class Folder(Value):
         for own, carried in owners.items():
             if own[0] == "flags" or carried.flag in raw:
                 continue
-            if carried is exact or (exact is None and own[0] == keys[0] and keys[0] == "speculative"):
+            if carried is exact or (
+                exact is None and own[0] == keys[0] and keys[0] == "speculative"
+            ):
                 yield carried.flag
 
     def _differences(
@@ -143,7 +145,11 @@ class Folder(Value):
         argv = argv_of(profile, self.engine, self.release)
         unwritable = {
             *(f"--{path[1]}" for path in lost if path[0] == "flags"),
-            *(each.flag for path, each in owners.items() if path[0] == "flags" and flag_name_fault(path[1])),
+            *(
+                each.flag
+                for path, each in owners.items()
+                if path[0] == "flags" and flag_name_fault(path[1])
+            ),
         }
         explained = {
             name
@@ -183,4 +189,8 @@ def nested(settings: Sequence[Setting]) -> Mapping[str, Any]:
 
 def flag_name_fault(name: str) -> str | None:
     """Why a flag cannot stand in `[flags]`."""
-    return None if _FLAG_NAME.fullmatch(name) else "a flag of such a name cannot be written in `[flags]`"
+    return (
+        None
+        if _FLAG_NAME.fullmatch(name)
+        else "a flag of such a name cannot be written in `[flags]`"
+    )

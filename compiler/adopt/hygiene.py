@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from compiler.adopt.systemdtime import FOREVER, seconds
 from compiler.adopt.target import waits_for_start
 from compiler.adopt.unitsheet import Assigned, UnitSheet
-from compiler.diagnostics import Diagnostic, Label, error, present, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 
 
 # systemd-system.conf(5): DefaultRestartSec=, DefaultStartLimitIntervalSec=, DefaultStartLimitBurst=.
@@ -19,7 +19,9 @@ _RESTART_S, _LIMIT_S, _LIMIT_BURST = 0.1, 10.0, 5
 _OLD_INTERVAL = "StartLimitInterval"
 _INTERVAL = "StartLimitIntervalSec"
 _YES = frozenset({"1", "yes", "true", "on"})
-_KILLS = re.compile(r"\b(pkill|killall)\b|\bfuser\s+(-\w*k|--kill)|\bkill\b[^;|&]*\$\(|\bxargs\b[^;|&]*\bkill\b")
+_KILLS = re.compile(
+    r"\b(pkill|killall)\b|\bfuser\s+(-\w*k|--kill)|\bkill\b[^;|&]*\$\(|\bxargs\b[^;|&]*\bkill\b"
+)
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
 _BEFORE_START = ("ExecCondition", "ExecStartPre")
 _DEPENDENCIES = ("Requires", "Requisite", "BindsTo", "Wants", "After")
@@ -38,10 +40,16 @@ def loops(sheet: UnitSheet) -> Iterator[Diagnostic]:
         return
     told = sheet.last("Service", "RestartSec")
     pause = _time(told, _RESTART_S)
-    interval_at = sheet.last("Unit", _INTERVAL) or sheet.last("Unit", _OLD_INTERVAL) or sheet.last("Service", _OLD_INTERVAL)
+    interval_at = (
+        sheet.last("Unit", _INTERVAL)
+        or sheet.last("Unit", _OLD_INTERVAL)
+        or sheet.last("Service", _OLD_INTERVAL)
+    )
     burst_at = sheet.last("Unit", "StartLimitBurst") or sheet.last("Service", "StartLimitBurst")
     interval = _time(interval_at, _LIMIT_S)
-    burst = int(burst_at.value) if burst_at is not None and burst_at.value.isdecimal() else _LIMIT_BURST
+    burst = (
+        int(burst_at.value) if burst_at is not None and burst_at.value.isdecimal() else _LIMIT_BURST
+    )
     if interval and burst and (burst * pause < interval or interval == FOREVER):
         return
     reason = (
@@ -58,7 +66,10 @@ def loops(sheet: UnitSheet) -> Iterator[Diagnostic]:
             _label(interval_at, "counts starts over this time"),
             _label(burst_at, "allows so many"),
         ),
-        notes=(reason, *(() if interval_at or burst_at else ("systemd's own limit is 5 starts in 10 s",))),
+        notes=(
+            reason,
+            *(() if interval_at or burst_at else ("systemd's own limit is 5 starts in 10 s",)),
+        ),
         help=(
             f"set `StartLimitBurst=3` and `{_INTERVAL}=` in `[Unit]`, longer than four loads with their pauses; a unit that Poolproof writes has both",
         ),
@@ -89,7 +100,9 @@ def no_template(sheet: UnitSheet) -> Iterator[Diagnostic]:
                 f"`%i` in `{each.key}=` is empty: `{sheet.name}` is no template",
                 Label(each.span, "says less than it seems to"),
                 notes=("`%i` is what stands behind `@` in a unit's name",),
-                help=(f"name the file `{sheet.name.rpartition('.')[0]}@.service`, or write the value itself",),
+                help=(
+                    f"name the file `{sheet.name.rpartition('.')[0]}@.service`, or write the value itself",
+                ),
             )
 
 
@@ -115,7 +128,10 @@ def hidden_gpu(sheet: UnitSheet) -> Iterator[Diagnostic]:
     """Sandboxing that takes away what a GPU server needs."""
     for key, why in (
         ("PrivateDevices", "the service sees no `/dev/nvidia*`, and CUDA finds no device"),
-        ("MemoryDenyWriteExecute", "kernels are compiled while the server runs, which needs memory that is written and executed"),
+        (
+            "MemoryDenyWriteExecute",
+            "kernels are compiled while the server runs, which needs memory that is written and executed",
+        ),
     ):
         told = sheet.last("Service", key)
         if told is not None and told.value.lower() in _YES:
@@ -137,7 +153,8 @@ def hidden_home(sheet: UnitSheet) -> Iterator[Diagnostic]:
         (
             each
             for each in sheet.assigned
-            if each.section == "Service" and re.search(r"(?:^|[\s=\"':])/(?:home|root)/", each.value)
+            if each.section == "Service"
+            and re.search(r"(?:^|[\s=\"':])/(?:home|root)/", each.value)
         ),
         None,
     )
@@ -161,7 +178,9 @@ def kills_others(sheet: UnitSheet) -> Iterator[Diagnostic]:
                     "start-kills-others",
                     f"`{key}=` ends processes that this unit did not start",
                     Label(each.span, "whoever they belong to"),
-                    notes=("another server on the same machine is ended as well, each time this one starts",),
+                    notes=(
+                        "another server on the same machine is ended as well, each time this one starts",
+                    ),
                     help=("remove the line: systemd ends what is left of the unit itself",),
                 )
 
@@ -178,8 +197,12 @@ def unbounded_load(sheet: UnitSheet) -> Iterator[Diagnostic]:
         f"`TimeoutStartSec={told.value}` does not bound the load of the model",
         Label(told.span, "bounds `ExecStartPre=` only"),
         secondary=present(_label(kind, "started means forked")),
-        notes=(f"with `Type={name}` systemd takes the service for started before its first log line",),
-        help=("adopt it: a unit that Poolproof writes is started when the server answers, within `start_timeout`",),
+        notes=(
+            f"with `Type={name}` systemd takes the service for started before its first log line",
+        ),
+        help=(
+            "adopt it: a unit that Poolproof writes is started when the server answers, within `start_timeout`",
+        ),
     )
 
 
@@ -205,11 +228,13 @@ def system_unit(sheet: UnitSheet) -> Iterator[Diagnostic]:
             named = next((name for name in each.value.split() if name in _SYSTEM_ONLY), None)
             if named is not None:
                 fails = key in {"Requires", "Requisite", "BindsTo"}
-                make = error if fails else warning
-                yield make(
-                    "user-unit-needs-system",
-                    f"`{named}` is a unit of the system, which a user's manager does not know",
-                    Label(each.span, "the unit does not start" if fails else "has no effect"),
+                yield Diagnostic(
+                    code="user-unit-needs-system",
+                    severity=Severity.ERROR if fails else Severity.WARNING,
+                    summary=f"`{named}` is a unit of the system, which a user's manager does not know",
+                    primary=Label(
+                        each.span, "the unit does not start" if fails else "has no effect"
+                    ),
                     help=("remove it, or install the unit for the system",),
                 )
 

@@ -59,7 +59,11 @@ def _differences(plan: Plan, adopted: Adopted) -> Iterator[Diagnostic]:
     if plan.profile.engine.name not in ENGINES:
         raise ValueError(f"no engine is called {plan.profile.engine.name}")
     reading = adopted.chosen.reading
-    found = () if reading.refusal is not None else adopted.chosen.adopter.differences(reading, plan.argv)
+    found = (
+        ()
+        if reading.refusal is not None
+        else adopted.chosen.adopter.differences(reading, plan.argv)
+    )
     known = {each.dest for each in adopted.folded.differences}
     for each in found:
         if each.dest not in known:

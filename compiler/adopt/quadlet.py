@@ -22,7 +22,9 @@ from compiler.source import Source
 
 _CONTAINER = "Container"
 # What was looked at, or means nothing without a container.
-_LOOKED_AT = frozenset({"Image", "Exec", "Environment", "EnvironmentFile", "ContainerName", "Pull", "Label"})
+_LOOKED_AT = frozenset(
+    {"Image", "Exec", "Environment", "EnvironmentFile", "ContainerName", "Pull", "Label"}
+)
 
 
 def read_quadlet(source: Source, *, files: Files) -> Sheet:

@@ -101,7 +101,10 @@ def _covers(launch: Launch, line: int, *, file: str) -> bool:
     own = [
         each.span.end_line
         for each in launch.command.words
-        if each.span is not None and each.span.file == file and lines and each.span.line >= lines[0].line
+        if each.span is not None
+        and each.span.file == file
+        and lines
+        and each.span.line >= lines[0].line
     ]
     return bool(lines) and lines[0].line <= line <= max(own)
 
@@ -120,7 +123,11 @@ def _missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) -
     return error(
         "launch-missing",
         f"no command {where} starts an engine that is known",
-        Label(span if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT else top),
+        Label(
+            span
+            if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT
+            else top
+        ),
         notes=(runs if names else "it runs nothing",),
         help=(
             "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",

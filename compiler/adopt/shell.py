@@ -34,7 +34,9 @@ _BRANCHES = frozenset(
 )
 _ASSIGNING = frozenset({"declaration_command"})
 _SOURCING = frozenset({"source", "."})
-_NO_WORDS = frozenset({"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"})
+_NO_WORDS = frozenset(
+    {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
+)
 
 
 def read_shell(source: Source, *, given: Mapping[str, str]) -> Sheet:
@@ -102,7 +104,10 @@ class _Walk:
         evaluator = self._evaluator()
         if value is not None and value.type == "array":
             words = tuple(
-                word for each in value.named_children if each.type != "comment" for word in evaluator.words(each)
+                word
+                for each in value.named_children
+                if each.type != "comment"
+                for word in evaluator.words(each)
             )
             before = self.known.arrays.get(name, ()) if adds else ()
             self.known = evolve(self.known, arrays={**self.known.arrays, name: (*before, *words)})
@@ -158,7 +163,9 @@ class _Walk:
         """What a command does to the variables of the commands behind it."""
         texts = [word.text for word in words]
         if texts[:1] == ["export"]:
-            self.exported |= {each: self.known.texts[each] for each in texts if each in self.known.texts}
+            self.exported |= {
+                each: self.known.texts[each] for each in texts if each in self.known.texts
+            }
         if len(texts) > 1 and texts[0] in _SOURCING and texts[1].endswith("/bin/activate"):
             folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
             self.exported["VIRTUAL_ENV"] = folder
@@ -175,7 +182,10 @@ def _doubtful(before: Known, after: Known) -> Known:
     arrays = {
         name: words
         if before.arrays.get(name) is words
-        else (*before.arrays.get(name, ()), Word(text=f"${{{name}[@]}}", unknown=(f"${{{name}[@]}}",)))
+        else (
+            *before.arrays.get(name, ()),
+            Word(text=f"${{{name}[@]}}", unknown=(f"${{{name}[@]}}",)),
+        )
         for name, words in after.arrays.items()
     }
     return Known(texts=texts, arrays=arrays)
@@ -193,8 +203,16 @@ def _faults(root: Node, walk: _Walk) -> Iterator[Diagnostic]:
         node = inner
     text = walk.data[node.start_byte :].decode(errors="surrogateescape")
     quote = next((each for each in text if each in "\"'"), None)
-    what = "a quote is left open here" if quote and text.count(quote) % 2 else "this is no shell script"
+    what = (
+        "a quote is left open here"
+        if quote and text.count(quote) % 2
+        else "this is no shell script"
+    )
     span = walk.place(node)
     line = walk.source.line(span.line)
-    short = evolve(span, end_line=span.line, end_column=max(span.column + 1, min(len(line) + 1, span.column + 40)))
+    short = evolve(
+        span,
+        end_line=span.line,
+        end_column=max(span.column + 1, min(len(line) + 1, span.column + 40)),
+    )
     yield error("launch-unreadable", f"the script cannot be read: {what}", Label(short, what))

@@ -22,6 +22,9 @@ _DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _PLAIN = re.compile(r"\$\{?(\w+)\}?")
 _BRACES = re.compile(r"\{[^{}\s]*,[^{}\s]*\}")
+_AT_START = frozenset(
+    {"command_substitution", "arithmetic_expansion", "process_substitution", "brace_expression"}
+)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
@@ -99,7 +102,14 @@ class Evaluator(Value):
     def _pieces(self, node: Node, *, quoted: bool) -> Sequence[_Piece]:
         raw = _raw(node)
         match node.type:
-            case "word" | "number" | "variable_name" | "special_variable_name" | "regex" | "extglob_pattern":
+            case (
+                "word"
+                | "number"
+                | "variable_name"
+                | "special_variable_name"
+                | "regex"
+                | "extglob_pattern"
+            ):
                 return (self._bare(raw, quoted=quoted),)
             case "raw_string":
                 return (_Piece(raw[1:-1]),)
@@ -113,12 +123,8 @@ class Evaluator(Value):
                 ]
             case "simple_expansion" | "expansion":
                 return (self._expansion(node, raw, quoted=quoted),)
-            case "command_substitution" | "arithmetic_expansion" | "process_substitution":
-                return (_Piece(raw, (raw,)),)
-            case "brace_expression":
-                return (_Piece(raw, (raw,)),)
             case _:
-                return (_Piece(raw),)
+                return (_Piece(raw, (raw,) if node.type in _AT_START else ()),)
 
     def _bare(self, raw: str, *, quoted: bool) -> _Piece:
         text = _PAIR.sub(lambda found: "" if found[1] == "\n" else found[1], raw)
@@ -160,9 +166,7 @@ class Evaluator(Value):
 
     def _default(self, node: Node, raw: str, *, quoted: bool) -> _Piece:
         parts = [
-            piece
-            for child in node.children[3:-1]
-            for piece in self._pieces(child, quoted=True)
+            piece for child in node.children[3:-1] for piece in self._pieces(child, quoted=True)
         ]
         text = "".join(part.joined for part in parts)
         unknown = tuple(each for part in parts for each in part.unknown)
@@ -188,5 +192,6 @@ def _raw(node: Node) -> str:
 def _unescaped(text: str) -> str:
     """What stands in double quotes: only what is special there loses its backslash."""
     return _PAIR.sub(
-        lambda found: "" if found[1] == "\n" else found[1] if found[1] in '"\\`$' else found[0], text
+        lambda found: "" if found[1] == "\n" else found[1] if found[1] in '"\\`$' else found[0],
+        text,
     )

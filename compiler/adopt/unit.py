@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from attrs import evolve
 
 from compiler.adopt.expansion import expand, shown
-from compiler.adopt.files import Files, decode
+from compiler.adopt.files import Files, as_source
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Command, Sheet, Word
 from compiler.adopt.places import locate
@@ -58,11 +58,11 @@ def exec_words(
     read = read_command_line(each.value)
     if read.fault is not None:
         summary = f"`{each.key}=` cannot be read: {read.fault}"
-        return (), (error("launch-unreadable", summary, Label(each.span, "systemd refuses the unit")),)
+        return (), (
+            error("launch-unreadable", summary, Label(each.span, "systemd refuses the unit")),
+        )
     words = [word for command in read.commands for word in command.argv]
-    spans = iter(
-        list(locate(each.source, words, start=each.start, end=len(each.source.text)))
-    )
+    spans = iter(list(locate(each.source, words, start=each.start, end=len(each.source.text))))
     commands: list[Command] = []
     for command in read.commands:
         raw = tuple(Word(text=text, span=next(spans)) for text in command.argv)
@@ -111,7 +111,7 @@ def _script(command: Command, *, files: Files) -> Source | None:
     for each in (path, str(folder / PurePosixPath(path).name)):
         data = files.read(each)
         if data is not None:
-            source, _ = decode(each, data)
+            source, _ = as_source(each, data)
             return source
     return None
 
@@ -121,7 +121,11 @@ def _followed(command: Command, script: Source) -> Sheet:
     given: dict[str, str] = {
         name: word.text for name, word in command.environment.items() if not word.unknown
     }
-    at = next(at for at, word in enumerate(command.words) if word.text.endswith(script.name.rpartition("/")[2]))
+    at = next(
+        at
+        for at, word in enumerate(command.words)
+        if word.text.endswith(script.name.rpartition("/")[2])
+    )
     for number, word in enumerate(command.words[at + 1 :], start=1):
         if not word.unknown:
             given[str(number)] = word.text

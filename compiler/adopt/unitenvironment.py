@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from attrs import field, frozen
 
 from compiler.adopt.expansion import shown
-from compiler.adopt.files import Files, decode
+from compiler.adopt.files import Files, as_source
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.places import locate
 from compiler.adopt.unitsheet import OPEN, Assigned, UnitSheet
@@ -35,7 +35,9 @@ class UnitEnvironment(Value):
     sources: Mapping[str, Source] = field(factory=dict)
 
 
-def unit_environment(sheet: UnitSheet, *, files: Files, section: str = "Service") -> UnitEnvironment:
+def unit_environment(
+    sheet: UnitSheet, *, files: Files, section: str = "Service"
+) -> UnitEnvironment:
     """The variables of one section. Errors: `launch-unreadable` for a file that is not there."""
     variables: dict[str, Word] = {}
     changes: list[Change] = []
@@ -92,7 +94,9 @@ def _end(each: Assigned) -> int:
         end = text.find("\n", at)
         if end < 0:
             return len(text)
-        if not text[at:end].rstrip("\r").endswith("\\") and not text[at:end].lstrip().startswith(("#", ";")):
+        if not text[at:end].rstrip("\r").endswith("\\") and not text[at:end].lstrip().startswith(
+            ("#", ";")
+        ):
             return end
         at = end + 1
 
@@ -113,7 +117,7 @@ def _file(
         return None, None, (_missing(each, told.path),)
     if not data.strip():
         return {}, None, ()
-    source, faults = decode(path, data)
+    source, faults = as_source(path, data)
     if source is None:
         return None, None, faults
     read = read_env_file(source.text)
@@ -131,7 +135,9 @@ def _missing(each: Assigned, path: str) -> Diagnostic:
         "launch-unreadable",
         f"the environment file `{path}` is not here",
         Label(each.span, "names it"),
-        notes=("what it sets may be part of the launch; systemd itself does not start the unit without it",),
+        notes=(
+            "what it sets may be part of the launch; systemd itself does not start the unit without it",
+        ),
         help=(
             f"put a copy beside the unit, under the name `{PurePosixPath(path).name}`",
             "or run this on the host",

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from attrs import field, frozen
 
-from compiler.adopt.files import Files, decode, unreadable
+from compiler.adopt.files import Files, as_source, unreadable
 from compiler.diagnostics import Diagnostic, Span
 from compiler.quoting.unitfile import Assignment, read_unit
 from compiler.source import Source
@@ -107,7 +107,7 @@ def read_sheet(source: Source, *, files: Files) -> UnitSheet:
             if each.endswith(".conf"):
                 path = f"{folder}/{each}"
                 data = files.read(path)
-                read, faults = decode(path, data) if data else (None, ())
+                read, faults = as_source(path, data) if data else (None, ())
                 found += faults
                 texts += [read] if read is not None else []
     raw: list[tuple[Source, Assignment]] = []

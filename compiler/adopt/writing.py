@@ -26,9 +26,7 @@ _TOLD = (ChangeKind.SECRET, ChangeKind.UNKNOWN, ChangeKind.DROPPED, ChangeKind.A
 def adopted_toml(adopted: Adopted, *, whole: bool = False) -> str:
     """The profile of an adopted launch; `whole` has the stand-ins for what the launch does not say, too."""
     missing = set(adopted.chosen.reading.missing)
-    settings = [
-        each for each in adopted.settings if whole or ".".join(each.path) not in missing
-    ]
+    settings = [each for each in adopted.settings if whole or ".".join(each.path) not in missing]
     remarks = {}
     if any(each.value == UNKNOWN_GPU and each.path == ("gpus", "kind") for each in settings):
         remarks["gpus.kind"] = "the launch does not say; `poolproof catalog list` has the kinds"
@@ -42,7 +40,11 @@ def adopted_toml(adopted: Adopted, *, whole: bool = False) -> str:
 
 
 def profile_toml(
-    settings: Sequence[Setting], *, origin: str, changes: Sequence[Change], remarks: Mapping[str, str]
+    settings: Sequence[Setting],
+    *,
+    origin: str,
+    changes: Sequence[Change],
+    remarks: Mapping[str, str],
 ) -> str:
     """The text; `remarks` stand behind the settings they are about (`gpus.kind`)."""
     values = nested(settings)
@@ -66,7 +68,9 @@ def place_of(change: Change) -> str:
     return f" ({printable(change.span.file)}:{change.span.line})" if change.span is not None else ""
 
 
-def _table(path: tuple[str, ...], values: Mapping[str, Any], remarks: Mapping[str, str]) -> Iterator[str]:
+def _table(
+    path: tuple[str, ...], values: Mapping[str, Any], remarks: Mapping[str, str]
+) -> Iterator[str]:
     plain = {key: value for key, value in values.items() if not _is_table(path, value)}
     if plain:
         yield ""

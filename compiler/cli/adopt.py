@@ -13,14 +13,13 @@ from attrs import evolve
 
 from compiler.cli.exits import Exit
 from compiler.cli.session import find_tree, wants_colour, width
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic
 from compiler.source import Source
 
 
 if TYPE_CHECKING:
     from compiler.adopt.adopted import Adopted
     from compiler.adopt.around import Wanted
-    from compiler.adopt.files import Files
     from compiler.adopt.launch import Change
     from compiler.adopt.reading import Read
     from compiler.catalog import Catalog
@@ -28,21 +27,22 @@ if TYPE_CHECKING:
     from compiler.pipeline import Inputs
 
 
-STDIN = "-"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SAID_OTHERWISE = frozenset({"dropped", "secret"})
 """Kinds of changes that matter to who writes a profile; of secrets a finding tells."""
-_ABOUT_PROFILES = frozenset({"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"})
+_ABOUT_PROFILES = frozenset(
+    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
+)
 
 
-def _engine(
-    _: click.Context, option: click.Parameter, value: str | None
-) -> tuple[str, str] | None:
+def _engine(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, str] | None:
     if value is None:
         return None
     name, at, version = value.partition("@")
     if not (name and at and version):
-        raise click.BadParameter("expected an engine and its release: `sglang@0.5.11`", param=option)
+        raise click.BadParameter(
+            "expected an engine and its release: `sglang@0.5.11`", param=option
+        )
     return name, version
 
 
@@ -50,7 +50,9 @@ def _variables(
     _: click.Context, option: click.Parameter, value: Sequence[str]
 ) -> Mapping[str, str]:
     pairs = [each.partition("=") for each in value]
-    if any(not (equals and (_NAME.fullmatch(name) or name.isdecimal())) for name, equals, _ in pairs):
+    if any(
+        not (equals and (_NAME.fullmatch(name) or name.isdecimal())) for name, equals, _ in pairs
+    ):
         raise click.BadParameter("expected a variable and its value: `MODEL=/srv/m`", param=option)
     return {name: text for name, _, text in pairs}
 
@@ -63,10 +65,21 @@ def _variables(
 @click.option("--gpu", metavar="KIND", help="GPU id of the catalogue.")
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of the server.")
 @click.option("--target", metavar="NAME", help="The host it runs on.")
-@click.option("--line", type=click.IntRange(min=1), help="Which launch, where a file holds several.")
-@click.option("--var", "given", callback=_variables, multiple=True, metavar="NAME=VALUE", help="A variable that the launch leaves open.")
+@click.option(
+    "--line", type=click.IntRange(min=1), help="Which launch, where a file holds several."
+)
+@click.option(
+    "--var",
+    "given",
+    callback=_variables,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable that the launch leaves open.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE | - | -- COMMAND...")
+@click.argument(
+    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE | - | -- COMMAND..."
+)
 def command(  # noqa: PLR0913 - click hands over each option
     words: tuple[str, ...],
     *,
@@ -86,67 +99,13 @@ def command(  # noqa: PLR0913 - click hands over each option
     The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
     """
     from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
+    from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above
 
-    read = _read(words, given=given, line=line)
+    read = read_launch(words, given=given, line=line)
     wanted = Wanted(gpu=gpu, count=count, engine=engine, target=target, newest=check_only)
     if check_only:
         return _check(read, wanted, as_json=as_json)
     return _write(read, wanted, output=output, overwrite=overwrite, as_json=as_json)
-
-
-def _read(words: tuple[str, ...], *, given: Mapping[str, str], line: int | None) -> Read:
-    from compiler.adopt.files import NO_FILES, decode  # noqa: PLC0415 - only this verb
-    from compiler.adopt.reading import Read, read_file, read_words  # noqa: PLC0415 - as above
-
-    if len(words) > 1:
-        return read_words(words)
-    name = words[0]
-    if name == STDIN:
-        source, faults = decode("stdin", sys.stdin.buffer.read())
-        files = NO_FILES
-    else:
-        data, fault = _bytes(name)
-        source, faults = decode(name, data) if data is not None else (None, (fault,) if fault else ())
-        files = _files()
-    if source is None:
-        return Read(launch=None, diagnostics=faults)
-    return read_file(source, files=files, given=given, line=line)
-
-
-def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
-    """The bytes of a file, or why there are none."""
-    path = Path(name)
-    try:
-        if path.is_dir():
-            return None, error("launch-unreadable", f"`{name}` is a directory; name the file in it")
-        if not path.is_file() and path.exists():
-            return None, error("launch-unreadable", f"`{name}` is no regular file")
-        return path.read_bytes(), None
-    except FileNotFoundError:
-        advice = "a command is given behind `--`: `poolproof adopt -- python -m sglang.launch_server ...`"
-        return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))
-    except (OSError, ValueError) as fault:
-        reason = getattr(fault, "strerror", None) or str(fault)
-        return None, error("launch-unreadable", f"`{name}` cannot be read: {reason.lower()}")
-
-
-def _files() -> Files:
-    """What else a launch may name, on this machine."""
-    from compiler.adopt.files import Files  # noqa: PLC0415 - only this verb
-
-    def read(path: str) -> bytes | None:
-        try:
-            return Path(path).read_bytes() if Path(path).is_file() else None
-        except (OSError, ValueError):
-            return None
-
-    def beside(folder: str) -> tuple[str, ...]:
-        try:
-            return tuple(sorted(each.name for each in Path(folder).iterdir()))
-        except OSError:
-            return ()
-
-    return Files(read=read, beside=beside)
 
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
@@ -215,7 +174,7 @@ def _adopt(
 ) -> tuple[Adopted | None, tuple[Diagnostic, ...]]:
     from compiler.adopt.adopted import adopt  # noqa: PLC0415 - only this verb
     from compiler.adopt.choice import Shelf  # noqa: PLC0415 - as above
-    from compiler.predict import model_names  # noqa: PLC0415 - as above
+    from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
 
     if read.launch is None:
         return None, ()
@@ -247,7 +206,8 @@ def _for_launch(judged: Judged, wanted: Wanted) -> Judged:
     kept = tuple(
         each
         for each in judged.diagnostics
-        if each.code not in _ABOUT_PROFILES and not (each.code == "gpu-unknown" and wanted.gpu is None)
+        if each.code not in _ABOUT_PROFILES
+        and not (each.code == "gpu-unknown" and wanted.gpu is None)
     )
     return evolve(judged, diagnostics=kept, target_name=None)
 

@@ -117,7 +117,9 @@ class Adopter(Value):
     def _refused(self, group: Group) -> Carried:
         """A refused flag; one without a name for a word that belongs to none."""
         value: object = group.values[0] if len(group.values) == 1 else True
-        settings = settings_of_flag(group.full_name, value, release=self.release) if group.flag else {}
+        settings = (
+            settings_of_flag(group.full_name, value, release=self.release) if group.flag else {}
+        )
         return Carried(
             flag=group.full_name,
             argument=argument(group.values),

@@ -99,7 +99,12 @@ def argument(values: Sequence[str]) -> Argument:
 
 
 def _is_flag(text: str) -> bool:
-    return len(text) > 1 and text.startswith("-") and not _NEGATIVE.fullmatch(text) and " " not in text.partition("=")[0]
+    return (
+        len(text) > 1
+        and text.startswith("-")
+        and not _NEGATIVE.fullmatch(text)
+        and " " not in text.partition("=")[0]
+    )
 
 
 def _most(flag: Flag | None) -> int:
