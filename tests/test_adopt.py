@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +73,9 @@ def test_drop_ins_count() -> None:
 
 def test_an_environment_file() -> None:
     """Its variables beat those of the unit, and reach the command line."""
-    text = UNIT.replace("Environment=PORT=8000", "EnvironmentFile=/etc/qwen.env\nEnvironment=PORT=1")
+    text = UNIT.replace(
+        "Environment=PORT=8000", "EnvironmentFile=/etc/qwen.env\nEnvironment=PORT=1"
+    )
     files = {"/etc/qwen.env": 'PORT=9000\nEXTRA="--enable-metrics --log-level info"\n'}
     text = text.replace("--port ${PORT}", "--port ${PORT} $EXTRA")
     got = outcome(read_text(text, name="/u/qwen.service", files=files))
@@ -119,9 +120,15 @@ def test_a_script() -> None:
     }
     assert wanted.items() <= got.settings.items()
     assert "serve.host" not in got.settings
-    assert got.changes(ChangeKind.UNKNOWN) == ["9: `--host $HOST_ADDRESS` is not known before the start"]
-    assert got.changes(ChangeKind.ASSUMED) == ["9: `${PORT:-8000}` is taken to be `8000`, its default"]
-    assert "7: `numactl --cpunodebind=0` in front of the launch is not carried" in got.changes(ChangeKind.DROPPED)
+    assert got.changes(ChangeKind.UNKNOWN) == [
+        "9: `--host $HOST_ADDRESS` is not known before the start"
+    ]
+    assert got.changes(ChangeKind.ASSUMED) == [
+        "9: `${PORT:-8000}` is taken to be `8000`, its default"
+    ]
+    assert "7: `numactl --cpunodebind=0` in front of the launch is not carried" in got.changes(
+        ChangeKind.DROPPED
+    )
 
 
 def test_a_variable_can_be_given() -> None:
@@ -132,7 +139,7 @@ def test_a_variable_can_be_given() -> None:
 
 def test_what_a_branch_sets_is_not_known() -> None:
     """Behind an `if` a variable that it sets may have either value."""
-    text = f"TP=2\nif [ -n \"$BIG\" ]; then\n  TP=8\nfi\n{SERVER} --model-path /m/a --tp $TP\n"
+    text = f'TP=2\nif [ -n "$BIG" ]; then\n  TP=8\nfi\n{SERVER} --model-path /m/a --tp $TP\n'
     got = outcome(read_text(text))
     assert "parallel.tensor" not in got.settings
     assert got.changes(ChangeKind.UNKNOWN) == ["5: `--tp ${TP}` is not known before the start"]
@@ -163,7 +170,13 @@ def test_a_container() -> None:
     assert got.settings["engine.version"] == "0.5.12"
     assert got.settings["env.HF_HOME"] == "/models/hf"
     dropped = "\n".join(got.changes(ChangeKind.DROPPED))
-    for each in ("--gpus all", "--shm-size 32g", "-v /data:/models", "-p 30000:30000", "sglang:v0.5.12"):
+    for each in (
+        "--gpus all",
+        "--shm-size 32g",
+        "-v /data:/models",
+        "-p 30000:30000",
+        "sglang:v0.5.12",
+    ):
         assert each in dropped
         assert each in got.text
     assert "NCCL_DEBUG" in got.changes(ChangeKind.UNKNOWN)[0]
@@ -190,7 +203,9 @@ services:
 
 def test_a_compose_file() -> None:
     """Both forms of a command, interpolation with `.env`, merged tables, and what belongs to the container."""
-    got = outcome(read_text(COMPOSE, name="/c/compose.yaml", files={"/c/.env": "PORT=8080\n"}), version=None)
+    got = outcome(
+        read_text(COMPOSE, name="/c/compose.yaml", files={"/c/.env": "PORT=8080\n"}), version=None
+    )
     assert got.codes == []
     assert got.settings["serve.port"] == 8080
     assert got.settings["env.LEVEL"] == "SYS"
@@ -330,7 +345,11 @@ def test_the_proof_finds_what_parts() -> None:
     got = outcome(read_text(f"A=b {SERVER} --model-path /m/a --tp 2 --log-level info\n"))
     assert got.adopted is not None
     text = adopted_toml(got.adopted, whole=True)
-    for before, after in (("tensor = 2", "tensor = 4"), ('A = "b"', 'A = "c"'), ('"info"', '"debug"')):
+    for before, after in (
+        ("tensor = 2", "tensor = 4"),
+        ('A = "b"', 'A = "c"'),
+        ('"info"', '"debug"'),
+    ):
         assert before in text
         found = prove(text.replace(before, after), got.adopted, SHELF.catalog)
         assert [each.code for each in found] == ["launch-unfaithful"]
@@ -364,9 +383,9 @@ def test_no_word_is_lost_in_silence(several: list[str], version: str) -> None:
     assert got.adopted is not None
     reading, launch = got.adopted.chosen.reading, got.adopted.launch
     told = {
-        *(at for each in (*reading.carried, *reading.notes) for at in each.words),
+        *(at for each in reading.carried for at in each.words),
+        *(at for each in reading.notes for at in each.words),
         *(at for places in (*reading.secrets.values(), *reading.lost) for at in places),
     }
     assert set(range(launch.found.arguments, len(launch.command.words))) <= told
     assert "launch-unfaithful" not in got.codes
-    assert evolve(got.adopted) == got.adopted

@@ -57,8 +57,13 @@ class Adopted(Value):
     def secrets(self) -> tuple[Word, ...]:
         """The words that hold secrets."""
         words = self.launch.command.words
-        # The flag itself is none, but for one that has its value behind `=`.
-        flags = (words[places[-1]] for places in self.chosen.reading.secrets.values())
+        flags = (
+            words[at]
+            for name, places in self.chosen.reading.secrets.items()
+            for at in places
+            # The flag itself is none, but for one that has its value behind `=`.
+            if words[at].text != name
+        )
         return (*flags, *self.around.secrets)
 
 
@@ -197,7 +202,12 @@ def _beside(folded: Folded) -> Iterator[Change]:
 def _secret(launch: Launch, chosen: Chosen) -> Iterator[Change]:
     for flag, places in chosen.reading.secrets.items():
         span = launch.command.words[places[0]].span
-        text = f"the value of `{flag}` is not written: put `{flag[2:]}: ...` into the file that `secrets.api_key` names"
+        where = (
+            f"put `{flag[2:]}: ...` into the file that `secrets.api_key` names"
+            if chosen.reading.secrets_by_file
+            else f"{launch.engine} {chosen.version} takes it on the command line only"
+        )
+        text = f"the value of `{flag}` is not written: {where}"
         yield Change(kind=ChangeKind.SECRET, text=text, span=span)
 
 

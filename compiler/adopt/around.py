@@ -84,7 +84,7 @@ def look_around(
     for name, word in variables.items():
         if name != _VISIBLE or indices is None:
             settings.append(Setting(path=("env", name), value=word.text, span=word.span))
-    if chosen.reading.secrets:
+    if chosen.reading.secrets and chosen.reading.secrets_by_file:
         settings.append(_secret_file(launch, chosen))
     return Around(
         settings=tuple(settings),

@@ -75,6 +75,7 @@ class Reading(Value):
     Attributes:
         carried: the flags that count, in their order.
         secrets: the flags whose values are secrets, with their words.
+        secrets_by_file: whether the release reads them from a file as well.
         lost: words that belong to no flag.
         notes: what there is to say.
         read: the words that the release's parser read, without the flags it refuses and without what is not known.
@@ -85,6 +86,7 @@ class Reading(Value):
 
     carried: tuple[Carried, ...] = ()
     secrets: Mapping[str, tuple[int, ...]] = field(factory=dict)
+    secrets_by_file: bool = True
     lost: tuple[tuple[int, ...], ...] = ()
     notes: tuple[Noted, ...] = ()
     read: tuple[str, ...] = ()

@@ -48,19 +48,22 @@ class Adopter(Value):
         )
         rest = tuple(each for each in several if each not in (*secret, *doubtful))
         parsed, kept, refused = self._parse(rest)
+        last = {each.flag: each for each in refused if each.flag}
         needed = next((each.full_name for each in kept if not each.places), None)
         given = (each for each in self._carried(parsed, kept) if each.words)
         return Reading(
-            carried=(*given, *(each for each in refused if each.flag)),
-            secrets={each.full_name: each.places for each in secret},
+            carried=(*given, *last.values()),
+            secrets=_by_name(secret),
+            secrets_by_file="--config" in self.release.flags,
             lost=tuple(each.words for each in refused if not each.flag),
             notes=(
                 *self._notes(parsed, kept),
                 *(_unknown(each) for each in doubtful),
+                *(_repeated(each) for each in refused if each.flag and each is not last[each.flag]),
                 *self._other_notes(words, own, found),
             ),
             read=_texts(kept),
-            refused=tuple(each for each in refused if each.flag),
+            refused=tuple(last.values()),
             missing={}
             if needed is None
             else settings_of_flag(needed, _STAND_IN, release=self.release),
@@ -110,7 +113,7 @@ class Adopter(Value):
                 continue
             culprits = () if parsed.refusal is None else _culprits(parsed.refusal, several)
             if not culprits:
-                return parsed, several, tuple(refused)
+                return parsed, several, tuple(sorted(refused, key=lambda each: each.words))
             several = tuple(each for each in several if each not in culprits)
             refused += [self._refused(each) for each in culprits]
 
@@ -211,6 +214,18 @@ def _is_secret(group: Group) -> bool:
     return group.name is not None and any(
         is_secret(group.full_name, value) for value in group.values
     )
+
+
+def _repeated(carried: Carried) -> Noted:
+    text = f"`{carried.flag}` is given again later; only the last one is carried"
+    return Noted(kind=ChangeKind.FOLDED, text=text, words=carried.words)
+
+
+def _by_name(several: Sequence[Group]) -> Mapping[str, tuple[int, ...]]:
+    places: dict[str, tuple[int, ...]] = {}
+    for each in several:
+        places[each.full_name] = (*places.get(each.full_name, ()), *each.places)
+    return places
 
 
 def _unknown(group: Group) -> Noted:
