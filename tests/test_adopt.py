@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.adopt.advice import in_flags
 from compiler.adopt.proof import prove
 from compiler.adopt.reading import read_words
 from compiler.adopt.writing import adopted_toml
+from compiler.diagnostics import error
 from compiler.engines.adopting import ChangeKind
 from launching import SERVER, SHELF, flags, outcome, read_text
 
@@ -389,3 +391,35 @@ def test_no_word_is_lost_in_silence(several: list[str], version: str) -> None:
     }
     assert set(range(launch.found.arguments, len(launch.command.words))) <= told
     assert "launch-unfaithful" not in got.codes
+
+
+def test_an_image_that_starts_the_engine_itself() -> None:
+    """Flags alone behind an image of the engine are its flags, and that is said; behind another image they are nobody's."""
+    text = "docker run --gpus all lmsysorg/sglang:v0.5.12 --model-path /m/a --tp 4\n"
+    got = outcome(read_text(text), version=None)
+    assert got.settings["parallel.tensor"] == 4
+    assert "is taken to start `python3 -m sglang.launch_server`" in "\n".join(
+        got.changes(ChangeKind.ASSUMED)
+    )
+    assert read_text(text.replace("lmsysorg/sglang:v0.5.12", "redis")).launch is None
+
+
+def test_a_relative_path_is_spoken_of() -> None:
+    """The unit that is written runs in another folder."""
+    assert "make it absolute" in "\n".join(flags("--model-path ./m").changes(ChangeKind.DROPPED))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('write `dsa-decode-backend = "trtllm"` in its place', "write `--dsa-decode-backend trtllm` in its place"),
+        ("memory.fraction = 0.926 and serve.context = 101_100  price", "--mem-fraction-static 0.926 and --context-length 101100  price"),
+        ("set `serve.context` to 40_960 or less", "set `--context-length` to 40_960 or less"),
+        ("set `gpus.count = 2`", "set `gpus.count = 2`"),
+        ("write `skip-server-warmup = true` in its place", "write `--skip-server-warmup` in its place"),
+    ],
+)  # fmt: skip
+def test_advice_is_given_in_flags(line: str, told: str) -> None:
+    """Who asks about a launch has no settings yet."""
+    names = {"memory.fraction": "--mem-fraction-static", "serve.context": "--context-length"}
+    assert in_flags(error("x", "x", help=(line,)), names).help == (told,)

@@ -130,6 +130,22 @@ def origins(adopted: Adopted) -> Origins:
     return Origins(document=document, by_path=by_path)
 
 
+def flags_of_settings(adopted: Adopted) -> Mapping[str, str]:
+    """The flag that each typed setting is in the launch; for what is not given, what its release calls it."""
+    release = adopted.chosen.release
+    known = {
+        setting: name
+        for name, setting in reversed(list(ENGINES[adopted.launch.engine].owned_flags().items()))
+        if name in release.flags or name in release.aliases
+    }
+    given = {
+        ".".join(path): owner.flag
+        for path, owner in adopted.folded.owners.items()
+        if path[0] != "flags"
+    }
+    return {**known, **given}
+
+
 def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
     """The secrets of a launch, in the words of the rules about profiles."""
     words = adopted.launch.command.words

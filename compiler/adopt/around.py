@@ -68,7 +68,7 @@ def look_around(
     variables, changes, secrets = _environment(launch)
     flags = _flag_settings(chosen)
     python, said = _python(launch)
-    changes = [*changes, *said]
+    changes = [*changes, *said, *_relative(launch, flags)]
     settings = [
         *_model(chosen, flags, launch, names=names),
         *_gpus(wanted, flags, variables),
@@ -143,6 +143,14 @@ def _model(
             None,
         )
         yield Setting(path=("model", "id"), value=last if known == path else known, span=span)
+
+
+def _relative(launch: Launch, flags: Mapping[tuple[str, ...], object]) -> Iterator[Change]:
+    """A model that is given by a path from the folder that the launch runs in."""
+    name = flags.get(("model", "id"))
+    if isinstance(name, str) and name.startswith((".", "~")):
+        text = f"`{name}` is a path from the launch's own folder, and the unit that is written runs in `/`: make it absolute"
+        yield Change(kind=ChangeKind.DROPPED, text=text, span=entry_span(launch))
 
 
 def _gpus(

@@ -33,7 +33,7 @@ def launches_of(
     """The launches of a command, with what it says against them when it holds a script that cannot be read."""
     script = _script_at(command.words)
     if script is None:
-        launch = _launch(command)
+        launch = _launch(command) or _by_image(command)
         return ((launch,) if launch is not None else ()), ()
     outer = _outer(command, script)
     sheet = _nested(command.words[script], sources=sources)
@@ -121,6 +121,26 @@ def _launch(command: Command) -> Launch | None:
         cut = len(command.words) - len(around.words)
         shifted = evolve(found, entry=found.entry - cut, arguments=found.arguments - cut)
         return Launch(command=around, engine=name, found=shifted)
+    return None
+
+
+def _by_image(command: Command) -> Launch | None:
+    """A container that is given flags alone: its image starts the engine that it is named after."""
+    container = read_container(command.words)
+    image = container.image if container is not None else command.image
+    inside = command.words[container.inside if container is not None else 0 :]
+    if image is None or not inside or not inside[0].text.startswith("--"):
+        return None
+    for name, engine in ENGINES.items():
+        if name in image.text:
+            entry = tuple(Word(text=text, span=inside[0].span) for text in engine.entry)
+            text = f"the image `{image.text}` is taken to start `{' '.join(engine.entry)}`"
+            taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
+            front = command.words[: len(command.words) - len(inside)]
+            whole = evolve(
+                command, words=(*front, *entry, *inside), changes=(*command.changes, taken)
+            )
+            return _launch(whole)
     return None
 
 

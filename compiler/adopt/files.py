@@ -69,7 +69,9 @@ def as_source(name: str, data: bytes) -> tuple[Source | None, tuple[Diagnostic, 
         return None, (unreadable(name, "the file is empty"),)
     if len(data) > LARGEST_BYTES:
         return None, (
-            unreadable(name, f"the file holds {len(data) / 2**20:.1f} MiB; no launch does"),
+            unreadable(
+                name, f"the file holds more than {LARGEST_BYTES // 2**20} MiB; no launch does"
+            ),
         )
     try:
         text = data.decode().removeprefix("\ufeff")

@@ -110,7 +110,7 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.adopted import origins, secret_findings  # noqa: PLC0415 - only this verb
+    from compiler.adopt.adopted import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
@@ -122,7 +122,8 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
         if adopted.profile is not None:
             name = entry_file(adopted)
             several = judge_profile(name, adopted.profile, origins(adopted), inputs)
-            judged = tuple(_for_launch(each, wanted) for each in several)
+            flags = flags_of_settings(adopted)
+            judged = tuple(_for_launch(each, wanted, flags=flags) for each in several)
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
         from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
@@ -133,6 +134,10 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
 
         _show(checked.all_diagnostics, read, adopted)
         _show_changes(adopted, left_out=_SAID_OTHERWISE)
+        if adopted is not None and wanted.gpu is None:
+            sys.stderr.write(
+                "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
+            )
         sys.stdout.writelines(f"{line}\n" for line in verdict_lines(judged))
     return Exit.REFUSED if checked.refused else Exit.OK
 
@@ -201,10 +206,12 @@ def entry_file(adopted: Adopted) -> str:
     return span.file if span is not None else ""
 
 
-def _for_launch(judged: Judged, wanted: Wanted) -> Judged:
-    """Without what is about a profile that is not written."""
+def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> Judged:
+    """Without what is about a profile that is not written, and with advice in flags."""
+    from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
+
     kept = tuple(
-        each
+        in_flags(each, flags)
         for each in judged.diagnostics
         if each.code not in _ABOUT_PROFILES
         and not (each.code == "gpu-unknown" and wanted.gpu is None)

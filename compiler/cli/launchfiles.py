@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compiler.adopt.files import NO_FILES, Files, as_source
+from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
 from compiler.adopt.reading import Read, read_file, read_words
 from compiler.diagnostics import Diagnostic, error
 
@@ -44,7 +44,9 @@ def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
             return None, error("launch-unreadable", f"`{name}` is a directory; name the file in it")
         if not path.is_file() and path.exists():
             return None, error("launch-unreadable", f"`{name}` is no regular file")
-        return path.read_bytes(), None
+        with path.open("rb") as file:
+            # One byte more tells that a file is too large for a launch.
+            return file.read(LARGEST_BYTES + 1), None
     except FileNotFoundError:
         advice = "a command is given behind `--`: `poolproof adopt -- python -m sglang.launch_server ...`"
         return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))

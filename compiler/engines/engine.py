@@ -141,6 +141,10 @@ class Engine(Protocol):
     def command_reader(self, release: Release) -> CommandReader:
         """What reads the launch commands of a release; make it once for many."""
 
+    @property
+    def entry(self) -> tuple[str, ...]:
+        """The words that start it, before its flags."""
+
     def find_launch(self, words: Sequence[str]) -> Found | None:
         """Where a command starts this engine; `None` when it does not."""
 

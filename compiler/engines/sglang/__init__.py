@@ -22,6 +22,7 @@ from compiler.value import Value
 @frozen(eq=False, repr=False)
 class _Sglang(Value):
     name: str = "sglang"
+    entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
     rules: tuple[Rule, ...] = RULES
 
     def owned_flags(self) -> Mapping[str, str]:
