@@ -49,7 +49,6 @@ class Outcome(StrEnum):
     REFUSED = "refused, with the reason"
     UNFAITHFUL = "refused: it would be compiled to something else"
     SILENT = "a word was lost without a word"
-    CRASHED = "crashed"
 
 
 @frozen(kw_only=True)
@@ -229,6 +228,7 @@ def report(measured: Measured) -> str:
             "Each launch is adopted for the newest release whose own parser takes it (of those that none takes, the newest that",
             "takes most), compiled, and read again by that parser: every setting must have the same value, and every variable.",
             "What is known at start only (`$NAME`, `$(command)`) is left out and listed; no word may be left out in silence.",
+            "A launch that crashed would leave no page.",
             "",
             *_table("Commands", measured.commands),
             *_table("Deployments, as the files they are", measured.deployments),

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from compiler.adopt.files import as_source
+from compiler.adopt.reading import read_file
 from compiler.cli.adopt import command
 from compiler.cli.check import command as check
-from launching import SERVER, read_text
+from launching import SERVER, outcome, read_text, tree
 
 
 LAUNCH = f"{SERVER} --model-path Qwen/Qwen3-8B --tp 2 --port 8000\n"
@@ -187,3 +191,40 @@ def test_json_lists_what_changed(nowhere: Path) -> None:
         "line": 1,
     } in told["changes"]
     assert told["profile"].startswith("# Adopted from q.sh")
+
+
+WHOLE = {
+    "a.service": UNIT,
+    "a.sh": f"M=/m/a\nF=(--tp 2)\nif true; then X='y'; fi\nexec env A=b {SERVER} --model-path $M \"${{F[@]}}\" ${{P:-x}}\n",
+    "a.yaml": f"services:\n  a:\n    image: x/sglang:v0.5.11\n    environment: {{A: b}}\n    command: {SERVER} --model-path /m/a\n",
+    "a.container": f"[Container]\nImage=x/sglang:v0.5.11\nEnvironment=A=b\nExec={SERVER} --model-path /m/a\n",
+}
+ODD = ["'", '"', "\\", "$", "${", "`", "\n", "[", "]", "{", "}", "%", "%i", " ", "=", "#", ";", "&&", "\r", "é", "\u2028", ":", "-", "--", "$(", ")", "<<E", "*", "\ue000", "0"]  # fmt: skip
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.sampled_from(sorted(WHOLE)),
+    st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 20), st.sampled_from(ODD)),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_no_broken_file_ends_in_a_traceback(name: str, edits: list[tuple[int, int, str]]) -> None:
+    """Whatever is done to a launch, it is adopted to the same, or refused with a reason."""
+    text = WHOLE[name]
+    for at, length, put in edits:
+        start = at % (len(text) + 1)
+        text = text[:start] + put + text[start + length :]
+    source, _ = as_source(name, text.encode())
+    if source is None:
+        return
+    got = outcome(read_file(source, files=tree({}), given={}), version=None)
+    assert bool(got.text) != any(each.is_error for each in got.found)
+    assert "launch-unfaithful" not in got.codes or got.text == ""

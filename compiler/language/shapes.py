@@ -136,8 +136,13 @@ def say_type(kind: object) -> str:
         return f"a list of {_SAID[item][1] if item in _SAID else 'tables'}"
     options = alternatives(kind)
     if is_union(kind) and not all(is_table(each) for each in options):
-        return any_of(say_type(each) for each in options)
+        return any_of(word for each in options for word in _said(each))
     return "a table"
+
+
+def _said(kind: object) -> tuple[str, ...]:
+    """A type as one or several alternatives of a sentence."""
+    return tuple(f"`{each}`" for each in choices_of(kind)) or (say_type(kind),)
 
 
 _FOUND: tuple[tuple[type | tuple[type, ...], str], ...] = (
