@@ -16,12 +16,13 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from benchmarks.launches import Deployment, PublicCommand, read_commands, read_deployments
-from compiler.adopt.adopted import Adopted, adopt, origins
+from compiler.adopt.adopted import Adopted, adopt
 from compiler.adopt.around import Wanted
 from compiler.adopt.choice import Shelf
 from compiler.adopt.files import NO_FILES
 from compiler.adopt.proof import prove
 from compiler.adopt.reading import Read, read_file, read_words
+from compiler.adopt.showing import origins
 from compiler.adopt.writing import adopted_toml
 from compiler.catalog import open_catalog
 from compiler.catalog.naming import model_names

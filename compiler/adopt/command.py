@@ -54,12 +54,6 @@ def launches_of(
     return tuple(launches), tuple(found)
 
 
-def find_entry(words: Sequence[Word]) -> Iterator[str]:
-    """The engines that a command starts."""
-    texts = [word.text for word in words]
-    yield from (name for name, engine in ENGINES.items() if engine.find_launch(texts) is not None)
-
-
 def _script_at(words: Sequence[Word]) -> int | None:
     """The index of the script of `bash -c SCRIPT`."""
     for at, word in enumerate(words[:-1]):

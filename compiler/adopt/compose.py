@@ -87,10 +87,10 @@ class _Reader(Value):
         return Command(
             words=(*entrypoint, *command),
             environment=environment,
-            changes=(*self.changes(service), *others[0]),
+            changes=tuple(self.changes(service)),
             settings=(description,),
             image=self.word(image) if image is not None else None,
-        ), (*faults, *more, *others[1])
+        ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:
         """One scalar, interpolated."""
@@ -122,9 +122,7 @@ class _Reader(Value):
             for at, (text, span) in enumerate(zip(texts, spans, strict=True))
         ), ()
 
-    def environment(
-        self, service: Yaml
-    ) -> tuple[Mapping[str, Word], tuple[tuple[Change, ...], tuple[Diagnostic, ...]]]:
+    def environment(self, service: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
         """Its variables: those of files, then its own."""
         variables: dict[str, Word] = {}
         found: list[Diagnostic] = []
@@ -136,7 +134,7 @@ class _Reader(Value):
         own = service.get("environment")
         if own is not None:
             variables |= dict(self.own(own))
-        return variables, ((), tuple(found))
+        return variables, tuple(found)
 
     def own(self, node: Yaml) -> Iterator[tuple[str, Word]]:
         """`environment:` as a table or as a list."""

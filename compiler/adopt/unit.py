@@ -51,7 +51,7 @@ def read_unit_file(source: Source, *, files: Files) -> Sheet:
     )
 
 
-def exec_words(
+def _exec(
     each: Assigned, environment: UnitEnvironment
 ) -> tuple[tuple[Command, ...], tuple[Diagnostic, ...]]:
     """The commands of one `Exec...=`, with what systemd replaces in them."""
@@ -84,7 +84,7 @@ def exec_words(
 def _commands(
     each: Assigned, sheet: UnitSheet, environment: UnitEnvironment
 ) -> tuple[Iterator[Command], tuple[Diagnostic, ...]]:
-    several, faults = exec_words(each, environment)
+    several, faults = _exec(each, environment)
     settings = target_settings(sheet)
     changes = target_changes(sheet)
     unit = sheet.name.rpartition(".")[0]

@@ -49,7 +49,7 @@ def unit_environment(
     sources: dict[str, Source] = {}
     complete = True
     for each in sheet.of(section, "EnvironmentFile"):
-        read, source, faults = _file(each, sheet=sheet, files=files)
+        read, source, faults = _file(each, files=files)
         complete = complete and read is not None
         variables |= read or {}
         sources |= {source.name: source} if source is not None else {}
@@ -102,7 +102,7 @@ def _end(each: Assigned) -> int:
 
 
 def _file(
-    each: Assigned, *, sheet: UnitSheet, files: Files
+    each: Assigned, *, files: Files
 ) -> tuple[Mapping[str, Word] | None, Source | None, tuple[Diagnostic, ...]]:
     told = read_environment_file(each.value)
     if OPEN in told.path or told.is_pattern:
@@ -126,7 +126,6 @@ def _file(
         name: Word(text=value, span=span)
         for (name, value), span in zip(read.values.items(), spans, strict=True)
     }
-    del sheet
     return variables, source, ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from attrs import field, frozen
@@ -102,14 +102,13 @@ def read_sheet(source: Source, *, files: Files) -> UnitSheet:
     name = PurePosixPath(source.name).name
     texts = [source]
     found: list[Diagnostic] = []
-    for folder in _folders(source.name):
-        for each in files.beside(folder):
-            if each.endswith(".conf"):
-                path = f"{folder}/{each}"
-                data = files.read(path)
-                read, faults = as_source(path, data) if data else (None, ())
-                found += faults
-                texts += [read] if read is not None else []
+    folder = f"{source.name}.d"
+    for each in files.beside(folder):
+        data = files.read(f"{folder}/{each}") if each.endswith(".conf") else None
+        if data is not None and data.strip():
+            read, faults = as_source(f"{folder}/{each}", data)
+            found += faults
+            texts += [read] if read is not None else []
     raw: list[tuple[Source, Assignment]] = []
     for text in texts:
         unit = read_unit(text.text)
@@ -129,10 +128,6 @@ def read_sheet(source: Source, *, files: Files) -> UnitSheet:
     )
 
 
-def _folders(path: str) -> Iterator[str]:
-    yield f"{path}.d"
-
-
 def _assigned(source: Source, each: Assignment, *, name: str, is_user: bool) -> Assigned:
     return Assigned(
         section=each.section,
@@ -146,7 +141,7 @@ def _assigned(source: Source, each: Assignment, *, name: str, is_user: bool) -> 
 
 def _resolved(value: str, *, name: str, is_user: bool) -> str:
     """The value with its specifiers resolved; `%%` is left for who takes it apart."""
-    stem, _, suffix = name.rpartition(".")
+    stem = name.rpartition(".")[0]
     prefix, at, instance = stem.partition("@")
     own = {"n": name, "N": stem, "p": prefix if at else stem}
     if not at:
@@ -154,7 +149,6 @@ def _resolved(value: str, *, name: str, is_user: bool) -> str:
     elif instance:
         own |= {"i": instance, "I": instance.replace("-", "/")}
     known = own if is_user else {**_SYSTEM, **own}
-    del suffix
 
     def resolve(found: re.Match[str]) -> str:
         letter = found[1]

@@ -110,7 +110,7 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.adopted import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
+    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
@@ -227,7 +227,7 @@ def _show(found: Sequence[Diagnostic], read: Read, adopted: Adopted | None) -> N
     """Findings on stderr, in the launch's own text, with its secrets covered."""
     if not found:
         return
-    from compiler.adopt.adopted import cover  # noqa: PLC0415 - only this verb
+    from compiler.adopt.showing import cover  # noqa: PLC0415 - only this verb
     from compiler.report.counting import summary_line  # noqa: PLC0415 - as above
     from compiler.report.text import render_text  # noqa: PLC0415 - as above
 
