@@ -15,6 +15,7 @@ from compiler.adopt.files import as_source
 from compiler.adopt.reading import read_file
 from compiler.cli.adopt import command
 from compiler.cli.check import command as check
+from compiler.engines.adopting import ChangeKind
 from launching import SERVER, outcome, read_text, tree
 
 
@@ -101,6 +102,31 @@ def test_two_launches_in_one_file() -> None:
     assert second.launch is not None
     assert second.launch.command.words[-1].text == "8001"
     assert [each.code for each in read_text(text, line=3).diagnostics] == ["launch-missing"]
+
+
+def test_a_comment_that_ends_a_launch() -> None:
+    """`launch-cut`: in a script, unlike in a unit, a comment between joined lines ends the command."""
+    text = f"{SERVER} --model-path /m/a \\\n  # two cards\n  --tp 2\n"
+    (found,) = read_text(text).diagnostics
+    assert (found.code, found.is_error) == ("launch-cut", False)
+    assert found.primary is not None
+    assert found.primary.span.line == 3
+    assert read_text(text.replace("  # two cards\n", "")).diagnostics == ()
+
+
+def test_a_launch_in_a_terminal_of_its_own() -> None:
+    """The command that `tmux` is given in one word is a launch; what `echo` is given is none."""
+    inside = f"CUDA_VISIBLE_DEVICES=0 {SERVER} --model-path /m/a"
+    got = outcome(read_text(f'tmux new-session -d -s a "{inside}"\n'))
+    assert got.settings["gpus.indices"] == [0]
+    assert read_text(f'echo "{inside}"\n').launch is None
+
+
+def test_the_other_commands_of_a_script_are_spoken_of() -> None:
+    """What else a script does may matter to the launch."""
+    got = outcome(read_text(f"cd /srv\nulimit -l unlimited\necho start\n{LAUNCH}"))
+    told = got.changes(ChangeKind.DROPPED)
+    assert told == ["1: the script's other commands are not carried: `cd`, `ulimit`"]
 
 
 def test_a_profile_is_written_once(nowhere: Path) -> None:

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
     "instance-not-template": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "launch-cut": "test_adopt_input.py::test_a_comment_that_ends_a_launch",
     "launch-incomplete": "test_adopt.py::test_a_launch_without_a_model_is_a_fragment",
     "launch-lost": "test_adopt.py::test_what_a_profile_cannot_hold_is_refused",
     "launch-missing": "test_adopt_input.py::test_a_script_that_is_no_launch",

@@ -165,7 +165,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             "launch-incomplete",
             f"the launch does not say `{name}`, which the server cannot start without",
             Label(span, "nothing known names it") if span is not None else None,
-            help=(*_for_unknown(launch), f"or set `{name}` in the profile"),
+            help=(*_for_unknown(launch), f"set `{name}` in the profile"),
             path=name,
         )
     for places in chosen.reading.lost:
@@ -200,7 +200,8 @@ def _for_unknown(launch: Launch) -> Iterator[str]:
         name
         for word in launch.command.words
         for each in word.unknown
-        if (name := re.sub(r"\W.*", "", each.lstrip("${"))) and name[0].isalpha()
+        if (name := re.sub(r"\W.*", "", each.replace("~", "HOME").lstrip("${")))
+        and name[0].isalpha()
     )
     if names:
         shown = " ".join(f"--var {name}=..." for name in names)

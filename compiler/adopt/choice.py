@@ -85,7 +85,13 @@ def _read(
         return None
     release, adopter = known
     reading = adopter.read(words, found=launch.found, unknown=unknown)
-    return Chosen(version=version, release=release, adopter=adopter, reading=reading)
+    changes: tuple[Change, ...] = ()
+    if release.read_version != version:
+        text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
+        changes = (Change(kind=ChangeKind.ASSUMED, text=text),)
+    return Chosen(
+        version=version, release=release, adopter=adopter, reading=reading, changes=changes
+    )
 
 
 def _fault_count(reading: Reading) -> int:

@@ -24,7 +24,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PASSING = frozenset(
     {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
 )
-_SEPARATORS = frozenset({"&&", ";", "||", "|", "&"})
+_CARRIERS = frozenset({"tmux", "screen", "ssh", "su"})
 
 
 def launches_of(
@@ -55,7 +55,9 @@ def launches_of(
 
 
 def _script_at(words: Sequence[Word]) -> int | None:
-    """The index of the script of `bash -c SCRIPT`."""
+    """The index of the script of `bash -c SCRIPT`, or of a command in one word that a terminal or another host is given."""
+    if words and words[0].text.rpartition("/")[2] in _CARRIERS:
+        return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
     for at, word in enumerate(words[:-1]):
         if word.text.rpartition("/")[2] not in _SHELLS:
             continue
@@ -98,10 +100,10 @@ def _offset(source: Source, line: int, column: int) -> int:
 
 def _outer(command: Command, script: int) -> Command:
     """What stands in front of a script: variables, a container, wrappers."""
-    shell = next(
+    shells = (
         at for at in range(script, -1, -1) if command.words[at].text.rpartition("/")[2] in _SHELLS
     )
-    return _around(command, program=shell)
+    return _around(command, program=next(shells, script))
 
 
 def _launch(command: Command) -> Launch | None:
