@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from compiler.adopt.advice import in_flags
 from compiler.adopt.proof import prove
 from compiler.adopt.reading import read_words
+from compiler.adopt.showing import cover
 from compiler.adopt.writing import adopted_toml
 from compiler.diagnostics import error
 from compiler.engines.adopting import ChangeKind
@@ -300,6 +301,33 @@ def test_secrets_are_never_written() -> None:
     assert len(got.changes(ChangeKind.SECRET)) == 2
     assert key not in got.text + repr(got.adopted and got.adopted.changes)
     assert token not in got.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SERVER} --model-path /m/a sk-abcdefghijklmnop\n",
+        f"docker run --env-file x --label sk-abcdefghijklmnop image {SERVER} --model-path /m/a\n",
+        f"{SERVER} --model-path /m/a --log-level sk-abcdefghijklmnop\n",
+        f"{SERVER} --model-path /m/a --api-key=sk-abcdefghijklmnop --api-key other-key-of-mine\n",
+        f"export OPENAI_API_KEY=sk-abcdefghijklmnop\n{SERVER} --model-path /m/a\n",
+    ],
+)
+def test_a_secret_is_shown_nowhere(text: str) -> None:
+    """Wherever a key stands, neither a finding nor the profile has it."""
+    got = outcome(read_text(text))
+    assert got.adopted is not None
+    told = [
+        got.text,
+        *(each.text for each in got.adopted.changes),
+        *(line for each in got.found for line in (each.summary, *each.notes, *each.help)),
+        *(
+            source.text
+            for source in cover(got.read.sources, got.adopted.secrets).values()
+            if "--log-level" in text or "--api-key" in text or "export" in text
+        ),
+    ]
+    assert not [each for each in told if "sk-abc" in each or "other-key" in each]
 
 
 def test_a_file_of_settings_is_the_secret_s_place() -> None:

@@ -101,8 +101,8 @@ def adopt(
         chosen=chosen,
         folded=folded,
         around=around,
-        changes=tuple(dict.fromkeys(_masked(each) for each in changes)),
-        diagnostics=tuple(_findings(launch, chosen, folded)),
+        changes=tuple(dict.fromkeys(evolve(each, text=_masked(each.text)) for each in changes)),
+        diagnostics=tuple(map(_masked_finding, _findings(launch, chosen, folded))),
     )
     return adopted, ()
 
@@ -138,13 +138,17 @@ def _secret(launch: Launch, chosen: Chosen) -> Iterator[Change]:
         yield Change(kind=ChangeKind.SECRET, text=text, span=span)
 
 
-def _masked(change: Change) -> Change:
-    """A change whose text shows no secret."""
-    text = change.text
+def _masked(text: str) -> str:
+    """A text that shows no secret."""
     for start, end in sorted(secret_stretches(text), reverse=True):
         text = text[:start] + "***" + text[end:]
-    text = re.sub(r"(?i)(bearer\s+)\S+", r"\1***", text)
-    return evolve(change, text=text)
+    return re.sub(r"(?i)(bearer\s+)\S+", r"\1***", text)
+
+
+def _masked_finding(found: Diagnostic) -> Diagnostic:
+    return evolve(
+        found, summary=_masked(found.summary), notes=tuple(_masked(each) for each in found.notes)
+    )
 
 
 def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagnostic]:
