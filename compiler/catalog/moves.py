@@ -155,6 +155,7 @@ def value_replacement(flag: str, value: str, *, release: Release) -> Replacement
     return None
 
 
+@cache
 def releases_with(flag: str, *, engine: str) -> tuple[str, ...]:
     """The releases read whose parser takes a flag by this name, the oldest first."""
     file, _ = shipped_shelf().open(f"engines/{engine}/{SERIES}.json")

@@ -78,9 +78,10 @@ class Reading(Value):
         secrets_by_file: whether the release reads them from a file as well.
         lost: words that belong to no flag.
         notes: what there is to say.
-        read: the words that the release's parser read, without the flags it refuses and without what is not known.
+        values: what the release's parser makes of it, by the engine's own names, without the flags it refuses and without
+            what is not known.
         refused: of `carried`, the flags that the release refuses.
-        missing: the settings that the server needs and the launch does not give, each with a stand-in, which `read` has too.
+        missing: the settings that the server needs and the launch does not give, each with a stand-in, which `values` has too.
         refusal: why the server does not start even without these; `None` when it would.
     """
 
@@ -89,7 +90,7 @@ class Reading(Value):
     secrets_by_file: bool = True
     lost: tuple[tuple[int, ...], ...] = ()
     notes: tuple[Noted, ...] = ()
-    read: tuple[str, ...] = ()
+    values: Mapping[str, object] = field(factory=dict)
     refused: tuple[Carried, ...] = ()
     missing: Mapping[str, object] = field(factory=dict)
     refusal: str | None = None

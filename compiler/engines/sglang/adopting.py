@@ -62,7 +62,7 @@ class Adopter(Value):
                 *(_repeated(each) for each in refused if each.flag and each is not last[each.flag]),
                 *self._other_notes(words, own, found),
             ),
-            read=_texts(kept),
+            values=_values(parsed),
             refused=tuple(last.values()),
             missing={}
             if needed is None
@@ -84,10 +84,10 @@ class Adopter(Value):
                 kept.append(group)
             else:
                 left.remove(same)
-        wanted, got = self.parser.parse(reading.read), self.parser.parse(_texts(kept))
+        got = self.parser.parse(_texts(kept))
         return (
             *(Difference(dest=each.flag, wanted=each.argument, found=None) for each in left),
-            *_differences(wanted, got, with_config=not reading.secrets),
+            *_differences(reading, got),
         )
 
     def _server_words(self, words: Sequence[str], found: Found) -> tuple[Word, ...]:
@@ -271,16 +271,20 @@ def _same(carried: Carried, group: Group) -> bool:
     return carried.flag == group.full_name and carried.argument == argument(group.values)
 
 
-def _differences(wanted: Parsed, got: Parsed, *, with_config: bool) -> Iterator[Difference]:
-    if got.refusal is not None and wanted.refusal is None:
-        yield Difference(dest="", wanted="a command that starts", found=got.refusal.message)
+def _values(parsed: Parsed) -> Mapping[str, object]:
+    """The settings; the file of `--config` where it is read, and nothing for one that is not."""
+    return {**_settled(parsed.values), "config": parsed.config} if parsed.values else {}
+
+
+def _differences(reading: Reading, got: Parsed) -> Iterator[Difference]:
+    if got.refusal is not None:
+        message = got.refusal.message
+        yield Difference(dest="", wanted="a command that starts", found=message)
         return
-    if with_config and wanted.config != got.config:
-        yield Difference(dest="config", wanted=wanted.config, found=got.config)
-    left, right = _settled(wanted.values), _settled(got.values)
+    left, right = reading.values, _values(got)
     for dest in sorted(left.keys() | right.keys()):
-        # Read only where `--config` is a word of its own.
-        if dest != "config" and left.get(dest) != right.get(dest):
+        # Secrets go into the file of `--config`.
+        if left.get(dest) != right.get(dest) and not (dest == "config" and reading.secrets):
             yield Difference(dest=dest, wanted=left.get(dest), found=right.get(dest))
 
 
