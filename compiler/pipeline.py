@@ -33,7 +33,7 @@ from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
-from compiler.profile import Name, Text
+from compiler.profile import Name, Profile, Text
 from compiler.value import Value
 
 
@@ -146,9 +146,21 @@ def _judge(
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
+    return judge_profile(name, profile, resolved.origins, inputs, before=(*before, *faults))
+
+
+def judge_profile(
+    name: str,
+    profile: Profile,
+    where: Origins,
+    inputs: Inputs,
+    *,
+    before: tuple[Diagnostic, ...] = (),
+) -> list[Judged]:
+    """Judge a typed profile, once for each of its targets; `where` says where its settings stand."""
     planned = plan_profile(name, profile, inputs.catalog)
     return [
-        _judge_plan(plan, resolved.origins, inputs, before=(*before, *faults, *planned.diagnostics))
+        _judge_plan(plan, where, inputs, before=(*before, *planned.diagnostics))
         for plan in planned.plans
     ]
 

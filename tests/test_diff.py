@@ -97,7 +97,13 @@ def test_a_setting_with_what_it_does(tree: Checkout) -> None:
     paths = {each["path"] for each in service["files"]}  # type: ignore[attr-defined]
     assert paths == {
         f"out/{STORY}/{each}"
-        for each in ("PLAN.md", "memory.svg", "plan.json", "ct200/kimi-k2.6.service", "ct200/launch.sh")
+        for each in (
+            "PLAN.md",
+            "memory.svg",
+            "plan.json",
+            "ct200/kimi-k2.6.service",
+            "ct200/launch.sh",
+        )
     }
 
 

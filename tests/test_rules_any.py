@@ -18,7 +18,7 @@ from compiler.profile import (
     Argument,
     Engine,
     Gpus,
-    HostPath,
+    CheckpointPath,
     Memory,
     Model,
     Name,
@@ -62,7 +62,9 @@ SPECULATION = st.none() | st.sampled_from(
 ).map(lambda name: Speculative(algorithm=name))  # type: ignore[arg-type]
 PROFILES = st.builds(
     Profile,
-    model=st.sampled_from(MODELS).map(lambda id_: Model(id=Text(id_), path=HostPath("/srv/m"))),
+    model=st.sampled_from(MODELS).map(
+        lambda id_: Model(id=Text(id_), path=CheckpointPath("/srv/m"))
+    ),
     gpus=st.builds(
         Gpus,
         kind=st.sampled_from(("h200", "b200", "rtx-4090", "mi355x", "gb10", "nothing")).map(Name),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
+from compiler.engines.engine import Engine
 from compiler.facts import Action, Flag, Release
 from compiler.origins import Origins
 from compiler.plan import Option, Plan
@@ -211,7 +212,7 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             continue
         full = _full_name(plan.release, option.flag)
         setting = owned.get(full)
-        if setting is not None:
+        if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):
             yield _owned(plan, where, option, setting)
         elif full in seen:
             yield error(
@@ -224,6 +225,13 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 path=option.setting,
             )
         seen[full] = option
+
+
+def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
+    """Whether the typed setting is written, or could say the same: it cannot hold every value that a release takes."""
+    if any(each.setting == setting for each in plan.options):
+        return True
+    return engine.is_typed(option.flag, option.values, release=plan.release)
 
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:

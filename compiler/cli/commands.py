@@ -24,6 +24,7 @@ VERBS: Mapping[str, str] = {
     "why": "compiler.cli.why",
     "show": "compiler.cli.show",
     "affected": "compiler.cli.affected",
+    "adopt": "compiler.cli.adopt",
     "explain": "compiler.cli.explain",
     "catalog": "compiler.cli.catalog",
     "switch": "compiler.cli.switch",

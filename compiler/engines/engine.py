@@ -17,7 +17,8 @@ from compiler.value import Value
 
 
 if TYPE_CHECKING:
-    # Only the host's verbs observe.
+    # Only `adopt` reads launches, and only the host's verbs observe.
+    from compiler.engines.adopting import Adopter, Found
     from compiler.engines.observing import Observer
 
 
@@ -169,6 +170,19 @@ class Engine(Protocol):
 
     def command_reader(self, release: Release) -> CommandReader:
         """What reads the launch commands of a release; make it once for many."""
+
+    @property
+    def entry(self) -> tuple[str, ...]:
+        """The words that start it, before its flags."""
+
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        """Where a command starts this engine; `None` when it does not."""
+
+    def adopter(self, release: Release) -> Adopter:
+        """What reads launches of a release into settings; make it once for many."""
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        """Whether a typed setting can say what a raw flag says."""
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""

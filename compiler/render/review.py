@@ -107,7 +107,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     serve, memory, effective = plan.profile.serve, plan.memory, plan.effective
     yield Setting(
         what="context of one request, tokens",
-        promised=f"{serve.context:,}",
+        promised=serve.context if isinstance(serve.context, str) else f"{serve.context:,}",
         planned=f"{effective.context:,}" if effective else "not known",
     )
     yield Setting(

@@ -14,7 +14,7 @@ from attrs import frozen
 from compiler.engines.engine import Spelled
 from compiler.facts import Release
 from compiler.plan import Option, Variable
-from compiler.profile import Argument, Profile
+from compiler.profile import AUTO, Argument, Profile
 from compiler.value import Value
 
 
@@ -120,7 +120,7 @@ _ROWS: tuple[Row, ...] = (
     Row(
         setting="serve.context",
         flags=("--context-length",),
-        words=lambda p: (str(p.serve.context),),
+        words=lambda p: None if p.serve.context == AUTO else (str(p.serve.context),),
     ),
     Row(
         setting="serve.max_running_requests",

@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.engines.sglang.given import Given, given_by
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import AUTO
 from compiler.rules import rule
 
 
@@ -21,8 +22,10 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     Refused from 0.5.1; up to 0.4.9.post6 the variable is on by itself. A config that the command line changes declares what it
     says there, which is not read here.
     """
+    if plan.profile.serve.context == AUTO:
+        return  # of a model that nobody described
     given = given_by(plan)
-    asked = plan.profile.serve.context
+    asked = plan.profile.serve.tokens
     exceeded = [each for each in _limits(given) if asked > each[2]]
     # Model and draft at the same place are one finding: the smaller limit decides.
     for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
