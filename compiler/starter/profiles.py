@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.catalog.writing import key_toml, number_toml, text_toml
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.starter.wanted import Wanted
 
 
@@ -107,10 +107,10 @@ def _memory(wanted: Wanted) -> str:
 
 _FOUND = """
 [memory]
-fraction = "fit"              # the least that keeps the promise; what was found stands in PLAN.md
+fraction = "fit"  # the least that keeps the promise; what was found stands in PLAN.md
 """
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85               # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
 """
