@@ -10,6 +10,7 @@ from compiler.diagnostics import Diagnostic, Label, error
 from compiler.edit.files import refused
 from compiler.edit.placing import UNSET, Assignment, place
 from compiler.edit.proof import stray_changes
+from compiler.edit.witness import witnessed
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.graph import Graph, link
 from compiler.language.load import Document, Reader, file_of, load_document
@@ -83,6 +84,8 @@ def amend(wanted: Wanted, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]:
     strays: tuple[str, ...] = ("the file as a whole: it is TOML no more",)
     if edited is not None:
         strays = stray_changes(document, edited, assignments)
+        if not strays and not witnessed(document, edited, assignments):
+            strays = ("what another reader of TOML makes of it",)
     if strays:
         return (_unproved(document, f"it would also change {strays[0]}", ()),)
     after = Inputs(reader=overlaid, catalog=inputs.catalog, documents={})

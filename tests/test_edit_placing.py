@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.edit.placing import Assignment, place
 from compiler.edit.proof import stray_changes
+from compiler.edit.witness import witnessed
 from compiler.language.load import Document, load_document
 from documents import documents
 
@@ -132,8 +133,9 @@ NO_DRAFT = Assignment(setting=("speculative",), written=None, inherited=True)
     ],
 )
 def test_an_edit_by_example(before: str, assignments: list[Assignment], after: str) -> None:
-    """The new text is the old one with the least that there is to change."""
+    """The new text is the old one with the least that there is to change, and means what tomlkit makes of it."""
     assert placed(before, *assignments) == after
+    assert witnessed(document_of(before), document_of(after), assignments)
 
 
 SETTINGS = st.sampled_from(
@@ -155,9 +157,11 @@ SETTINGS = st.sampled_from(
 )
 @given(documents(), st.lists(SETTINGS, min_size=1, max_size=3, unique_by=lambda each: each[0]))
 def test_an_edit_of_any_document(text: str, wanted: list[tuple[tuple[str, str], str]]) -> None:
-    """Whatever stands in the file: the values are there, and nothing else changed."""
+    """Whatever stands in the file: the values are there, and tomlkit comes to the same document."""
     assignments = [Assignment(setting=setting, written=written) for setting, written in wanted]
-    values = tomllib.loads(placed(text, *assignments))
+    after = placed(text, *assignments)
+    assert witnessed(document_of(text), document_of(after), assignments)
+    values = tomllib.loads(after)
     for (table, key), written in wanted:
         forced = values.get("force", {}).get(table, {}).get(key)
         plain = values.get(table, {}).get(key)
@@ -191,3 +195,18 @@ def test_an_edit_of_any_document(text: str, wanted: list[tuple[tuple[str, str], 
 def test_a_stray_change_is_seen(before: str, after: str) -> None:
     """A value, its type, a comment, or the spacing of another line: the proof tells each."""
     assert stray_changes(document_of(before), document_of(after), (FRACTION,))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "[memory]\nfraction = 0.94\npage_size = 1\n",
+        "[memory]\nfraction = 0.93\npage_size = 1.0\n",
+        "[memory]\nfraction = 0.93\n",
+        "[memory]\nfraction = 0.93\npage_size = 1\n[serve]\n",
+    ],
+)
+def test_the_witness_speaks_up(after: str) -> None:
+    """Another value, another type, a key that went, and a table that came are each another document to tomlkit."""
+    before = document_of("[memory]\nfraction = 0.9\npage_size = 1\n")
+    assert not witnessed(before, document_of(after), (FRACTION,))

@@ -45,7 +45,7 @@ LIBRARIES = {
     "click": ("compiler.cli",),
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),
-    "tomlkit": (),
+    "tomlkit": ("compiler.edit.witness",),
     "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shellwords"),
     "tree_sitter_bash": ("compiler.adopt.shell",),
     "yaml": ("compiler.yamltext",),
