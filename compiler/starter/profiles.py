@@ -80,13 +80,11 @@ def _deployed(wanted: Wanted) -> str:
         f"hw/{hardware(wanted)}",
     )
     extends = "".join(f"    {text_toml(each)},\n" for each in parents)
-    context = f"{wanted.context:,} tokens"
-    requests = "one request" if wanted.concurrency == 1 else f"{wanted.concurrency} requests"
     return f"""\
 schema = 1
 extends = [
 {extends}]
-description = {text_toml(f"{wanted.model}, {requests} of {context} at a time")}
+description = {text_toml(f"{wanted.model} on {wanted.target}")}
 
 # The promise: the pool must hold concurrency x context.
 [serve]
@@ -107,10 +105,10 @@ def _memory(wanted: Wanted) -> str:
 
 _FOUND = """
 [memory]
-fraction = "fit"              # the least that keeps the promise; what was found stands in PLAN.md
+fraction = "fit"  # the least that keeps the promise; what was found stands in PLAN.md
 """
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85               # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
 """
