@@ -32,7 +32,7 @@ from compiler.cli.commands import VERBS
 MARKS = ("not run", "exits", "file", "edit", "from")
 _BEGINS = re.compile(r"^<!-- begins with: (?P<command>.*) -->$", re.MULTILINE)
 _BLOCK = re.compile(
-    r"(?P<marks>(?:^<!-- .* -->\n)*)^(?P<fence>`{3,})(?P<language>\S*)\n(?P<text>.*?)^(?P=fence)$",
+    r"(?P<marks>(?:^<!-- [^\n]* -->\n)*)^(?P<fence>`{3,})(?P<language>\S*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
 _MARK = re.compile(r"^<!-- (?P<name>[a-z ]+): (?P<value>.*) -->$", re.MULTILINE)
@@ -71,12 +71,6 @@ class Block:
         """Whether it is what the block before it prints."""
         return self.language in ("", "text", "toml", "markdown") and self.follows and not self.marks
 
-    @property
-    def missing(self) -> str | None:
-        """The first verb of its commands that this version has not."""
-        verbs = [found["verb"] for each in self.commands for found in _VERB.finditer(each)]
-        return next((each for each in verbs if each not in VERBS), None)
-
 
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page in order."""
@@ -105,7 +99,7 @@ class Scratch:
 
     Attributes:
         root: where the reader begins; the shell and its `poolproof` are this Python's.
-        printed: by the commands of the last block; none when they were not run.
+        printed: by the commands of the last block; none when one of them was not run.
     """
 
     root: Path
@@ -125,10 +119,11 @@ class Scratch:
     def _meet(self, block: Block) -> None:
         marks = block.marks
         if block.language == "sh":
-            self.printed = None if "not run" in marks or block.missing else ""
-            for number, command in enumerate(block.commands if self.printed == "" else (), start=1):
+            self.printed = None if "not run" in marks else ""
+            for number, command in enumerate(block.commands, start=1):
                 is_last = number == len(block.commands)
-                self._do(command, exits=int(marks.get("exits", 0)) if is_last else 0)
+                if "not run" not in marks:
+                    self._do(command, exits=int(marks.get("exits", 0)) if is_last else 0)
         elif "file" in marks:
             path = self.folder / marks["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +149,9 @@ class Scratch:
 
     def _do(self, command: str, *, exits: int) -> None:
         words = shlex.split(command, comments=True)
-        if words[0] == "cd":
+        if any(found["verb"] not in VERBS for found in _VERB.finditer(command)):
+            self.printed = None  # not in this version: nothing is known of what is shown
+        elif words[0] == "cd":
             self.folder = (self.folder / words[1]).resolve()
         elif words[0] == "poolproof" and not _OF_A_SHELL.search(command.partition(" #")[0]):
             done = run(*words[1:], here=self.folder, **_GIT)
@@ -183,7 +180,8 @@ class Scratch:
 
     def _note(self, command: str, code: int, printed: str, *, exits: int) -> None:
         assert code == exits, f"`{command}` exits {code}\n{printed}"
-        self.printed = (self.printed or "") + printed
+        if self.printed is not None:
+            self.printed += printed
 
 
 def edit(path: Path, text: str) -> None:
