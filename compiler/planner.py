@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import evolve, frozen
 
 from compiler.bisection import least
@@ -12,11 +14,13 @@ from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
 from compiler.facts import Unknown
 from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
-from compiler.profile import Profile
+from compiler.profile import AUTO, Profile
 from compiler.service import service
 from compiler.value import Value
 
 
+_ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
+_ANY_CONTEXT = 32_768  # likewise
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -31,12 +35,20 @@ class Planned(Value):
 
 def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
-    facts, unknowns, diagnostics = _look_up(profile, catalog)
-    engine = ENGINES.get(profile.engine.name)
+    facts, unknowns, diagnostics = look_up(profile, catalog)
+    plans = plans_of(name, profile, facts, unknowns)
+    unknowns = tuple(_with_near_name(each, catalog) for each in plans[0].unknowns)
+    plans = tuple(evolve(each, unknowns=unknowns) for each in plans)
+    return Planned(plans=plans, diagnostics=diagnostics)
+
+
+def plans_of(
+    name: str, profile: Profile, facts: Facts, unknowns: tuple[Unknown, ...] = ()
+) -> tuple[Plan, ...]:
+    """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
+    one = plan_of(name, profile, facts, ENGINES.get(profile.engine.name), unknowns)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
-    one = plan_of(name, profile, facts, engine, unknowns)
-    one = evolve(one, unknowns=tuple(_with_near_name(each, catalog) for each in one.unknowns))
-    plans = tuple(
+    return tuple(
         evolve(
             one,
             target_name=target,
@@ -47,7 +59,6 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
         )
         for target in targets
     )
-    return Planned(plans=plans, diagnostics=diagnostics)
 
 
 _KINDS = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
@@ -71,9 +82,14 @@ def plan_of(
     engine: Engine | None,
     unknowns: tuple[Unknown, ...] = (),
 ) -> Plan:
-    """The plan of a profile with what is known about it, for no target."""
+    """The plan of a profile with what is known about it, for no target.
+
+    What the profile leaves to the engine is not spelled; the plan's own profile has it worked out, where it is known.
+    """
+    asked, profile = profile, _worked_out(profile, facts)
     fraction, sized = _size(profile, facts, engine)
-    spelled = engine.spell(profile, facts.release, fraction=fraction) if engine else None
+    written = None if asked.memory.fraction == AUTO else fraction
+    spelled = engine.spell(asked, facts.release, fraction=written) if engine else None
     memory = sized.memory if sized else None
     return Plan(
         profile_name=name,
@@ -89,20 +105,38 @@ def plan_of(
         options=spelled.options if spelled else (),
         environment=spelled.environment if spelled else (),
         attention_backend=sized.attention_backend if sized else None,
-        required_tokens=sized.required_tokens if sized else None,
+        required_tokens=sized.required_tokens if sized and profile.serve.context != AUTO else None,
         prefill_chunk=sized.prefill_chunk if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,
         unknowns=(*unknowns, *(sized.unknowns if sized else ())),
-        assumptions=sized.assumptions if sized else (),
+        assumptions=(
+            *(sized.assumptions if sized else ()),
+            *_left_to_engine(asked, profile, memory),
+        ),
     )
 
 
-def _look_up(
+def _worked_out(profile: Profile, facts: Facts) -> Profile:
+    """The profile with the context that the engine derives from the model, where the model is known."""
+    if profile.serve.context != AUTO or facts.model is None:
+        return profile
+    return evolve(profile, serve=evolve(profile.serve, context=facts.model.context))
+
+
+def _left_to_engine(asked: Profile, profile: Profile, memory: Memory | None) -> Iterator[str]:
+    if asked.serve.context == AUTO and profile.serve.context != AUTO:
+        yield f"the context is left to the engine: the model's own {profile.serve.tokens:,} tokens are promised"
+    if asked.memory.fraction == AUTO and memory is not None:
+        yield f"the static fraction is left to the engine: it picks {memory.fraction:.4g}"
+
+
+def look_up(
     profile: Profile, catalog: Catalog
 ) -> tuple[Facts, tuple[Unknown, ...], tuple[Diagnostic, ...]]:
+    """What the catalogue knows about a profile, what nobody described, and what is wrong with its files."""
     gpu, gpu_faults = catalog.gpu(profile.gpus.kind)
     model, model_faults = catalog.model(profile.model.id)
     speculative = profile.speculative
@@ -142,10 +176,16 @@ def _look_up(
 def _size(
     profile: Profile, facts: Facts, engine: Engine | None
 ) -> tuple[float | None, Sized | None]:
-    asked = profile.memory.fraction
+    asked: float | str | None = profile.memory.fraction
     if engine is None:
         return (None if isinstance(asked, str) else asked), None
-    if not isinstance(asked, str):
+    if profile.serve.context == AUTO:
+        # Nobody knows the model, so that only what does not hang on the context is told of this.
+        serve = evolve(profile.serve, context=_ANY_CONTEXT)
+        profile = evolve(profile, serve=serve)
+    if asked == AUTO:
+        asked = engine.automatic_fraction(profile, facts) or _ANY_FRACTION
+    if isinstance(asked, float | int):
         # Outside of 0 to 1 there is nothing to size; a check says so.
         sensible = 0 < asked < 1
         return asked, engine.size(profile, facts, fraction=asked) if sensible else None
@@ -179,7 +219,7 @@ def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:
     each = min(memory.pool.request_tokens, pool)
     at_once = pool // each if each else 0
     return Effective(
-        context=min(profile.serve.context, pool),
+        context=min(profile.serve.tokens, pool),
         concurrency=at_once
         if sized.running_requests is None
         else min(sized.running_requests, at_once),

@@ -667,7 +667,7 @@ def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
     assert done.code == 1
     assert "--> profiles/base/unused.toml:2:1" in done.err
     result = tree.run("check", "--json").json
-    assert [each["code"] for each in result["diagnostics"]] == ["unknown-key"]
+    assert [each["code"] for each in result["diagnostics"]] == ["unknown-key", "fragment-unused"]
     assert {plan["verdict"] for plan in result["plans"]} == {"pass", "uncertain"}
 
 

@@ -33,7 +33,7 @@ ROWS = (
     ("edit", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host", "amend"),
+    ("adopt", "diff", "host", "amend", "why"),
     ("cli",),
     ("__main__",),
 )
@@ -46,6 +46,8 @@ LIBRARIES = {
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),
     "tomlkit": (),
+    "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shellwords"),
+    "tree_sitter_bash": ("compiler.adopt.shell",),
     "yaml": ("compiler.yamltext",),
 }
 MODULE_LINES = 300

@@ -1,7 +1,7 @@
 """Every rule on whole profiles: a case that triggers it, and the nearest one that does not.
 
-A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. One named `ok-*` does not
-trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
+A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. A folder there is a case
+of several profiles, which are judged together. One named `ok-*` does not trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from assertions import Assertion, mismatches, read_assertions
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Label, Span, error
 from compiler.engines.sglang.extract import extract
-from deployments import check_text
+from deployments import check_texts
 from emitted import emitted_codes
 
 
 TESTS = Path(__file__).parent
 RULES = TESTS / "rules"
 SHARED = RULES / "shared"
-CASES = tuple(sorted(path for path in RULES.glob("*/*.toml") if path.parent != SHARED))
 FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
+CASES = tuple(path for folder in FOLDERS for path in sorted(folder.iterdir()))
 
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
@@ -60,6 +61,20 @@ ELSEWHERE = {
     "log-incomplete": "test_observing.py::test_a_start_that_fails",
     "log-unreadable": "test_observing.py::test_a_log_that_is_not_there",
     "fit-impossible": "test_fit.py::test_what_cannot_be_fitted",
+    "file-unknown": "test_diff.py::test_affected_by_what_is_not_there",
+    "fragment-unused": "test_neighbours.py::test_a_fragment_that_nobody_extends_is_told",
+    "git-unusable": "test_diff.py::test_no_repository",
+    "line-unknown": "test_why.py::test_a_line_that_is_not_there",
+    "instance-not-template": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "launch-cut": "test_adopt_input.py::test_a_comment_that_ends_a_launch",
+    "launch-incomplete": "test_adopt.py::test_a_launch_without_a_model_is_a_fragment",
+    "launch-lost": "test_adopt.py::test_what_a_profile_cannot_hold_is_refused",
+    "launch-missing": "test_adopt_input.py::test_a_script_that_is_no_launch",
+    "launch-refused": "test_adopt.py::test_a_launch_that_no_server_starts_with",
+    "launch-several": "test_adopt_input.py::test_two_launches_in_one_file",
+    "launch-unfaithful": "test_adopt.py::test_the_proof_finds_what_parts",
+    "launch-unreadable": "test_adopt_input.py::test_a_file_that_cannot_be_read",
+    "network-not-wanted": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
     "out-busy": "test_tree_write.py::test_one_compile_at_a_time",
     "out-edited": "test_tree_write.py::test_an_edited_file_is_not_written_over",
@@ -87,6 +102,16 @@ ELSEWHERE = {
     "switch-unfinished": "test_host_switch.py::test_manual_restarts_are_left_to_a_person",
     "systemd-refused": "test_host_switch.py::test_a_reload_that_is_refused",
     "systemd-silent": "test_host_switch.py::test_systemd_that_does_not_answer",
+    "revision-unknown": "test_diff.py::test_a_revision_that_is_not_there",
+    "restart-loops-forever": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "sandbox-hides-gpu": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "sandbox-hides-home": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-kills-others": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-limit-misplaced": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-timeout-unbinding": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "rendering-unfaithful": "test_render.py::test_an_unfaithful_file_is_found",
+    "user-unit-needs-system": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "variable-not-expanded": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "tree-missing": "test_cli.py::test_no_tree",
     "unit-drop-in": "test_host_names.py::test_drop_ins_are_told",
     "unit-foreign": "test_host_names.py::test_a_foreign_unit_is_refused",
@@ -111,14 +136,29 @@ def catalog(profiles: Path) -> Catalog:
     return open_catalog(FolderReader(profiles))
 
 
+def texts_of(case: Path) -> dict[str, str]:
+    """The profiles of a case by their names."""
+    if case.is_file():
+        return {"case": case.read_text("utf-8")}
+    return {
+        path.relative_to(case).with_suffix("").as_posix(): path.read_text("utf-8")
+        for path in sorted(case.rglob("*.toml"))
+    }
+
+
 def asserted(case: Path) -> list[Assertion]:
-    return list(read_assertions(case.read_text("utf-8")))
+    """What a case asserts, each with its file."""
+    return [
+        evolve(each, file=each.file or f"profiles/{name}.toml")
+        for name, text in texts_of(case).items()
+        for each in read_assertions(text)
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem}")
 def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Catalog) -> None:
     """Every finding is asserted on its line, and everything asserted is found."""
-    checked = check_text(profiles, case.read_text("utf-8"), catalog=catalog)
+    checked = check_texts(profiles, texts_of(case), catalog=catalog)
     found = checked.all_diagnostics
     assert mismatches(asserted(case), found, case_file="profiles/case.toml") == ()
 

@@ -63,7 +63,7 @@ def command(
     checked = (
         Checked(judged=(), diagnostics=faults)
         if session is None
-        else check_profiles(session.names, session.inputs)
+        else check_profiles(session.names, session.inputs, whole=not session.named)
     )
     if strict:
         checked = strictly(checked)

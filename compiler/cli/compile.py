@@ -66,7 +66,7 @@ def command(
 
 
 def _check(session: Session) -> Checked:
-    checked = check_profiles(session.names, session.inputs)
+    checked = check_profiles(session.names, session.inputs, whole=not session.named)
     if not session.named:
         return checked
     written = {each.profile_name for each in checked.judged}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from html import escape
 
 from compiler.quoting.encoders import Encoded
 
@@ -30,6 +31,16 @@ def markdown_code(value: str) -> Encoded:
     fence = "`" * (max((len(run) for run in _RUN.findall(line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return Encoded(f"{fence}{pad}{line}{pad}{fence}")
+
+
+def markdown_code_cell(value: str) -> Encoded:
+    """Inline code for a table's cell, where a bar ends the cell even in code (GitHub Flavored Markdown, "Tables")."""
+    return Encoded(markdown_code(value).replace("|", "\\|"))
+
+
+def html_text(value: str) -> Encoded:
+    """One line of text inside an HTML element, such as `<summary>`, where no Markdown is read."""
+    return Encoded(escape(" ".join(value.split())))
 
 
 def markdown_lines(value: str) -> Encoded:

@@ -131,9 +131,9 @@ SHORTER_CONTEXT = Lever(
     cost=Cost.PROMISE,
     advised=Budget.POOL,
     moves=moves.shorter_context,
-    gives=lambda _, after: f"a request holds {after.profile.serve.context - 2:,} tokens",
+    gives=lambda _, after: f"a request holds {after.profile.serve.tokens - 2:,} tokens",
     loses=lambda before, after: (
-        f"a request holds {after.profile.serve.context - 2:,} tokens, not {before.profile.serve.context - 2:,}"
+        f"a request holds {after.profile.serve.tokens - 2:,} tokens, not {before.profile.serve.tokens - 2:,}"
     ),
 )
 LESS_AT_ONCE = Lever(

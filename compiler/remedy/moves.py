@@ -163,7 +163,7 @@ def no_draft(plan: Plan) -> Moves | str:
 
 def shorter_context(plan: Plan) -> Moves | str:
     """The promised context, down through the hundreds."""
-    hundreds = (plan.profile.serve.context - 1) // CONTEXT_STEP
+    hundreds = (plan.profile.serve.tokens - 1) // CONTEXT_STEP
     if hundreds < 1:
         return f"no shorter one than {CONTEXT_STEP} is tried"
     return Moves(

@@ -86,9 +86,7 @@ def _view(number: int, judged: Judged, swept: Sweep | None) -> ServiceView:
         model=plan.profile.model.id if plan else "",
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
-        context=f"{plan.profile.serve.concurrency} x {plan.profile.serve.context:,}"
-        if plan
-        else "",
+        context=_promised(plan) if plan else "",
         pool=_tokens(memory.pool.tokens) if memory else "not known",
         required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
         pool_order=int(memory.pool.tokens.best) if memory else -1,
@@ -157,6 +155,12 @@ def _over(points: Sequence[Point], quantity: str) -> tuple[tuple[float, Range], 
         value = getattr(each, quantity)
         found.append((each.at, value if isinstance(value, Range) else Range.exactly(value)))
     return tuple(found)
+
+
+def _promised(plan: Plan) -> str:
+    serve = plan.profile.serve
+    context = serve.context if isinstance(serve.context, str) else f"{serve.context:,}"
+    return f"{serve.concurrency} x {context}"
 
 
 def _engine(plan: Plan) -> str:

@@ -81,7 +81,7 @@ def _fractions(own: float) -> list[float]:
 
 def _contexts(plan: Plan) -> list[float]:
     """From a quarter of the promise to twice of it, or to what the model was made for where that is less."""
-    own = plan.profile.serve.context
+    own = plan.profile.serve.tokens
     native = plan.model.context if plan.model is not None else None
     most = max(own, min(2 * own, native or 2 * own))
     least = own // 4
