@@ -14,7 +14,7 @@ from compiler.language import shapes
 from compiler.language.definitions import EDITS
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.shapes import Member
-from compiler.profile import SCHEMA, Argument, HostPath, Name, Profile, Text
+from compiler.profile import SCHEMA, Argument, CheckpointPath, HostPath, Name, Profile, Text
 from compiler.quantities import Duration, Size
 
 
@@ -30,6 +30,7 @@ _SCALARS: Mapping[object, Schema] = {
     Text: {"type": "string", "pattern": _PLAIN},
     Name: {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "maxLength": 200},
     HostPath: {"type": "string", "pattern": "^/"},
+    CheckpointPath: {"type": "string", "pattern": "^/"},
     Duration: {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]+)?\s*(s|sec|min|h)\s*)+$"},
     Size: {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*([KMG]iB|[kMG]?B)$"},
 }
