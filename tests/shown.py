@@ -189,7 +189,7 @@ def edit(path: Path, text: str) -> None:
     document = tomlkit.parse(path.read_text("utf-8"))
     for key, value in tomlkit.parse(text).items():
         if isinstance(value, dict) and key in document:
-            document[key].update(value)  # type: ignore[union-attr, call-arg] # a table is a dict
+            document[key].update(value)
         else:
             document[key] = value
     path.write_text(tomlkit.dumps(document), "utf-8")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import REPOSITORY
+from checkouts import REPOSITORY, STORY, checkout
 from compiler.cli.commands import VERBS
-from shown import Scratch, blocks, prose
+from shown import Scratch, blocks, edit, prose
 
 
 DOCS = REPOSITORY / "docs"
@@ -43,6 +43,26 @@ def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
         pytest.skip("`git` is not installed")
     (tmp_path / "reader").mkdir()
     Scratch(tmp_path / "reader").follow(text_of(page))
+
+
+_KNOB = re.compile(r"^\| .*`([a-z_]+) = ([\d._]+)`.* \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
+_TABLE_OF = {"fraction": "memory", "max_running_requests": "serve", "context": "serve"}
+
+
+def test_the_table_of_knobs_is_what_check_prints(tmp_path: Path) -> None:
+    """Each row of the memory page's example has the pool, the reserve, and the verdict of that setting."""
+    tree = checkout(tmp_path / "tree")
+    story = tree.profile(STORY).read_text("utf-8")
+    rows = _KNOB.findall(text_of(DOCS / "memory.md"))
+    assert {name for name, *_ in rows} == set(_TABLE_OF)
+    for name, value, pool, reserve, verdict in rows:
+        tree.write(STORY, story)
+        edit(tree.profile(STORY), f"[{_TABLE_OF[name]}]\n{name} = {value}\n")
+        line = tree.run("check", STORY).out
+        low, high = pool.split(" to ")
+        assert f"pool {low}..{high.partition(', for')[0]} for " in line
+        assert f"reserve {reserve} GiB" in line
+        assert verdict.partition(",")[0] in line
 
 
 @pytest.mark.parametrize("page", [DOCS / "tutorial.md", *HOW_TOS], ids=named)
