@@ -158,7 +158,10 @@ def _of(kind: object, *, editable: bool) -> Schema:
     if shapes.is_open_table(kind):
         inner = _of(shapes.item_of(kind), editable=editable)
         return {"type": "object", "additionalProperties": inner}
-    return _any_of(shapes.alternatives(kind), editable=editable)
+    options = tuple(shapes.alternatives(kind))
+    if options == (kind,):
+        raise TypeError(f"the schema has no word for {kind}")
+    return _any_of(options, editable=editable)
 
 
 def _any_of(options: Iterable[object], *, editable: bool) -> Schema:

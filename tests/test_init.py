@@ -41,6 +41,7 @@ def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     assert "qwen3-32b-gpu01 on gpu01  pass" in made.stdout
     assert poolproof(tmp_path, "check", "--strict").returncode == 0
+    assert poolproof(tmp_path, "fmt", "--check").returncode == 0
     assert poolproof(tmp_path, "compile").returncode == 0
     assert poolproof(tmp_path, "compile", "--check", "--strict").returncode == 0
     assert (tmp_path / "out/qwen3-32b-gpu01/gpu01/qwen3-32b.service").is_file()

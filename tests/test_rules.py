@@ -109,7 +109,6 @@ ELSEWHERE = {
     "start-kills-others": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "start-limit-misplaced": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "start-timeout-unbinding": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
-    "rendering-unfaithful": "test_render.py::test_an_unfaithful_file_is_found",
     "user-unit-needs-system": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "variable-not-expanded": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "tree-missing": "test_cli.py::test_no_tree",

@@ -16,9 +16,9 @@ from compiler.origins import Origins
 from compiler.planner import plan_profile
 from compiler.profile import (
     Argument,
+    CheckpointPath,
     Engine,
     Gpus,
-    CheckpointPath,
     Memory,
     Model,
     Name,

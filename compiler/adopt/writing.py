@@ -12,13 +12,12 @@ from compiler.adopt.around import UNKNOWN_GPU
 from compiler.adopt.folding import nested
 from compiler.adopt.launch import Change, Setting
 from compiler.adopt.reading import entry_span
-from compiler.catalog.writing import key_toml, text_toml
 from compiler.engines.adopting import ChangeKind
 from compiler.language.shapes import printable
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.profile import SCHEMA, Profile
 
 
-_GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 _TABLES = tuple(each.name for each in fields(Profile))
 _TOLD = (ChangeKind.SECRET, ChangeKind.UNKNOWN, ChangeKind.DROPPED, ChangeKind.ASSUMED)
 
@@ -96,7 +95,7 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         return text_toml(value)
     if isinstance(value, int):
-        return f"{value:_}" if abs(value) >= _GROUPED_FROM else str(value)
+        return number_toml(value)
     if isinstance(value, Mapping):
         inside = ", ".join(f"{key_toml(key)} = {_value(each)}" for key, each in value.items())
         return f"{{ {inside} }}"

@@ -11,11 +11,11 @@ from attrs import NOTHING, evolve, fields_dict, frozen
 from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import EntryFile
-from compiler.catalog.writing import key_toml, text_toml
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.observing import FlagState, Observer, Start
 from compiler.facts import Boot
 from compiler.host.promised import Promised
+from compiler.language.written import key_toml, text_toml
 from compiler.secrecy import is_secret
 from compiler.value import Value
 

@@ -1,4 +1,4 @@
-"""A setting's value goes in; how a profile writes it comes out, with what may be a secret covered."""
+"""A value goes in; how TOML writes it comes out: for a setting with what may be a secret covered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def written(value: object, *, key: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return f"{value:_}" if abs(value) >= _GROUPED_FROM else str(value)
+        return number_toml(value)
     if isinstance(value, Mapping):
         inside = ", ".join(
             f"{key_toml(name)} = {written(each, key=name)}" for name, each in value.items()
@@ -30,6 +30,11 @@ def written(value: object, *, key: str) -> str:
     if isinstance(value, Sequence):
         return f"[{', '.join(written(each, key=key) for each in value)}]"
     return str(value)
+
+
+def number_toml(number: float) -> str:
+    """A number as people write it."""
+    return f"{number:_}" if abs(number) >= _GROUPED_FROM else str(number)
 
 
 def key_toml(key: str) -> str:

@@ -13,7 +13,7 @@ from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
-from compiler.remedy.change import LIKELY, Budget, Goal, Remedy
+from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
 from compiler.remedy.levers import LEVERS, PAIRS
 from compiler.remedy.moves import memory_of
 from compiler.remedy.search import try_lever, try_pair
@@ -48,7 +48,7 @@ def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...
 
 def pool_remedies(plan: Plan, trials: Trials) -> Iterator[Remedy]:
     """What makes the pool hold the promise over its whole range, and the reserve at least by the best estimate."""
-    yield from _remedies(plan, trials, Budget.POOL, (LIKELY,))
+    yield from _remedies(plan, trials, Budget.POOL, alone=LIKELY, together=(CERTAIN, LIKELY))
 
 
 def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
@@ -56,25 +56,28 @@ def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
     memory = memory_of(plan)
     pool = pool_outcome(memory)
     certain, likely = Goal(pool=pool), Goal(pool=pool, reserve=Outcome.UNCERTAIN)
-    found = tuple(_remedies(plan, trials, Budget.RESERVE, (certain,)))
+    found = tuple(_remedies(plan, trials, Budget.RESERVE, alone=certain, together=(certain,)))
     if found or reserve_outcome(memory) <= Outcome.UNCERTAIN:
         return found
-    return tuple(_remedies(plan, trials, Budget.RESERVE, (likely,)))
+    return tuple(_remedies(plan, trials, Budget.RESERVE, alone=likely, together=(likely,)))
 
 
 def _remedies(
-    plan: Plan, trials: Trials, budget: Budget, goals: Sequence[Goal]
+    plan: Plan, trials: Trials, budget: Budget, *, alone: Goal, together: Sequence[Goal]
 ) -> Iterator[Remedy]:
-    """One remedy a lever that a refusal of a budget shows; where it is not enough alone, the pair it begins."""
+    """One remedy a lever that a refusal of a budget shows; where it is not enough alone, the pair it begins.
+
+    A pair takes the first of its goals that it reaches.
+    """
     for lever in LEVERS:
         if budget not in lever.advised:
             continue
-        tried = try_lever(lever, plan, trials, goal=goals[0])
+        tried = try_lever(lever, plan, trials, goal=alone)
         if isinstance(tried, Remedy):
             yield tried
             continue
         for pair in PAIRS:
             if pair.first is lever and budget in pair.advised:
-                together = try_pair(pair, plan, trials, goals=goals)
-                if together is not None:
-                    yield together
+                both = try_pair(pair, plan, trials, goals=together)
+                if both is not None:
+                    yield both

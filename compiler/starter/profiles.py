@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.catalog.writing import key_toml, number_toml, text_toml
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.starter.wanted import Wanted
 
 
