@@ -194,3 +194,12 @@ def test_words_are_completed(words: str, offered: set[str]) -> None:
         check=False,
     )
     assert {line.partition(",")[2] for line in made.stdout.splitlines()} == offered
+
+
+def test_a_new_tree_is_laid_out_as_fmt_does(tmp_path: Path) -> None:
+    """The hook of the new tree that lays profiles out finds nothing to do, whether the fraction is found or guessed."""
+    for folder, model in (("known", QWEN), ("guessed", ("--model", "acme/Unheard-Of", *QWEN[2:]))):
+        made = poolproof(tmp_path, "init", folder, *model, "--context", "16384")
+        assert made.returncode == 0, made.stderr
+        done = poolproof(tmp_path / folder, "fmt", "--check")
+        assert (done.returncode, done.stdout) == (0, "")

@@ -29,7 +29,8 @@ _HELP: Mapping[str, tuple[str, ...]] = {
         "describe it with `poolproof catalog add-gpu`; what a log prints before weights load is `--free-before`",
     ),
     "model-unknown": (
-        "describe it in `profiles/catalog/models/{}.toml`, in the form that `poolproof catalog show MODEL` prints",
+        "describe it from its checkpoint: `poolproof catalog add-model FOLDER --id ID`",
+        "or by hand in `profiles/catalog/models/{}.toml`, in the form that `poolproof catalog show MODEL` prints",
     ),
     "draft-unknown": ("describe it in `profiles/catalog/drafts/{}.toml`",),
     "build-unknown": ("describe it in `profiles/catalog/engines/ENGINE/builds/{}.toml`",),

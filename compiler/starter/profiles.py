@@ -80,13 +80,11 @@ def _deployed(wanted: Wanted) -> str:
         f"hw/{hardware(wanted)}",
     )
     extends = "".join(f"    {text_toml(each)},\n" for each in parents)
-    context = f"{wanted.context:,} tokens"
-    requests = "one request" if wanted.concurrency == 1 else f"{wanted.concurrency} requests"
     return f"""\
 schema = 1
 extends = [
 {extends}]
-description = {text_toml(f"{wanted.model}, {requests} of {context} at a time")}
+description = {text_toml(f"{wanted.model} on {wanted.target}")}
 
 # The promise: the pool must hold concurrency x context.
 [serve]

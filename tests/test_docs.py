@@ -1,0 +1,127 @@
+"""The documentation: what it shows is done, where it leads to is there, and nothing is left out."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from checkouts import REPOSITORY, STORY, checkout
+from compiler.cli.commands import VERBS
+from shown import Scratch, blocks, edit, prose
+
+
+DOCS = REPOSITORY / "docs"
+WRITTEN = "from-the-product"
+"""The folder of the pages that a build of the site writes; not committed."""
+
+HOW_TOS = sorted((DOCS / "how-to").glob("*.md"))
+PAGES = sorted(each for each in DOCS.rglob("*.md") if WRITTEN not in each.parts)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+@cache
+def text_of(page: Path) -> str:
+    return page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", [DOCS / "tutorial.md", DOCS / "memory.md", *HOW_TOS], ids=named)
+def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
+    """The commands of a page end as it says and print what it shows, and its settings are sound."""
+    if shutil.which("git") is None:
+        pytest.skip("`git` is not installed")
+    (tmp_path / "reader").mkdir()
+    Scratch(tmp_path / "reader").follow(text_of(page))
+
+
+_KNOB = re.compile(r"^\| .*`([a-z_]+) = ([\d._]+)`.* \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
+_TABLE_OF = {"fraction": "memory", "max_running_requests": "serve", "context": "serve"}
+
+
+def test_the_table_of_knobs_is_what_check_prints(tmp_path: Path) -> None:
+    """Each row of the memory page's example has the pool, the reserve, and the verdict of that setting."""
+    tree = checkout(tmp_path / "tree")
+    story = tree.profile(STORY).read_text("utf-8")
+    rows = _KNOB.findall(text_of(DOCS / "memory.md"))
+    assert {name for name, *_ in rows} == set(_TABLE_OF)
+    for name, value, pool, reserve, verdict in rows:
+        tree.write(STORY, story)
+        edit(tree.profile(STORY), f"[{_TABLE_OF[name]}]\n{name} = {value}\n")
+        line = tree.run("check", STORY).out
+        low, high = pool.split(" to ")
+        assert f"pool {low}..{high.partition(', for')[0]} for " in line
+        assert f"reserve {reserve} GiB" in line
+        assert verdict.partition(",")[0] in line
+
+
+@pytest.mark.parametrize("page", [DOCS / "tutorial.md", *HOW_TOS], ids=named)
+def test_a_page_shows_something_that_is_done(page: Path) -> None:
+    """Not every block of a page is marked as one that is not run."""
+    done = [each for each in blocks(text_of(page)) if each.language in ("sh", "toml")]
+    assert any("not run" not in each.marks for each in done)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages that a build of the site writes."""
+    folder = tmp_path_factory.mktemp("site") / WRITTEN
+    runpy.run_path(str(DOCS / "written.py"))["write_pages"](folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page", [REPOSITORY / "README.md", REPOSITORY / "CHANGELOG.md", *PAGES], ids=named
+)
+def test_links_lead_somewhere(page: Path, written: Path) -> None:
+    """Each relative link leads to a file that is there, and its anchor to a heading of that file."""
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if WRITTEN in Path(path).parts:
+            target = written / path.partition(f"{WRITTEN}/")[2]
+        assert target.exists(), f"{named(page)}: {link}"
+        assert not anchor or anchor in anchors(target), f"{named(page)}: {link}"
+
+
+def links(page: Path) -> Iterator[str]:
+    """The relative links of a page."""
+    for target in _LINK.findall(re.sub(r"`[^`\n]*`", "", prose(text_of(page)))):
+        if not re.match(r"[a-z]+:", target):
+            yield target
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The anchors of a page's headings, as code hosts and the site make them."""
+    heads = _HEADING.findall(prose(text_of(page)))
+    return frozenset(re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_told_of(verb: str) -> None:
+    """A person who reads the pages, and not only the list of commands, meets each verb."""
+    assert any(
+        re.search(rf"\bpoolproof {verb}\b", text_of(page))
+        for page in PAGES
+        if page.name not in ("commands.md", "flags.md")
+    )
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    """The site's front page leads to each page there is."""
+    entries = {
+        line for tree in _TOCTREE.findall(text_of(DOCS / "index.md")) for line in tree.split("\n")
+    }
+    pages = {each.relative_to(DOCS).with_suffix("").as_posix() for each in PAGES} - {"index"}
+    assert pages <= entries
