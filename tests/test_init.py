@@ -71,6 +71,7 @@ def test_a_promise_that_does_not_hold_is_not_written(tmp_path: Path) -> None:
     assert made.returncode == 1
     assert "error[" in made.stderr
     assert "nothing was written" in made.stderr
+    assert "poolproof fit" not in made.stderr  # there is no tree to fit
     assert written(tmp_path) == set()
 
 

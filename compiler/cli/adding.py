@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -71,10 +72,15 @@ def write_entry(path: Path, text: str) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        click.echo(f"`{path}` is there already; edit it, or remove it first", err=True)
+        click.echo(f"`{_shown(path)}` is there already; edit it, or remove it first", err=True)
         return Exit.REFUSED
     except OSError as fault:
-        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
+        click.echo(f"`{_shown(path)}` cannot be written: {fault.strerror}", err=True)
         return Exit.MACHINE
-    click.echo(f"wrote {path}")
+    click.echo(f"wrote {_shown(path)}")
     return Exit.OK
+
+
+def _shown(path: Path) -> str:
+    """The path from where we stand, as it would be typed."""
+    return os.path.relpath(path)

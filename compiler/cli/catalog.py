@@ -43,7 +43,7 @@ def list_entries(kind: str | None) -> int:
 def _lines(catalog: Catalog, kind: str) -> Iterator[str]:
     if kind == "engines":
         for engine in catalog.engines():
-            yield from (f"{engine} {version}" for version in catalog.versions(engine))
+            yield from (f"{engine}@{version}" for version in catalog.versions(engine))
             yield from (f"{engine} build {build}" for build in catalog.builds(engine))
     elif kind == "boots":
         yield from (
@@ -62,8 +62,12 @@ def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
 @command.command(name="show")
 @click.argument("id_", metavar="ID")
 def show_entry(id_: str) -> int:
-    """Print one entry with its sources, as its file has it."""
+    """Print one entry with its sources, as its file has it; for `sglang@0.5.23` the flags of that release."""
     catalog = _catalog()
+    engine, _, version = id_.partition("@")
+    if version in catalog.versions(engine):
+        sys.stdout.writelines(f"{line}\n" for line in _flags(catalog, engine, version))
+        return Exit.OK
     files = [catalog.entry_file(kind, id_) for kind in KINDS.values()]
     files += [catalog.build_file(engine, id_) for engine in catalog.engines()]
     for file in (*files, catalog.boot_file(id_)):
@@ -76,6 +80,17 @@ def show_entry(id_: str) -> int:
     hint = f"; a similar id exists: `{similar}`" if similar else ""
     click.echo(f"the catalogue has no `{id_}`{hint}", err=True)
     return Exit.REFUSED
+
+
+def _flags(catalog: Catalog, engine: str, version: str) -> Iterator[str]:
+    release, _ = catalog.release(engine, version)
+    for name in sorted(release.flags) if release else ():
+        flag = release.flags[name] if release else None
+        if flag is not None:
+            takes = "|".join(flag.choices) or flag.takes or ""
+            default = "" if flag.default in (None, ()) else f"default {flag.default}"
+            words = (name, *flag.aliases, takes, flag.nargs or "", default, flag.deprecated or "")
+            yield "  ".join(each for each in words if each)
 
 
 def _finite(

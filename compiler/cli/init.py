@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, show
+from compiler.diagnostics import Diagnostic
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
@@ -81,7 +83,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         )
         return Exit.REFUSED
     checked, session = _judge(wanted, texts, catalog)
-    show(checked.all_diagnostics, session, form=Format.TEXT, err=True)
+    show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
     sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
     if checked.refused:
         click.echo("nothing was written; ask for less, or for other GPUs", err=True)
@@ -143,6 +145,14 @@ def _judge(wanted: Wanted, texts: Mapping[str, str], catalog: Catalog) -> tuple[
     checked = check_profiles((wanted.profile,), inputs)
     return checked, Session(
         workspace=Workspace(Path()), inputs=inputs, names=(wanted.profile,), named=True
+    )
+
+
+def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings without what to ask next, which needs a tree that is there."""
+    return tuple(
+        evolve(each, help=tuple(line for line in each.help if not line.startswith("for more: ")))
+        for each in found
     )
 
 
