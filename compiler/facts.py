@@ -9,6 +9,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from compiler.architecture import (
+    Compressed,
     Format,
     Gqa,
     Indexer,
@@ -21,6 +22,7 @@ from compiler.architecture import (
     Rope,
     State,
     StateKind,
+    Tables,
     Vision,
     VisionPart,
     Window,
@@ -35,6 +37,7 @@ __all__ = [
     "Action",
     "Boot",
     "Build",
+    "Compressed",
     "Draft",
     "Evidence",
     "Flag",
@@ -131,10 +134,11 @@ class Model(Value):
     dense_layers: int
     intermediate: int
     heads: int
-    attention: Mla | Gqa
+    attention: Mla | Gqa | Compressed
     window: Window | None = None
     state: State | None = None
     moe: Moe | None = None
+    tables: Tables | None = None
     vision: Vision | None = None
     nextn: Nextn | None = None
     rope: Rope | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from compiler.architecture import Mla, Role, VisionPart
+from compiler.architecture import Compressed, Mla, Role, VisionPart
 from compiler.checkpoint.folder import Checkpoint, Kind
 from compiler.checkpoint.names import Place, Share, is_draft, is_vision, place
 from compiler.facts import Model
@@ -141,7 +141,7 @@ class _Rank(Value):
     def _kv_ranks(self) -> float:
         """KV heads are copied when there are fewer than ranks."""
         attention, ranks = self.model.attention, self.split.attention
-        if isinstance(attention, Mla):
+        if isinstance(attention, Mla | Compressed):
             return ranks
         return attention.kv_heads / max(1, attention.kv_heads // ranks)
 

@@ -44,6 +44,7 @@ class Split(Value):
         shared_whole: so do shared experts (an all-to-all backend).
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
         head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
+        tables_on_host: tables of n-grams are kept in host memory.
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
@@ -57,6 +58,7 @@ class Split(Value):
     shared_whole: bool = False
     vision_whole: bool = False
     head_by_attention: bool = False
+    tables_on_host: bool = False
     scale_copies: int | None = None
 
     @property

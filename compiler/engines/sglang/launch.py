@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
+from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.fractions import Sizes, automatic, scale
 from compiler.engines.sglang.graphs import (
     captures_prefill,
@@ -15,7 +16,7 @@ from compiler.engines.sglang.graphs import (
 from compiler.engines.sglang.releases import Counting
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
-from compiler.facts import Draft, Gpu, Model
+from compiler.facts import Compressed, Draft, Gpu, Model
 from compiler.profile import Profile
 from compiler.value import Value
 
@@ -149,7 +150,7 @@ def launch(
         prefill_graph_tokens=prefill,
         backend=chosen,
         context=profile.serve.context,
-        running_requests=requested_running_requests(profile),
+        running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
         and profile.speculative.draft_window is not None,
         multimodal=multimodal,
@@ -160,13 +161,16 @@ def launch(
     )
 
 
-def requested_running_requests(profile: Profile) -> int | None:
+def requested_running_requests(profile: Profile, model: Model | None = None) -> int | None:
     """Most requests at once as asked for, per attention rank; `None` when the pool decides."""
     requests = profile.serve.max_running_requests
     if requests is None:
-        if profile.speculative is None:
+        if model is not None and isinstance(model.attention, Compressed):
+            requests = COMPRESSED_REQUESTS
+        elif profile.speculative is not None:
+            requests = RUNNING_REQUESTS
+        else:
             return None
-        requests = RUNNING_REQUESTS
     return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
 
 

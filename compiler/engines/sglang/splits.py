@@ -27,8 +27,22 @@ def split_of(settings: Settings, launch: Launch) -> Split:
         shared_whole=a2a,
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
+        tables_on_host=_tables_on_host(settings),
         scale_copies=_scale_copies(settings),
     )
+
+
+_HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
+    "ple-offload-embedding",
+    "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
+)
+_TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
+
+
+def _tables_on_host(settings: Settings) -> bool:
+    """Whether tables of n-grams stay in host memory (0.5.20 models/qwen4_exp.py, 931; 0.5.21 environ.py, 1552)."""
+    asked = settings.profile.env.get(_HOST_TABLES_ENV, "").lower()
+    return settings.on(_HOST_TABLES_FLAG) or asked in _TRUE
 
 
 def _scale_copies(settings: Settings) -> int | None:

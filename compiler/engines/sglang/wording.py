@@ -79,7 +79,8 @@ def _target(case: Case, best: Hypothesis) -> str:
     )
     simple = model.state is None and model.window is None
     whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
-    indexed = getattr(model.attention, "indexer", None) is not None
+    parts = (getattr(model.attention, name, None) for name in ("indexer", "selector"))
+    indexed = any(part is not None for part in parts)
     if simple and whole and not indexed:
         return plain
     priced = best.cell.target_bytes - best.cell.unpriced_target_bytes

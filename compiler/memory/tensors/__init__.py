@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from compiler.architecture import Role
+from compiler.architecture import Compressed, Role
 from compiler.facts import Model
 from compiler.memory.layers import count, layers_of, stage_slice
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
+from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
-from compiler.memory.tensors.ends import embedding_tensors, rotary_tensors, vision_tensors
+from compiler.memory.tensors.ends import (
+    embedding_tensors,
+    rotary_tensors,
+    table_tensors,
+    vision_tensors,
+)
 from compiler.memory.tensors.formats import format_of
 from compiler.memory.tensors.mlp import dense_tensors, expert_tensors, is_nvfp4
 from compiler.memory.weights import Split, Tensors, allocated
@@ -29,16 +35,26 @@ __all__ = [
 def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
     """The tensors of a model on one rank of one pipeline stage."""
     first, last = stage == 0, stage == split.pipeline - 1
-    layers = layers_of(model)[stage_slice(model.layers, stage=stage, stages=split.pipeline)]
-    counts = count(layers)
+    held = stage_slice(model.layers, stage=stage, stages=split.pipeline)
+    counts = count(layers_of(model)[held])
     tensors = [*embedding_tensors(model, split=split, first=first, last=last)]
-    tensors += attention_tensors(model, counts, split=split)
+    if isinstance(model.attention, Compressed):
+        tensors += compressed_tensors(
+            model,
+            model.attention,
+            layers=range(model.layers)[held],
+            ranks=split.attention,
+        )
+    else:
+        tensors += attention_tensors(model, counts, split=split)
     if model.state is not None:
         tensors += state_tensors(model, model.state, count=counts.state, split=split)
     tensors += dense_tensors(model, count=counts.dense, split=split)
     if model.moe is not None:
         tensors += expert_tensors(model, model.moe, counts, split=split)
     tensors += rotary_tensors(model)
+    if model.tables is not None and not split.tables_on_host:
+        tensors += table_tensors(model.tables, split=split)
     if model.vision is not None:
         tensors += vision_tensors(model, model.vision, split=split)
     if model.other_parameters:

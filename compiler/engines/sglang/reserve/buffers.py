@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.server import Server, line
-from compiler.facts import Mla
+from compiler.facts import Compressed, Mla
 from compiler.memory.weights import GIB
 from compiler.plan import Line
 from compiler.ranges import Range
@@ -64,7 +64,10 @@ def _attention_logits(server: Server) -> Iterator[Line]:
     # fp32 [tokens, local heads, KV splits, head width], and one more for the log-sum.
     ranks = server.launch.attention_ranks
     attention = server.model.attention
-    width = attention.kv_lora_rank if isinstance(attention, Mla) else attention.v_head_dim
+    if isinstance(attention, Mla):
+        width = attention.kv_lora_rank
+    else:
+        width = attention.head_dim if isinstance(attention, Compressed) else attention.v_head_dim
     parts = [(server.target_tokens, max(1, server.model.heads // ranks), _splits(server), width)]
     draft = server.block_draft
     if draft is not None:
