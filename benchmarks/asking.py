@@ -43,6 +43,7 @@ class Case:
     side: str | None = None
     aside: str | None = None
     checkpoint_named: bool = True
+    not_known: str | None = None
 
     @property
     def is_named(self) -> bool:

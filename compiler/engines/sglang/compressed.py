@@ -85,7 +85,7 @@ class CompressedPool(Value):
         """What is taken off the rest before tokens are counted, GiB."""
         if self.rule in _ALL_BY_SLOTS:
             return 0.0
-        fixed = self._high_states + self._pair_states
+        fixed: float = self._high_states + self._pair_states
         if self._capped:
             fixed += self._window_tokens * self._scaled(self._window_bytes)
         return fixed / GIB
@@ -124,18 +124,17 @@ class CompressedPool(Value):
     @property
     def _entries(self) -> float:
         """Bytes of compressed entries and of the keys that choose among them, for one token."""
-        ratios, owners = self._ratios, self.shape.owners
-        total = 0.0
-        for layer, ratio in enumerate(ratios):
-            if ratio in _LOW and layer in owners:
-                paged = self.rule is CompressedPools.CAPPED_PAGED
-                row = self._row(PAGE // ratio) if paged else self._plain_row
-                total += (row + self._low_key) / ratio
-            elif ratio == _OVERLAPPING:
-                total += (self._row(PAGE // ratio) + self._key) / ratio
-            elif ratio == _HIGH:
-                total += self._row(PAGE // ratio) / ratio
-        return total
+        return sum(self._entry(layer, ratio) for layer, ratio in enumerate(self._ratios))
+
+    def _entry(self, layer: int, ratio: int) -> float:
+        """The same of one layer; nothing where another layer's entries are used."""
+        if ratio in _LOW and layer in self.shape.owners:
+            paged = self.rule is CompressedPools.CAPPED_PAGED
+            row = self._row(PAGE // ratio) if paged else self._plain_row
+            return (row + self._low_key) / ratio
+        if ratio == _OVERLAPPING:
+            return (self._row(PAGE // ratio) + self._key) / ratio
+        return self._row(PAGE // ratio) / ratio if ratio == _HIGH else 0.0
 
     @property
     def _plain_row(self) -> float:

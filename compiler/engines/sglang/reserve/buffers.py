@@ -167,6 +167,29 @@ def _sparse(server: Server) -> Iterator[Line]:
     yield from _pages(server)
 
 
+def _compressed(server: Server) -> Iterator[Line]:
+    tokens, entries = server.target_tokens, compressed_entries(server)
+    if tokens and entries:
+        # 0.5.13 layers/attention/dsv4/indexer.py, line 560: fp32 for every captured token and entry.
+        yield line(
+            "indexer scores of graphs",
+            tokens * entries * 4 / GIB,
+            f"{tokens} tokens x {entries:,} entries x 4 B",
+        )
+    yield from _pages(server)
+
+
+_INDEXED_RATIO = 4
+
+
+def compressed_entries(server: Server) -> int:
+    """Entries of the whole context that an indexer of compressed attention scores; 0 without one."""
+    attention = server.model.attention
+    if not isinstance(attention, Compressed) or _INDEXED_RATIO not in attention.ratios:
+        return 0
+    return server.launch.context // _INDEXED_RATIO
+
+
 _AITER_PARTITION = 256
 
 
@@ -194,6 +217,7 @@ BACKENDS: Mapping[str, Callable[[Server], Iterator[Line]]] = {
     "aiter": _aiter,
     "nsa": _sparse,
     "dsa": _sparse,
+    "dsv4": _compressed,
 }
 """The buffers of each attention backend that was read; another one's are said to be unpriced."""
 
