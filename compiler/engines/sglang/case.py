@@ -61,7 +61,7 @@ class Case(Value):
         """The share of the free memory that weights and pool really get."""
         return self.fraction * self.launch.fraction_scale
 
-    @property
+    @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
         return split_of(self.settings, self.launch)

@@ -20,7 +20,7 @@ from compiler.memory.attention import (
     selector_bytes,
     sparse_row_bytes,
 )
-from compiler.memory.layers import Counts, count, layers_of, stage_slice
+from compiler.memory.layers import Counts, stage_counts
 from compiler.value import Value
 
 
@@ -45,11 +45,10 @@ class Token(Value):
     @property
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
-        layers = layers_of(self.model)
-        stages = [
-            count(layers[stage_slice(self.model.layers, stage=stage, stages=self.stages)])
+        stages = (
+            stage_counts(self.model, stage=stage, stages=self.stages)
             for stage in range(self.stages)
-        ]
+        )
         return max(stages, key=lambda each: (each.attention, each.full))
 
 

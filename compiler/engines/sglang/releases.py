@@ -265,6 +265,7 @@ def counting(version: str) -> Counting | None:
     return result
 
 
+@cache
 def at_least(version: str, since: str) -> bool:
     """Whether a release is a given one or a later one."""
     key = version_key(version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.attention import cell_formula
@@ -37,7 +38,9 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
         )
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
-        yield f"kept for images: {best.layout.kept_gib:.2f} GiB"
+        compressed = isinstance(case.model.attention, Compressed)
+        what = "windows and states of requests" if compressed else "images"
+        yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
 

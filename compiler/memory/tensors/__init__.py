@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import evolve
 
 from compiler.architecture import Compressed, Role
 from compiler.facts import Model
-from compiler.memory.layers import count, layers_of, stage_slice
+from compiler.memory.layers import stage_counts, stage_slice
+from compiler.memory.same import Same
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
 from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
@@ -35,14 +38,15 @@ __all__ = [
 def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
     """The tensors of a model on one rank of one pipeline stage."""
     first, last = stage == 0, stage == split.pipeline - 1
-    held = stage_slice(model.layers, stage=stage, stages=split.pipeline)
-    counts = count(layers_of(model)[held])
+    counts = stage_counts(model, stage=stage, stages=split.pipeline)
     tensors = [*embedding_tensors(model, split=split, first=first, last=last)]
     if isinstance(model.attention, Compressed):
         tensors += compressed_tensors(
             model,
             model.attention,
-            layers=range(model.layers)[held],
+            layers=range(model.layers)[
+                stage_slice(model.layers, stage=stage, stages=split.pipeline)
+            ],
             ranks=split.attention,
         )
     else:
@@ -70,6 +74,16 @@ def weights_gib(model: Model, *, split: Split) -> Range:
 
     Where it is not known whether scales are kept twice, the high end keeps them twice.
     """
+    return _weights_gib(Same(model), split)
+
+
+_WEIGHED = 512
+"""So many models and layouts are remembered."""
+
+
+@lru_cache(_WEIGHED)
+def _weights_gib(same: Same[Model], split: Split) -> Range:
+    model = same.value
     once = _heaviest(model, split)
     if split.scale_copies is not None or not is_nvfp4(format_of(model, Role.EXPERTS)):
         return once
