@@ -25,7 +25,9 @@ from wheels import commands
 
 
 CATALOG = open_catalog()
-VERSIONS = CATALOG.versions("sglang")
+RECORDED_SINCE = "0.4.6"
+RELEASES = CATALOG.versions("sglang")
+VERSIONS = RELEASES[RELEASES.index(RECORDED_SINCE) :]
 COMMANDS = commands(Path(__file__).parent / "data" / "launch-commands.jsonl")
 MODEL = ("--model-path", "m")
 

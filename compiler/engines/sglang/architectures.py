@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.engines.sglang.releases import WindowPools, at_least, counting
 
 
-# The first release with the model's own file in srt/models; each is the beginning of a name, the longer ones first. Older
-# architectures are in every release that is priced, or are sized by a rule that says when it came.
+# The first release with the model's own file in srt/models; each is the beginning of a name, the longer ones first. Other
+# architectures are in every release from `_COMMON` on, or are sized by a rule that says when it came.
 _SINCE: tuple[tuple[str, str], ...] = (
     ("DeepseekV41", "0.5.21"),
     ("DeepseekV4", "0.5.12"),
@@ -15,9 +15,22 @@ _SINCE: tuple[tuple[str, str], ...] = (
 )
 
 
+_COMMON = "0.4.6"
+# Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3, whose start was not read there.
+_ALWAYS = (
+    "Grok1ForCausalLM",
+    "LlamaForCausalLM",
+    "MistralForCausalLM",
+    "MixtralForCausalLM",
+    "Qwen2ForCausalLM",
+)
+
+
 def known_since(architecture: str) -> str | None:
-    """The first release that knows an architecture; `None` when nobody wrote that down."""
-    return next((since for name, since in _SINCE if architecture.startswith(name)), None)
+    """The first release whose start of an architecture was read; `None`: every one."""
+    if architecture in _ALWAYS:
+        return None
+    return next((since for name, since in _SINCE if architecture.startswith(name)), _COMMON)
 
 
 # The architectures whose layers with a window have a pool of their own (srt/configs/model_config.py,

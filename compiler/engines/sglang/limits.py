@@ -154,7 +154,7 @@ def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
         return "how the release sizes its pools"
     since = known_since(model.architecture)
     if since is not None and not at_least(asked.profile.engine.version, since):
-        return f"its architecture: sglang knows it from {since} on"
+        return f"its architecture: sglang is priced for it from {since} on"
     if model.state is not None and rule.states is StatePools.ABSENT:
         return f"how sglang {asked.profile.engine.version} sizes its states"
     old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)

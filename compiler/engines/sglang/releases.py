@@ -81,7 +81,10 @@ class CompressedPools(StrEnum):
 class FractionRule(StrEnum):
     """How the automatic fraction is found."""
 
+    STEPS = "steps"
+    """By the number of GPUs alone."""
     TABLE = "table"
+    """By the number of GPUs; large cards by their memory."""
     TIERS = "tiers"
     SUM = "sum"
 
@@ -117,7 +120,7 @@ class Counting(Value):
         compressed: how the pools of attention that compresses over time are sized.
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
-        multimodal_scales_given: whether a given fraction is scaled too for a multimodal model, by 0.9.
+        multimodal_scale: what every fraction, given or not, is scaled by for a multimodal model.
         speculation_mib: what the automatic fraction keeps for a draft and its graphs.
         disabled_graphs_free: whether the automatic fraction keeps nothing for decode graphs that are off.
         table_draft_columns: whether the request table has columns for drafted tokens.
@@ -147,8 +150,8 @@ class Counting(Value):
     compressed: CompressedPools = CompressedPools.ABSENT
     extra_buffer: bool = False
     multimodal_gib: float = 0.0
-    multimodal_scales_given: bool = False
-    fraction: FractionRule = FractionRule.TABLE
+    multimodal_scale: float = 1.0
+    fraction: FractionRule = FractionRule.STEPS
     speculation_mib: int = 0
     prefill_graphs: PrefillGraphs = PrefillGraphs.ABSENT
     disabled_graphs_free: bool = False
@@ -165,11 +168,12 @@ class Counting(Value):
 # kv_cache_configurator.py and memory_pool.py of srt/mem_cache; in server_args.py, memory_hook.py and overrides.py; and in
 # triton_backend.py.
 _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("0.4.6", {"multimodal_scales_given": True, "table_spare_row": True}),
+    ("0.4.1", {"multimodal_scale": 0.95, "table_spare_row": True}),
+    ("0.4.6", {"multimodal_scale": 0.9, "fraction": FractionRule.TABLE}),
     (
         "0.4.9",
         {
-            "multimodal_scales_given": False,
+            "multimodal_scale": 1.0,
             "table_spare_row": False,
             "fraction": FractionRule.TIERS,
             "speculation_mib": 2048,
@@ -250,6 +254,8 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 _LAST = "0.5.24"
 """The first release that nobody read."""
+_UNREAD = ("0.4.2", "0.4.6")
+"""Releases between two that were read, from the first to before the second."""
 
 
 @cache
@@ -257,6 +263,8 @@ def counting(version: str) -> Counting | None:
     """How a release counts memory; `None` when that was not written down."""
     key = version_key(version)
     if key is None or not _key(_CHANGES[0][0]) <= key < _key(_LAST):
+        return None
+    if _key(_UNREAD[0]) <= key < _key(_UNREAD[1]):
         return None
     result = Counting()
     for since, changes in _CHANGES:
