@@ -14,7 +14,7 @@ from itertools import groupby
 
 from attrs import frozen
 
-from benchmarks.asking import HERE, Answer, Results, counted, read_cases, run
+from benchmarks.asking import HERE, Answer, Results, counted, published, read_cases, run
 
 
 REPORT = HERE.parent / "docs" / "accuracy.md"
@@ -111,11 +111,21 @@ def _tiers(results: Results) -> Iterator[str]:
     yield from ("## Error of the pool", "", *_HEAD)
     tiers = [
         _tier(name, counted(answers))
-        for name, answers in (("A", results.a), ("B", results.b), ("C", results.c))
+        for name, answers in (
+            ("A", results.a),
+            ("B", results.b),
+            ("B, public boots but its own", results.others),
+            ("B, public boots of other sources", results.strangers),
+            ("C", results.c),
+        )
     ]
     yield from (tier.row() for tier in tiers)
     beyond = ", ".join(each.case.id for each in tiers[0].beyond) or "none"
+    carried = sum(each.memory.pool.boot is not None for each in tiers[2].answers if each.memory)
     yield from (
+        "",
+        f"The catalogue ships {len(list(published(results.cases)))} of these boots. Tier B does without; with them, but for",
+        f"the case's own, {carried} cases are carried from one.",
         "",
         f"Of tier A further off than 1 % and the log's two decimals: {beyond}.",
         "",

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from compiler.catalog import Catalog, open_catalog
+from compiler.catalog.recorded import PUBLIC
 from compiler.engines.engine import Measured
 from compiler.facts import Boot
 from compiler.judged import Judged
@@ -161,7 +162,7 @@ def _predictor(version: str) -> Predictor:
 
 
 def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> Answer:
-    """Put a case to `predict`."""
+    """Put a case to `predict`, without the boots that the catalogue ships: some are of these very cases."""
     measured = Measured()
     if with_log:
         measured = Measured(
@@ -175,6 +176,7 @@ def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> 
         gpu_memory_gib=case.gpu_memory_gib,
         measured=measured,
         boots=boots,
+        public=False,
     )
     judged = _predictor(case.version).predict(case.command, question)
     return Answer(case=case, judged=judged)
@@ -182,11 +184,7 @@ def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> 
 
 def carried(cases: Iterable[Case]) -> Iterator[Answer]:
     """Each boot predicted from every other one of the same model on the same GPUs."""
-    known = [
-        (case, boot)
-        for case in cases
-        if case.started and case.is_named and case.tokens and (boot := _boot(case)) is not None
-    ]
+    known = [(case, boot) for case in cases if (boot := boot_of(case)) is not None]
     for case, _ in known:
         for other, boot in known:
             alike = (case.model, case.gpu, case.count) == (other.model, other.gpu, other.count)
@@ -197,10 +195,13 @@ def carried(cases: Iterable[Case]) -> Iterator[Answer]:
                 yield answer
 
 
-def _boot(case: Case) -> Boot | None:
+def boot_of(case: Case) -> Boot | None:
     """The case as a recorded boot; nothing of it is taken from a prediction but the settings' defaults."""
+    recorded = case.started and case.is_named and case.tokens
+    if not recorded or "--mem-fraction-static" not in case.command:
+        return None
     plan = ask(case).plan
-    if plan is None or plan.memory is None or "--mem-fraction-static" not in case.command:
+    if plan is None or plan.memory is None:
         return None
     profile = plan.profile
     speculative = profile.speculative
@@ -231,14 +232,53 @@ def _boot(case: Case) -> Boot | None:
     )
 
 
+def published(cases: Iterable[Case]) -> Iterator[tuple[Case, Boot]]:
+    """The boots that the catalogue ships: of a kind of GPU it knows, release, checkpoint, fraction and pool all stated."""
+    for case in cases:
+        stated = case.version_stated and case.checkpoint_named and case.aside is None
+        if stated and case.gpu_memory_gib is None and not case.not_known:
+            boot = boot_of(case)
+            if boot is not None:
+                yield case, evolve(boot, name=f"{PUBLIC}{case.id}", shipped=True)
+
+
+def with_others(cases: Iterable[Case], *, by_source: bool) -> Iterator[Answer]:
+    """Each case with the shipped boots but its own; with `by_source` none that its source published counts."""
+    several = tuple(cases)
+    known = tuple(published(several))
+    for case in several:
+        others = tuple(
+            boot
+            for other, boot in known
+            if other.id != case.id and not (by_source and _origin(other) == _origin(case))
+        )
+        yield ask(case, boots=others)
+
+
+_REPOSITORY_PARTS = 5
+"""Of an address: `https://github.com/owner/name`."""
+
+
+def _origin(case: Case) -> str:
+    """Who published a case; those whose address was not kept may all be from one."""
+    return "/".join(case.source.split("/")[:_REPOSITORY_PARTS])
+
+
 @frozen(kw_only=True)
 class Results:
-    """All that was asked."""
+    """All that was asked.
+
+    Attributes:
+        others: tier B with the shipped boots, but for the case's own.
+        strangers: the same without all boots that its source published.
+    """
 
     cases: tuple[Case, ...]
     a: tuple[Answer, ...]
     b: tuple[Answer, ...]
     c: tuple[Answer, ...]
+    others: tuple[Answer, ...]
+    strangers: tuple[Answer, ...]
     seconds: float
 
     @property
@@ -256,7 +296,17 @@ def run(cases: Sequence[Case]) -> Results:
     a = tuple(ask(case, with_log=True) for case in named if case.has_log)
     b = tuple(ask(_weighed(case)) for case in named)
     c = tuple(carried(case for case in named if case.aside is None))
-    return Results(cases=tuple(cases), a=a, b=b, c=c, seconds=time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    weighed = tuple(map(_weighed, named))
+    return Results(
+        cases=tuple(cases),
+        a=a,
+        b=b,
+        c=c,
+        others=tuple(with_others(weighed, by_source=False)),
+        strangers=tuple(with_others(weighed, by_source=True)),
+        seconds=seconds,
+    )
 
 
 def _weighed(case: Case) -> Case:

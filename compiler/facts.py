@@ -201,6 +201,7 @@ class Boot(Value):
         flags: all other engine flags it ran with, without their dashes; `None` when they were not recorded, and are taken
             to be those of the profile.
         draft_k_gib, draft_v_gib: the draft pool's two figures of the log, GiB, two decimals.
+        shipped: whether it is a public one of the catalogue: another card, perhaps with another driver.
     """
 
     name: str
@@ -235,6 +236,7 @@ class Boot(Value):
     flags: Mapping[str, Scalar] | None = None
     source: str
     file: str = ""
+    shipped: bool = False
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
-from compiler.catalog.agreement import disagreements
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
+from compiler.catalog.recorded import (
+    OWN,
+    PUBLIC,
+    own_boots,
+    public_boots,
+    public_file,
+    public_models,
+)
 from compiler.catalog.series import SERIES, Series, read_series
 from compiler.catalog.shelves import (
     CATALOGUE_INVALID,
@@ -106,9 +113,21 @@ class Catalog(Value):
         return release, faults
 
     def boots(self) -> tuple[tuple[Boot, ...], tuple[Diagnostic, ...]]:
-        """The recorded boots, by name; those whose file is broken are left out."""
-        boots, faults = self._once(("boots",), self._read_boots)
+        """A team's recorded boots, by name; those whose file is broken are left out."""
+        boots, faults = self._once(("boots",), lambda: own_boots(self.boot_shelf))
         return boots or (), faults
+
+    def public_boots(self, model: str) -> tuple[Boot, ...]:
+        """The shipped boots of a model, by name: starts that somebody else published."""
+
+        def read() -> Found[tuple[Boot, ...]]:
+            return tuple(public_boots(self.shelves, model)), ()
+
+        return self._once(("public", model), read)[0] or ()
+
+    def public_models(self) -> tuple[str, ...]:
+        """The models that there are shipped boots of, sorted."""
+        return public_models(self.shelves)
 
     def ids(self, kind: Kind) -> tuple[str, ...]:
         """The ids of a kind, sorted."""
@@ -151,8 +170,10 @@ class Catalog(Value):
         return None if stem is None else self._open(f"{_builds(engine)}/{stem}.toml")[0]
 
     def boot_file(self, name: str) -> EntryFile | None:
-        """The file of a recorded boot, by its name (`boots/ct200-0.85`)."""
-        stem = file_stem(name.removeprefix("boots/"))
+        """The file of a recorded boot, by its name (`boots/ct200-0.85`, or one that begins with `public/`)."""
+        if name.startswith(PUBLIC):
+            return public_file(self.shelves, name)
+        stem = file_stem(name.removeprefix(OWN))
         if stem is None or self.boot_shelf is None:
             return None
         return self.boot_shelf.open(f"{stem}.toml")[0]
@@ -223,24 +244,6 @@ class Catalog(Value):
             if wanted is not None and (key := version_key(each)) is not None and key <= wanted
         ]
         return lower[-1] if lower else None
-
-    def _read_boots(self) -> Found[tuple[Boot, ...]]:
-        if self.boot_shelf is None:
-            return (), ()
-        boots: list[Boot] = []
-        stems, faults = self.boot_shelf.stems("", suffix=".toml")
-        for stem in stems:
-            boot, found = self._read_boot(self.boot_shelf, stem)
-            boots += [boot] if boot is not None else []
-            faults = (*faults, *found)
-        return tuple(boots), (*faults, *disagreements(boots))
-
-    def _read_boot(self, shelf: Shelf, stem: str) -> Found[Boot]:
-        file, faults = shelf.open(f"{stem}.toml")
-        if file is None:
-            return None, faults
-        given = {"name": f"boots/{stem}", "file": file.shown}
-        return read_entry(file, Boot, id_=None, given=given, code=shelf.code)
 
     def _open(self, name: str) -> Found[EntryFile]:
         for shelf in self.shelves:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.engines.engine import Facts
+from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import known_since
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.launch import Launch
@@ -51,7 +51,7 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     elif (
         facts.gpu.free_before_load_gib is None
         and facts.measured.free_before_gib is None
-        and not any(known.boot.free_before_load_gib is not None for known in facts.boots)
+        and not any(_tells_free(known) for known in facts.boots)
     ):
         yield Unknown(
             code="gpu-unknown",
@@ -63,6 +63,10 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
         yield Unknown(
             code="model-unknown", name=profile.model.id, setting="model.id", missing="its shape"
         )
+
+
+def _tells_free(known: KnownBoot) -> bool:
+    return known.boot.free_before_load_gib is not None and not known.boot.shipped
 
 
 def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:

@@ -23,7 +23,8 @@ def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     elif case.known is not None:
         boot = case.known.boot
         what = "measured: the settings of" if case.is_measured else "weights carried from"
-        steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g})")
+        whose = ", which somebody else published" if boot.shipped else ""
+        steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g}){whose}")
     else:
         steps.append("weights from the model's tensors; a recorded boot makes them exact")
     return tuple(steps)
@@ -100,7 +101,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
         return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
     boot = case.known.boot
-    return f"{best.free_gib:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
+    logged = boot.free_before_load_gib if boot.shipped else None
+    free = best.free_gib if logged is None else logged
+    return f"{free:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
 
 
 def states_formula(case: Case, best: Hypothesis) -> str:
