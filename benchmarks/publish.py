@@ -12,7 +12,8 @@ from pathlib import Path
 
 from attrs import fields
 
-from benchmarks.asking import HERE, published, read_cases
+from benchmarks.asking import HERE, read_cases
+from benchmarks.recorded import published
 from compiler.catalog.recorded import PUBLIC
 from compiler.catalog.shelves import file_stem
 from compiler.catalog.writing import key_toml, text_toml

@@ -286,6 +286,24 @@ def test_a_public_boot_counts_where_there_is_no_other() -> None:
         assert memory_of(ask(words, gpu=card, version="0.5.8", **other)).pool.boot is None
 
 
+@pytest.mark.parametrize(
+    ("ranks", "model", "group"),
+    [
+        (2, "google/gemma-4-31B-it", 128),
+        (2, "google/gemma-4-26B-A4B-it", 32),
+        (1, "google/gemma-4-26B-A4B-it", 64),
+    ],
+)
+def test_groups_of_a_checkpoint_in_awq_are_whole_on_a_rank(
+    ranks: int, model: str, group: int
+) -> None:
+    """A checkpoint whose groups a rank would cut through is not loaded: it has smaller ones."""
+    words = f"--model-path {model} --tp {ranks} --quantization awq --context-length 32768"
+    judged = ask(server(words), gpu="h200", count=ranks, version="0.5.12")
+    assert judged.plan is not None
+    assert f"a zero point for {group} values" in " ".join(judged.plan.assumptions)
+
+
 def run(*arguments: str) -> tuple[int, dict[str, Any]]:
     result = CliRunner().invoke(command, ["--json", *arguments], standalone_mode=False)
     assert result.exception is None, result.exception

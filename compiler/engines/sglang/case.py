@@ -64,7 +64,7 @@ class Case(Value):
     @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
-        return split_of(self.settings, self.launch)
+        return split_of(self.settings, self.launch, gpu=self.gpu)
 
     @property
     def has_log(self) -> bool:

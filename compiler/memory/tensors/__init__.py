@@ -19,9 +19,9 @@ from compiler.memory.tensors.ends import (
     table_tensors,
     vision_tensors,
 )
-from compiler.memory.tensors.formats import format_of
+from compiler.memory.tensors.formats import format_of, in_blocks
 from compiler.memory.tensors.mlp import dense_tensors, expert_tensors, is_nvfp4
-from compiler.memory.weights import Split, Tensors, allocated
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
 
 
@@ -29,6 +29,7 @@ __all__ = [
     "draft_tensors",
     "format_of",
     "is_nvfp4",
+    "moved_below",
     "nextn_tensors",
     "target_tensors",
     "weights_gib",
@@ -91,8 +92,24 @@ def _weights_gib(same: Same[Model], split: Split) -> Range:
     return Range(once.low, once.best, twice.high)
 
 
+_BLOCK_BITS = 8
+# Linear layers in AWQ stay as they are, or are repacked, one after the other, into others of the same size, which take the
+# place of the one before (SGLang 0.4.6 layers/quantization/awq.py, 181; 0.5.12 hardware_backend/gpu/quantization/awq_kernels.py,
+# 83 and 112).
+_AWQ, _AWQ_BITS = "awq", 4
+
+
+def moved_below(model: Model, *, split: Split) -> int:
+    """Tensors of so many bits and more stay where they were made before the load."""
+    kind = model.quantization
+    if kind is not None and kind.method == _AWQ and model.moe is None:
+        return _AWQ_BITS
+    return _BLOCK_BITS if split.blocks_stay and in_blocks(model) else PLAIN_BITS
+
+
 def _heaviest(model: Model, split: Split) -> Range:
+    below = moved_below(model, split=split)
     return most(
-        allocated(target_tensors(model, split=split, stage=stage))
+        allocated(target_tensors(model, split=split, stage=stage), moved_below=below)
         for stage in range(split.pipeline)
     )

@@ -86,9 +86,9 @@ def _mla(model: Model, shape: Mla, counts: Counts, *, ranks: int) -> Iterator[Te
     ).tensors(format_of(model, Role.OUTPUT))
     # Both halves of kv_b are kept beside it in the form decoding absorbs, w_kc and w_vc
     # (models/deepseek_common/deepseek_weight_loader.py, 411-600).
-    yield from Matrix(name="attention kv_b, absorbed", elements=up, count=counts.full).tensors(
-        _absorbed(model, stored)
-    )
+    yield from Matrix(
+        name="attention kv_b, absorbed", elements=up, count=counts.full, late=True
+    ).tensors(_absorbed(model, stored))
     if shape.indexer is not None:
         yield from _indexer(model, shape, counts)
 
