@@ -20,7 +20,6 @@ from compiler.facts import Boot, Gpu, Model, Release, Unknown
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.memory.weights import Split
-from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_of
@@ -197,7 +196,7 @@ class Predictor(Value):
         kinds = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
         if (kind := kinds.get(unknown.code)) is None:
             return unknown
-        return evolve(unknown, near=near(unknown.name, self.catalog.ids(kind)))
+        return evolve(unknown, near=self.catalog.near(kind, unknown.name))
 
 
 def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:

@@ -152,7 +152,7 @@ class Catalog(Value):
 
     def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant."""
-        return near(id_, self.ids(kind))
+        return self._once(("near", kind, id_), lambda: (near(id_, self.ids(kind)), ()))[0]
 
     def source(self, shown: str) -> Source | None:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""
@@ -253,10 +253,11 @@ class Catalog(Value):
         return None, ()
 
     def _stems(self, folder: str, *, suffix: str = ".toml") -> tuple[str, ...]:
-        found: set[str] = set()
-        for shelf in self.shelves:
-            found.update(shelf.stems(folder, suffix=suffix)[0])
-        return tuple(sorted(found))
+        def read() -> Found[tuple[str, ...]]:
+            several = (shelf.stems(folder, suffix=suffix)[0] for shelf in self.shelves)
+            return tuple(sorted({stem for stems in several for stem in stems})), ()
+
+        return self._once(("stems", folder, suffix), read)[0] or ()
 
 
 def _engine(engine: str) -> str:
