@@ -30,6 +30,7 @@ FITTED: Sequence[str] = (
     "which boots are set aside, in part: four without a fraction, a slice of a larger card, two private forks",
     "seven more set aside as of builds from before their model's release: by the bytes of a token that logs show",
     "what three failing boots leave open (`not_known`): the number of requests by the size of the block that did not fit",
+    "the number format of states, and a number of requests, read off the pool of states in one log: written into its command",
     "tables of n-grams on the host: written into the commands of the boots whose GPUs cannot hold them",
     "groups of an AWQ checkpoint that nobody described: looked for because one boot was 8 % off; the rule is the engine's",
 )
