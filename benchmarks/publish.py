@@ -16,8 +16,8 @@ from benchmarks.asking import HERE, read_cases
 from benchmarks.recorded import published
 from compiler.catalog.recorded import PUBLIC
 from compiler.catalog.shelves import file_stem
-from compiler.catalog.writing import key_toml, text_toml
 from compiler.facts import Boot
+from compiler.language.written import key_toml, text_toml
 
 
 FOLDER = HERE.parent / "compiler" / "catalog" / "data" / "boots"

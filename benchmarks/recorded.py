@@ -49,7 +49,7 @@ def boot_of(case: Case) -> Boot | None:
         kv_dtype=profile.memory.kv_dtype,
         page_size=profile.memory.page_size or 1,
         fraction=float(profile.memory.fraction),
-        context=profile.serve.context,
+        context=profile.serve.tokens,
         max_running_requests=profile.serve.max_running_requests,
         chunked_prefill=profile.memory.chunked_prefill,
         algorithm=speculative.algorithm if speculative else None,

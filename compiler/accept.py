@@ -16,6 +16,14 @@ ACCEPTABLE = frozenset(
         "pool-likely-short",
         "reserve-uncertain",
         "reserve-likely-short",
+        # What the host decides, and a profile does not know.
+        "backend-untried",
+        "bind-open",
+        "draft-quantization",
+        "group-tiles",
+        "hub-offline",
+        "peer-access",
+        "unified-memory",
     }
 )
 """The findings a profile may accept: those that are likely, never those that are certain."""

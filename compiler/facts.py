@@ -92,6 +92,7 @@ class Gpu(Value):
         compute_capability: `12.0`.
         multiprocessors: streaming multiprocessors.
         interconnect: `pcie` or `nvlink`.
+        unified: whether the host's processes use the same memory.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Gpu(Value):
     compute_capability: str
     multiprocessors: int
     interconnect: str
+    unified: bool = False
     sources: Sources = field(factory=dict)
     shipped: bool = True
 

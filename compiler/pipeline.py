@@ -10,7 +10,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from compiler.accept import apply_accepts, is_accepted
 from compiler.catalog import Catalog
 from compiler.checks import check
 from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
+from compiler.checks.neighbours import check_neighbours
 from compiler.diagnostics import Diagnostic, Severity
 from compiler.judged import Judged, Verdict
 from compiler.language.graph import link
@@ -27,11 +28,12 @@ from compiler.language.load import Loaded, Reader
 from compiler.language.merge import Resolved, merge_graph
 from compiler.language.settings import list_settings
 from compiler.language.structure import check_fragment, structure_profile
+from compiler.language.unused import unused_fragments
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile, replan
-from compiler.profile import Name, Text
+from compiler.profile import Name, Profile, Text
 from compiler.value import Value
 
 
@@ -73,31 +75,55 @@ class Checked(Value):
         return any(each.is_error for each in self.all_diagnostics)
 
 
-def check_profiles(names: Sequence[str], inputs: Inputs) -> Checked:
-    """Judge the named profiles; a fragment among them is checked as far as it goes."""
+def check_profiles(names: Sequence[str], inputs: Inputs, *, whole: bool = False) -> Checked:
+    """Judge the named profiles, each by itself and then together; a fragment is checked as far as it goes.
+
+    `whole` says that these are all profiles of the tree, so that what none of them uses is used by nobody.
+    """
     judged: list[Judged] = []
     loose: list[Diagnostic] = []
     fragments: list[str] = []
     for name in names:
-        graph, found = link(inputs.reader, name, cache=inputs.documents)
-        resolved, clashes = (
-            merge_graph(graph, list_settings=list_settings()) if graph else (None, ())
-        )
+        resolved, found = resolve(name, inputs)
         if resolved is None and _is_fragment(name, inputs):
-            loose += (*found, *clashes)
+            loose += found
         elif resolved is None:
-            judged.append(_unplanned(name, (*found, *clashes)))
+            judged.append(_unplanned(name, found))
         elif is_deployable(resolved):
-            judged += _judge(name, resolved, inputs, before=(*found, *clashes))
+            judged += _judge(name, resolved, inputs, before=found)
         else:
             fragments.append(name)
-            loose += (*found, *clashes, *check_fragment(resolved))
+            loose += (*found, *check_fragment(resolved))
+    loose += _check_together(judged, inputs)
+    loose += unused_fragments(inputs.documents) if whole else ()
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(
         judged=tuple(judged),
         diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
         fragments=tuple(fragments),
     )
+
+
+def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnostic, ...]]:
+    """One profile, linked and merged; nothing when that fails, and then why."""
+    graph, found = link(inputs.reader, name, cache=inputs.documents)
+    if graph is None:
+        return None, found
+    resolved, clashes = merge_graph(graph, list_settings=list_settings())
+    return resolved, (*found, *clashes)
+
+
+def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnostic, ...]:
+    """What services do to each other. Origins are not kept for a whole tree: what is found merges again."""
+
+    @cache
+    def where(name: str) -> Origins:
+        resolved, _ = resolve(name, inputs)
+        if resolved is None:
+            raise ValueError(f"{name} was planned, and does not merge any more")
+        return resolved.origins
+
+    return check_neighbours([each.plan for each in judged if each.plan is not None], where)
 
 
 def is_deployable(resolved: Resolved) -> bool:
@@ -120,9 +146,21 @@ def _judge(
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
+    return judge_profile(name, profile, resolved.origins, inputs, before=(*before, *faults))
+
+
+def judge_profile(
+    name: str,
+    profile: Profile,
+    where: Origins,
+    inputs: Inputs,
+    *,
+    before: tuple[Diagnostic, ...] = (),
+) -> list[Judged]:
+    """Judge a typed profile, once for each of its targets; `where` says where its settings stand."""
     planned = plan_profile(name, profile, inputs.catalog)
     return [
-        _judge_plan(plan, resolved.origins, inputs, before=(*before, *faults, *planned.diagnostics))
+        _judge_plan(plan, where, inputs, before=(*before, *planned.diagnostics))
         for plan in planned.plans
     ]
 
@@ -201,16 +239,18 @@ def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
     files: list[OutFile] = []
     faults: list[Diagnostic] = []
     for name, several in groupby(checked.judged, key=lambda each: each.profile_name):
-        made, found = _render_profile(name, tuple(several))
+        made, found = render_profile(name, tuple(several))
         files += made
         faults += found
     return tuple(faults) or assemble(files)
 
 
-def _render_profile(
+def render_profile(
     name: str, several: tuple[Judged, ...]
 ) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
+    """The files of one profile on all its targets, and what is wrong with them; it must not be refused."""
     from compiler.render import render_target  # noqa: PLC0415 - as above
+    from compiler.render.picture import render_picture  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
@@ -220,6 +260,9 @@ def _render_profile(
         "plan.json": (render_plan_file(several), False),
         "PLAN.md": (render_review(several), False),
     }
+    plan = several[0].plan
+    if plan is not None and plan.memory is not None:
+        texts["memory.svg"] = (render_picture(plan.memory, title=f"memory of {name}"), False)
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import evolve, frozen
 
 from compiler.bisection import least
@@ -10,14 +12,15 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
 from compiler.facts import Unknown
-from compiler.memory.outcome import Outcome, pool_outcome
+from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
-from compiler.profile import Profile
+from compiler.profile import AUTO, Profile
 from compiler.service import service
 from compiler.value import Value
 
 
 _ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
+_ANY_CONTEXT = 32_768  # likewise
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -32,12 +35,20 @@ class Planned(Value):
 
 def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
-    facts, unknowns, diagnostics = _look_up(profile, catalog)
-    engine = ENGINES.get(profile.engine.name)
+    facts, unknowns, diagnostics = look_up(profile, catalog)
+    plans = plans_of(name, profile, facts, unknowns)
+    unknowns = tuple(_with_near_name(each, catalog) for each in plans[0].unknowns)
+    plans = tuple(evolve(each, unknowns=unknowns) for each in plans)
+    return Planned(plans=plans, diagnostics=diagnostics)
+
+
+def plans_of(
+    name: str, profile: Profile, facts: Facts, unknowns: tuple[Unknown, ...] = ()
+) -> tuple[Plan, ...]:
+    """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
+    one = plan_of(name, profile, facts, ENGINES.get(profile.engine.name), unknowns)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
-    one = plan_of(name, profile, facts, engine, unknowns)
-    one = evolve(one, unknowns=tuple(_with_near_name(each, catalog) for each in one.unknowns))
-    plans = tuple(
+    return tuple(
         evolve(
             one,
             target_name=target,
@@ -48,7 +59,6 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
         )
         for target in targets
     )
-    return Planned(plans=plans, diagnostics=diagnostics)
 
 
 _KINDS = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
@@ -62,7 +72,7 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
 def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
     """The same service with other settings: what a remedy would give."""
     planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(planned, target_name=plan.target_name, target=plan.target)
+    return evolve(planned, target_name=plan.target_name, target=plan.target, service=plan.service)
 
 
 def plan_of(
@@ -72,9 +82,14 @@ def plan_of(
     engine: Engine | None,
     unknowns: tuple[Unknown, ...] = (),
 ) -> Plan:
-    """The plan of a profile with what is known about it, for no target."""
+    """The plan of a profile with what is known about it, for no target.
+
+    What the profile leaves to the engine is not spelled; the plan's own profile has it worked out, where it is known.
+    """
+    asked, profile = profile, _worked_out(profile, facts)
     fraction, sized = _size(profile, facts, engine)
-    spelled = engine.spell(profile, facts.release, fraction=fraction) if engine else None
+    written = None if asked.memory.fraction == AUTO else fraction
+    spelled = engine.spell(asked, facts.release, fraction=written) if engine else None
     memory = sized.memory if sized else None
     return Plan(
         profile_name=name,
@@ -90,20 +105,38 @@ def plan_of(
         options=spelled.options if spelled else (),
         environment=spelled.environment if spelled else (),
         attention_backend=sized.attention_backend if sized else None,
-        required_tokens=sized.required_tokens if sized else None,
+        required_tokens=sized.required_tokens if sized and profile.serve.context != AUTO else None,
         prefill_chunk=sized.prefill_chunk if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,
         unknowns=(*unknowns, *(sized.unknowns if sized else ())),
-        assumptions=sized.assumptions if sized else (),
+        assumptions=(
+            *(sized.assumptions if sized else ()),
+            *_left_to_engine(asked, profile, memory),
+        ),
     )
 
 
-def _look_up(
+def _worked_out(profile: Profile, facts: Facts) -> Profile:
+    """The profile with the context that the engine derives from the model, where the model is known."""
+    if profile.serve.context != AUTO or facts.model is None:
+        return profile
+    return evolve(profile, serve=evolve(profile.serve, context=facts.model.context))
+
+
+def _left_to_engine(asked: Profile, profile: Profile, memory: Memory | None) -> Iterator[str]:
+    if asked.serve.context == AUTO and profile.serve.context != AUTO:
+        yield f"the context is left to the engine: the model's own {profile.serve.tokens:,} tokens are promised"
+    if asked.memory.fraction == AUTO and memory is not None:
+        yield f"the static fraction is left to the engine: it picks {memory.fraction:.4g}"
+
+
+def look_up(
     profile: Profile, catalog: Catalog
 ) -> tuple[Facts, tuple[Unknown, ...], tuple[Diagnostic, ...]]:
+    """What the catalogue knows about a profile, what nobody described, and what is wrong with its files."""
     gpu, gpu_faults = catalog.gpu(profile.gpus.kind)
     model, model_faults = catalog.model(profile.model.id)
     speculative = profile.speculative
@@ -143,38 +176,42 @@ def _look_up(
 def _size(
     profile: Profile, facts: Facts, engine: Engine | None
 ) -> tuple[float | None, Sized | None]:
-    asked = profile.memory.fraction
+    asked: float | str | None = profile.memory.fraction
     if engine is None:
         return (None if isinstance(asked, str) else asked), None
-    if not isinstance(asked, str):
+    if profile.serve.context == AUTO:
+        # Nobody knows the model, so that only what does not hang on the context is told of this.
+        serve = evolve(profile.serve, context=_ANY_CONTEXT)
+        profile = evolve(profile, serve=serve)
+    if asked == AUTO:
+        asked = engine.automatic_fraction(profile, facts) or _ANY_FRACTION
+    if isinstance(asked, float | int):
         # Outside of 0 to 1 there is nothing to size; a check says so.
         sensible = 0 < asked < 1
         return asked, engine.size(profile, facts, fraction=asked) if sensible else None
-    if engine.size(profile, facts, fraction=_ANY_FRACTION).memory is None:
-        # Nothing to fit where memory is not known; a check says so, and no fraction is written.
-        return None, engine.size(profile, facts, fraction=_ANY_FRACTION)
-    # Where nothing keeps the promise the plan shows how near it comes, and the checks refuse it.
-    fitted = least_fraction(profile, facts, engine) or (THOUSANDTHS - 1) / THOUSANDTHS
-    return fitted, engine.size(profile, facts, fraction=fitted)
+    return _fit(profile, facts, engine)
 
 
-def least_fraction(profile: Profile, facts: Facts, engine: Engine) -> float | None:
-    """The least fraction, to three decimals, at which the pool holds the promise over its whole range.
+def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, Sized]:
+    """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
-    The pool grows with the fraction, so this is a bisection; 0.999 is the most that is tried. A higher fraction only takes
-    from the reserve, so the least one also leaves the reserve best off: this is what "fit" means.
+    The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
+    least one also leaves the reserve best off. Where nothing keeps the promise, 0.999 shows how near it comes, and the
+    checks refuse it; where memory is not known there is no fraction to write, and a check says so.
     """
-    thousandths = least(
-        low=1,
-        high=THOUSANDTHS - 1,
-        good=lambda value: _pool_passes(profile, facts, engine, value),
-    )
-    return None if thousandths is None else thousandths / THOUSANDTHS
+    sized: dict[int, Sized] = {}
 
+    def spare(thousandths: int) -> float:
+        if thousandths not in sized:
+            fraction = thousandths / THOUSANDTHS
+            sized[thousandths] = engine.size(profile, facts, fraction=fraction)
+        memory = sized[thousandths].memory
+        return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 
-def _pool_passes(profile: Profile, facts: Facts, engine: Engine, thousandths: int) -> bool:
-    memory = engine.size(profile, facts, fraction=thousandths / THOUSANDTHS).memory
-    return memory is not None and pool_outcome(memory) is Outcome.PASSES
+    highest = THOUSANDTHS - 1
+    fitted = least(low=1, high=highest, margin=spare) or highest
+    known = sized[fitted].memory is not None
+    return fitted / THOUSANDTHS if known else None, sized[fitted]
 
 
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:
@@ -182,7 +219,7 @@ def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:
     each = min(memory.pool.request_tokens, pool)
     at_once = pool // each if each else 0
     return Effective(
-        context=min(profile.serve.context, pool),
+        context=min(profile.serve.tokens, pool),
         concurrency=at_once
         if sized.running_requests is None
         else min(sized.running_requests, at_once),

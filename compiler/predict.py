@@ -6,12 +6,12 @@ read     defaults   look up  size    check
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from compiler.catalog import Catalog, Kind
+from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Span, error
 from compiler.engines import ENGINES
@@ -37,10 +37,10 @@ CUSTOM = "custom"
 _ALONE_GIB, _TOGETHER_GIB = Range(0.6, 0.8, 1.2), Range(0.9, 1.6, 3.1)
 _MIB = 1024
 
-_HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
-
 # Findings about how a service is deployed, not about whether the command starts and holds its context.
-_DEPLOYMENT = frozenset({"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated"})
+_DEPLOYMENT = frozenset(
+    {"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated", "bind-open"}
+)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -99,17 +99,7 @@ class Predictor(Value):
 
     def identify(self, name: str) -> str:
         """The catalogue's id of a model's name, or of a path that ends like one."""
-        whole = name.strip("/").lower()
-        if whole in self.names:
-            return self.names[whole]
-        parts = name.rstrip("/").split("/")
-        if _HUB_NAME.fullmatch(name):
-            # Somebody else's checkpoint of the same name may be quantized in another way.
-            return name
-        # The hub's own cache has `models--moonshotai--Kimi-K2.6/snapshots/<revision>`.
-        cached = [part for part in parts if part.startswith("models--")]
-        last = (cached or parts)[-1].rpartition("--")[2].lower()
-        return self.names.get(last, name)
+        return identify_model(name, names=self.names)
 
     def _no_release(self, question: Question) -> Diagnostic:
         known = ", ".join(self.catalog.versions(question.engine))
@@ -205,19 +195,8 @@ def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
     release = catalog.release(engine, version)[0] if known is not None else None
     reader = known.command_reader(release) if known is not None and release is not None else None
     return Predictor(
-        catalog=catalog, engine=known, release=release, reader=reader, names=_names(catalog)
+        catalog=catalog, engine=known, release=release, reader=reader, names=model_names(catalog)
     )
-
-
-def _names(catalog: Catalog) -> Mapping[str, str]:
-    """Every id in lower case, and its last part where only one id ends like that."""
-    ids = (*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT))
-    ends: dict[str, str | None] = {}
-    for each in ids:
-        last = each.rpartition("/")[2].lower()
-        ends[last] = None if last in ends else each
-    known = {end: id_ for end, id_ in ends.items() if id_}
-    return known | {each.lower(): each for each in ids}
 
 
 def _may_match(boot: Boot, profile: Profile) -> bool:

@@ -5,7 +5,7 @@ JSON schema are all read from here. A new setting is one field in this file and 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NewType
+from typing import Any, Final, Literal, NewType
 
 from attrs import field, frozen
 
@@ -15,6 +15,9 @@ from compiler.value import Value
 
 HostPath = NewType("HostPath", str)
 """An absolute path on the host, without control characters."""
+
+CheckpointPath = NewType("CheckpointPath", str)
+"""An absolute path on the host as the engine is to be told it: what it shows to clients may depend on the spelling."""
 
 Text = NewType("Text", str)
 """Text without control characters."""
@@ -27,6 +30,9 @@ Argument = bool | int | float | str | tuple[str, ...]
 
 KvDtype = Literal["auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2"]
 """Number formats of a KV cache; `auto` follows the checkpoint."""
+
+AUTO: Final = "auto"
+"""Left to the engine: no flag is written."""
 
 SCHEMA = 1
 """The version of the profile language this compiler reads."""
@@ -58,7 +64,7 @@ class Model(Value):
     """Which model, where its files are, and the name clients ask for."""
 
     id: Text = setting("catalogue id of the model, as on its public hub")
-    path: HostPath | None = setting("directory of the checkpoint on the host", default=None)
+    path: CheckpointPath | None = setting("directory of the checkpoint on the host", default=None)
     served_name: Text | None = setting("name clients ask for; else the id", default=None)
     trust_remote_code: bool = setting("let the engine run code from the checkpoint", default=False)
 
@@ -108,7 +114,11 @@ class Parallel(Value):
 class Serve(Value):
     """What is promised: the pool must hold `concurrency` requests of `context` tokens."""
 
-    context: int = setting("longest request, input and output together", unit="tokens", at_least=16)
+    context: int | Literal["auto"] = setting(
+        'longest request, input and output together; "auto": what the engine derives from the checkpoint, and no flag',
+        unit="tokens",
+        at_least=16,
+    )
     concurrency: int = setting("requests of full context at the same time", at_least=1, default=1)
     max_running_requests: int | None = setting(
         "most requests the engine runs at once; the engine's own default when not set",
@@ -118,13 +128,21 @@ class Serve(Value):
     host: Text = setting("address to listen on", default="127.0.0.1")
     port: int = setting("port to listen on", at_least=1, at_most=_PORTS, default=30000)
 
+    @property
+    def tokens(self) -> int:
+        """The context as a number: in a plan that sizes memory "auto" has been worked out."""
+        if isinstance(self.context, str):
+            raise ValueError("the context was not worked out")  # noqa: TRY004 - a fault of ours, not a type
+        return self.context
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Memory(Value):
     """How the engine may divide the GPU's memory."""
 
-    fraction: float | Literal["fit"] = setting(
-        'share of the free memory for weights and KV pool; "fit": the least that keeps the promise'
+    fraction: float | Literal["fit", "auto"] = setting(
+        'share of the free memory for weights and KV pool; "fit": the least that keeps the promise; '
+        '"auto": what the engine picks, and no flag'
     )
     kv_dtype: KvDtype = setting("number format of the KV cache", default="auto")
     chunked_prefill: int | None = setting(
@@ -156,7 +174,7 @@ class Speculative(Value):
         setting("how tokens are drafted and verified")
     )
     draft: Text | None = setting("catalogue id of the draft model", default=None)
-    draft_path: HostPath | None = setting("directory of the draft on the host", default=None)
+    draft_path: CheckpointPath | None = setting("directory of the draft on the host", default=None)
     block_size: int | None = setting(
         "tokens drafted at once (DFlash, DDTree)", unit="tokens", at_least=1, default=None
     )
@@ -213,6 +231,10 @@ class Target(Value):
     )
     restarts: int = setting(
         "starts that may fail before the unit gives up", at_least=1, at_most=1000, default=3
+    )
+    on_change: Literal["restart", "manual"] = setting(
+        "what `switch` does to a running service that has changed: restart it, or leave that to a person",
+        default="restart",
     )
 
 

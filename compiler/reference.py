@@ -20,6 +20,10 @@ A profile is TOML. Beside the tables below its file may hold `schema = 1`, `exte
 `profiles/`, without suffix), `unset` (settings to take away), `description`, and the tables `[defaults.*]` and `[force.*]`,
 which hold settings at a lower and a higher level. `NAME` stands for a name of your own. Written by
 `python -m compiler.reference`.
+
+An editor with a TOML language server (Even Better TOML, taplo) completes and checks profiles from their JSON schema: run
+`poolproof schema > profiles/schema.json`, and begin a file with the line `#:schema ./schema.json` (`../schema.json` in a
+folder below). `poolproof schema --boot` is the same for recorded boots. `poolproof fmt` keeps that line on top.
 """
 BOOTS = """
 ## Recorded boots

@@ -50,12 +50,17 @@ def unit_name(profile: Profile) -> str:
 
 def default_start_timeout_s(model: Model | None) -> int:
     """Twice the time to read the checkpoint, and graphs and warm-up, in steps of five minutes."""
-    read_s = 0.0 if model is None else _checkpoint_gb(model) / READ_GB_PER_S
+    read_s = 0.0 if model is None else checkpoint_gb(model) / READ_GB_PER_S
     wanted = max(SHORTEST_START_S, 2 * read_s + GRAPHS_AND_WARMUP_S)
     return int(-(-wanted // STEP_S) * STEP_S)
 
 
-def _checkpoint_gb(model: Model) -> float:
+def expected_start_s(model: Model) -> int:
+    """An estimate of one load, from the same figures as the start timeout, without its safety."""
+    return round(checkpoint_gb(model) / READ_GB_PER_S) + GRAPHS_AND_WARMUP_S
+
+
+def checkpoint_gb(model: Model) -> float:
     """The size of its weight files, 10^9 bytes; from its shapes where nobody wrote it down."""
     if model.checkpoint_gb is not None:
         return model.checkpoint_gb

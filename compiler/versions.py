@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 
 # A local part (`+cu129`) says how it was built, not when it was released.
@@ -10,6 +11,7 @@ _PARTS = re.compile(r"(\d+(?:\.\d+)*)(?:(\.dev|rc|\.post)(\d+))?(?:\+[A-Za-z0-9.
 _RANK = {".dev": -2, "rc": -1, None: 0, ".post": 1}
 
 
+@cache
 def version_key(text: str) -> tuple[tuple[int, ...], int, int] | None:
     """A key that sorts releases; `None` when the text is no release number."""
     match = _PARTS.fullmatch(text.removeprefix("v"))

@@ -2,6 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Yaml(Value):
+    """A value with its place, as offsets into the text.
+
+    Attributes:
+        text: of a scalar, as it is written, without quotes; `None` for a list or a table.
+        is_null: whether nothing is written.
+        items: of a list.
+        pairs: of a table, in order; what `<<` brings in comes first.
+    """
+
+    start: int
+    end: int
+    text: str | None = None
+    is_null: bool = False
+    items: tuple[Yaml, ...] = ()
+    pairs: tuple[tuple[Yaml, Yaml], ...] = ()
+
+    def get(self, name: str) -> Yaml | None:
+        """The value of a key; the last one counts."""
+        return next((value for key, value in reversed(self.pairs) if key.text == name), None)
+
 
 def parse_yaml(text: str) -> tuple[object, str | None]:
     """The values of a document, or what is wrong with it and where; nothing for an empty one."""
@@ -10,6 +39,48 @@ def parse_yaml(text: str) -> tuple[object, str | None]:
     try:
         return yaml.safe_load(text), None
     except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        mark = getattr(fault, "problem_mark", None)
-        problem = getattr(fault, "problem", None) or str(fault) or "it nests too deep"
-        return None, problem if mark is None else f"line {mark.line + 1}: {problem}"
+        line, problem = _fault(fault)
+        return None, problem if line is None else f"line {line}: {problem}"
+
+
+def parse_places(text: str) -> tuple[Yaml | None, tuple[int, str] | None]:
+    """A document with the places of its values, or the line and what is wrong there."""
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        return (None if node is None else _value(node)), None
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
+        line, problem = _fault(fault)
+        return None, (line or 1, problem)
+
+
+def _fault(fault: Exception) -> tuple[int | None, str]:
+    mark = getattr(fault, "problem_mark", None)
+    problem = getattr(fault, "problem", None) or str(fault) or "it nests too deep"
+    return (None if mark is None else mark.line + 1), problem
+
+
+def _value(node: object) -> Yaml:
+    from yaml import MappingNode, Node, ScalarNode, SequenceNode  # noqa: PLC0415 - as above
+
+    if not isinstance(node, Node):
+        raise TypeError(node)
+    start, end = node.start_mark.index, node.end_mark.index
+    if isinstance(node, ScalarNode):
+        return Yaml(start=start, end=end, text=node.value, is_null=node.tag.endswith(":null"))
+    if isinstance(node, SequenceNode):
+        return Yaml(start=start, end=end, items=tuple(map(_value, node.value)))
+    if isinstance(node, MappingNode):
+        pairs = [(_value(key), _value(value)) for key, value in node.value]
+        merged = [pair for key, value in pairs if key.text == "<<" for pair in _merged(value)]
+        own = [pair for pair in pairs if pair[0].text != "<<"]
+        return Yaml(start=start, end=end, pairs=(*merged, *own))
+    raise TypeError(node)
+
+
+def _merged(value: Yaml) -> Iterator[tuple[Yaml, Yaml]]:
+    """What a merge key brings in; of several tables the first wins."""
+    for each in reversed(value.items):
+        yield from each.pairs
+    yield from value.pairs

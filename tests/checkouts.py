@@ -32,6 +32,7 @@ SCRIPT = f"{STORY}/ct200/launch.sh"
 
 FILES_OF_A_PROFILE = {
     "PLAN.md",
+    "memory.svg",
     "plan.json",
     "ct200/kimi-k2.6.service",
     "ct200/kimi-k2.6.env",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
@@ -14,9 +15,19 @@ def check_text(
     profiles: Path, text: str, *, name: str = "case", catalog: Catalog | None = None
 ) -> Checked:
     """Write a profile below a folder `profiles`, and check it."""
-    (profiles / f"{name}.toml").write_text(text, "utf-8")
+    return check_texts(profiles, {name: text}, catalog=catalog)
+
+
+def check_texts(
+    profiles: Path, texts: Mapping[str, str], *, catalog: Catalog | None = None
+) -> Checked:
+    """Write profiles below a folder `profiles`, and check them together."""
+    for name, text in texts.items():
+        path = profiles / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
     known = open_catalog(FolderReader(profiles)) if catalog is None else catalog
-    return check_profiles([name], Inputs(reader=DiskReader(profiles), catalog=known))
+    return check_profiles(tuple(texts), Inputs(reader=DiskReader(profiles), catalog=known))
 
 
 def only_plan(checked: Checked) -> Plan:

@@ -9,6 +9,7 @@ from attrs import evolve
 from compiler.facts import Evidence
 from compiler.plan import Effective, Line, Memory, Option, Plan, Pool, Reserve, Service, Variable
 from compiler.profile import (
+    CheckpointPath,
     Engine,
     Gpus,
     HostPath,
@@ -39,7 +40,7 @@ def story_profile() -> Profile:
         description=Text("Kimi K2.6, one 200k-token request at a time"),
         model=Model(
             id=Text("moonshotai/Kimi-K2.6"),
-            path=HostPath("/srv/models/Kimi-K2.6"),
+            path=CheckpointPath("/srv/models/Kimi-K2.6"),
             served_name=Text("kimi-k2.6"),
         ),
         gpus=Gpus(kind=Name("rtx-pro-6000-blackwell"), count=8),

@@ -111,7 +111,7 @@ EDITS: dict[str, tuple[str, str, str, str]] = {
     "a parent twice": ('"base/service"', '"hw/8x-rtx-pro-6000"', "extends-duplicate", "2:74"),
     "a number as parent": ('"base/service"', "5", "wrong-type", "2:30"),
     # types
-    "text": ("200_000\n", '"200k"\n', "wrong-type", "6:11"),
+    "text": ("200_000\n", '"200k"\n', "bad-value", "6:11"),
     "a fraction": ("200_000\n", "200_000.0\n", "wrong-type", "6:11"),
     "true": ("200_000\n", "true\n", "wrong-type", "6:11"),
     "a date": ("200_000\n", "1979-05-27\n", "wrong-type", "6:11"),

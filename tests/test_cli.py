@@ -132,14 +132,14 @@ def test_all_profiles(tree: Checkout) -> None:
         path for path in expected if path.endswith("launch.sh")
     }
     assert {mode for _, mode in standing.values()} == {0o644, 0o755}
-    assert "wrote 18 files below out/, 0 unchanged" in done.out
+    assert "wrote 21 files below out/, 0 unchanged" in done.out
 
 
 def test_a_second_run_touches_nothing(compiled: Checkout) -> None:
     """Compiling again writes no file and no folder, and says so."""
     before = compiled.times()
-    assert "wrote 0 files below out/, 18 unchanged" in compiled.compile().out
-    assert "wrote 0 files below out/, 6 unchanged" in compiled.compile(STORY).out
+    assert "wrote 0 files below out/, 21 unchanged" in compiled.compile().out
+    assert "wrote 0 files below out/, 7 unchanged" in compiled.compile(STORY).out
     assert compiled.times() == before
 
 
@@ -184,7 +184,7 @@ def test_names_may_be_repeated(tree: Checkout) -> None:
     """One profile under two spellings is compiled once."""
     done = tree.compile(STORY, f"profiles/{STORY}.toml", SHORT)
     assert done.out.count(f"{STORY} on ct200") == 1
-    assert "wrote 12 files" in done.out
+    assert "wrote 14 files" in done.out
 
 
 def test_orphans_go(compiled: Checkout) -> None:
@@ -331,7 +331,7 @@ def test_edited_and_stale_at_once(compiled: Checkout) -> None:
 def test_never_compiled(tree: Checkout) -> None:
     """Without `out/` all is missing, and nothing is made by looking."""
     code, words = tree.compared()
-    assert (code, set(words.values()), len(words)) == (3, {"missing"}, 19)
+    assert (code, set(words.values()), len(words)) == (3, {"missing"}, 22)
     assert not tree.out.exists()
 
 
@@ -667,7 +667,7 @@ def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
     assert done.code == 1
     assert "--> profiles/base/unused.toml:2:1" in done.err
     result = tree.run("check", "--json").json
-    assert [each["code"] for each in result["diagnostics"]] == ["unknown-key"]
+    assert [each["code"] for each in result["diagnostics"]] == ["unknown-key", "fragment-unused"]
     assert {plan["verdict"] for plan in result["plans"]} == {"pass", "uncertain"}
 
 
@@ -1041,7 +1041,7 @@ def test_encodings(tree: Checkout, encoding: str) -> None:
 def test_as_a_module_and_as_a_script(tree: Checkout) -> None:
     """`python -m compiler` is what `poolproof` is: it compiles, and its exit code is the verb's."""
     done = run_apart("compile", f"profiles/{STORY}.toml", here=tree.root)
-    assert (done.code, "wrote 6 files" in done.out) == (0, True)
+    assert (done.code, "wrote 7 files" in done.out) == (0, True)
     assert run_apart("compile", "--check", here=tree.root).code == 3
     assert run_apart("--version", here=tree.root).out == tree.run("--version").out
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]

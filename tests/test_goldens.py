@@ -26,9 +26,9 @@ TREE = Path(__file__).parent / "nasty_tree"
 NAMES = {
     "PLAN.md": "md",
     "plan.json": "json",
-    "ct200/nasty.service": "service",
-    "ct200/nasty.env": "env",
-    "ct200/launch.sh": "sh",
+    "ct300/nasty.service": "service",
+    "ct300/nasty.env": "env",
+    "ct300/launch.sh": "sh",
 }
 
 STUB = """#!{python}
@@ -69,15 +69,15 @@ def test_goldens(nasty: Checkout, snapshot: SnapshotAssertion) -> None:
 
 def test_nothing_else_is_written(nasty: Checkout) -> None:
     """Beside the goldens there are only the probe, the same for every service, and MANIFEST."""
-    written = {f"{NASTY}/{path}" for path in (*NAMES, "ct200/ready.py")}
+    written = {f"{NASTY}/{path}" for path in (*NAMES, "ct300/ready.py")}
     assert nasty.standing().keys() == {"MANIFEST", *written}
-    probe = nasty.standing()[f"{NASTY}/ct200/ready.py"]
+    probe = nasty.standing()[f"{NASTY}/ct300/ready.py"]
     assert probe == ((REPOSITORY / "templates/ready.py").read_bytes(), 0o644)
 
 
 def test_systemd_finds_nothing_wrong(nasty: Checkout) -> None:
     """`systemd-analyze verify` has no complaint about the nasty unit on a host that has its program."""
-    text = (nasty.out / NASTY / "ct200/nasty.service").read_text("utf-8")
+    text = (nasty.out / NASTY / "ct300/nasty.service").read_text("utf-8")
     plan = json.loads((nasty.out / NASTY / "plan.json").read_text("utf-8"))
     assert verify_unit(text, name="nasty.service", programs=(plan["argv"][0],)) == ""
 
@@ -85,7 +85,7 @@ def test_systemd_finds_nothing_wrong(nasty: Checkout) -> None:
 def test_systemd_reads_the_plan(nasty: Checkout) -> None:
     """The parser of systemd makes of `ExecStart=` the words of plan.json, one by one."""
     plan = json.loads((nasty.out / NASTY / "plan.json").read_text("utf-8"))
-    told = understood_by_systemd((nasty.out / NASTY / "ct200/nasty.service").read_text("utf-8"))
+    told = understood_by_systemd((nasty.out / NASTY / "ct300/nasty.service").read_text("utf-8"))
     assert told.loaded, told.complaints
     assert told.commands["ExecStart"] == (tuple(plan["argv"]),)
 
@@ -93,7 +93,7 @@ def test_systemd_reads_the_plan(nasty: Checkout) -> None:
 @pytest.mark.parametrize("shell", [("bash", "-n"), ("shellcheck",)])
 def test_shells_find_nothing_wrong(nasty: Checkout, shell: tuple[str, ...]) -> None:
     """No word of the launch script is beyond bash, and shellcheck has nothing to say about it."""
-    script = nasty.out / NASTY / "ct200/launch.sh"
+    script = nasty.out / NASTY / "ct300/launch.sh"
     done = subprocess.run(
         [program(shell[0]), *shell[1:], str(script)], capture_output=True, text=True, check=False
     )
@@ -118,7 +118,7 @@ def test_the_launch_script_starts_what_is_planned(tmp_path: Path, name: str) -> 
     tree.write(fragment, text.replace(python, str(stub)))
     tree.compile(name)
     plan = json.loads((tree.out / name / "plan.json").read_text("utf-8"))
-    script = tree.out / name / "ct200/launch.sh"
+    (script,) = (tree.out / name).glob("*/launch.sh")
     assert script.stat().st_mode & stat.S_IXUSR
     caller = {"PATH": "/usr/bin:/bin", "PYTHONUTF8": "1", "HOME": "/nowhere"}
     done = subprocess.run([str(script)], cwd=tmp_path, env=caller, capture_output=True, check=True)

@@ -20,7 +20,7 @@ ROWS = (
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts"),
     ("plan",),
-    ("rules", "judged", "planjson"),
+    ("rules", "judged", "planjson", "bars"),
     # text and files in
     ("quoting", "language"),
     ("catalog", "memory", "workspace"),
@@ -29,10 +29,11 @@ ROWS = (
     ("planner",),
     ("checks", "render"),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference"),
+    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "schema"),
+    ("edit", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees
-    ("diff", "host"),
+    ("adopt", "diff", "host", "amend", "why"),
     ("cli",),
     ("__main__",),
 )
@@ -45,6 +46,8 @@ LIBRARIES = {
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),
     "tomlkit": (),
+    "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shellwords"),
+    "tree_sitter_bash": ("compiler.adopt.shell",),
     "yaml": ("compiler.yamltext",),
 }
 MODULE_LINES = 300

@@ -82,7 +82,7 @@ def test_a_pool_without_a_fraction() -> None:
     assert memory_of(judged).fraction == 0.903
     assert judged.plan is not None
     assert any("the engine picks 0.903" in each for each in judged.plan.assumptions)
-    assert memory_of(judged).pool.request_tokens == judged.plan.profile.serve.context - 3
+    assert memory_of(judged).pool.request_tokens == judged.plan.profile.serve.tokens - 3
 
 
 def test_a_flag_of_another_release_is_refused() -> None:

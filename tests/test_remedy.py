@@ -13,7 +13,9 @@ from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
 from compiler.planner import replan
-from compiler.remedy import Remedy, pool_remedies, reserve_remedies
+from compiler.remedy import Remedy
+from compiler.remedy.advice import pool_remedies, reserve_remedies
+from compiler.remedy.trials import Trials
 from deployments import check_text, codes_of, memory_of, only_plan
 
 
@@ -68,12 +70,12 @@ def offers(plan: Plan, catalog: Catalog) -> Iterable[Remedy]:
     again = partial(replan, plan, catalog=catalog)
     assert plan.memory is not None
     if pool_outcome(plan.memory) is not Outcome.PASSES:
-        yield from pool_remedies(plan, replan=again)
+        yield from pool_remedies(plan, Trials(replan=again))
     if (
         reserve_outcome(plan.memory) is not Outcome.PASSES
         and pool_outcome(plan.memory) <= Outcome.UNCERTAIN
     ):
-        yield from reserve_remedies(plan, replan=again)
+        yield from reserve_remedies(plan, Trials(replan=again))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1,7 +1,7 @@
 """Every rule on whole profiles: a case that triggers it, and the nearest one that does not.
 
-A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. One named `ok-*` does not
-trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
+A case is a profile in `rules/CODE/`, with what it must be told in its comments; see `assertions`. A folder there is a case
+of several profiles, which are judged together. One named `ok-*` does not trigger the code of its folder. What cases share is in `rules/shared/`: copies, so that no case moves when the real ones do.
 """
 
 from __future__ import annotations
@@ -11,30 +11,70 @@ import shutil
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from assertions import Assertion, mismatches, read_assertions
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Label, Span, error
 from compiler.engines.sglang.extract import extract
-from deployments import check_text
+from deployments import check_texts
 from emitted import emitted_codes
 
 
 TESTS = Path(__file__).parent
 RULES = TESTS / "rules"
 SHARED = RULES / "shared"
-CASES = tuple(sorted(path for path in RULES.glob("*/*.toml") if path.parent != SHARED))
 FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
+CASES = tuple(path for folder in FOLDERS for path in sorted(folder.iterdir()))
 
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
+    "boot-lacking": "test_observing.py::test_what_nobody_tells_is_asked_for",
+    "boot-unwritable": "test_observing.py::test_a_measured_boot_makes_later_plans_exact",
     "catalogue-id": "test_cli.py::test_a_gpu_that_makes_no_entry",
     "catalogue-invalid": "test_catalog.py::test_a_broken_entry_is_shown_where_it_is_wrong",
     "checkpoint-invalid": "test_checkpoint.py::test_a_missing_shard_is_named",
     "command-refused": "test_predict.py::test_a_flag_of_another_release_is_refused",
+    "edit-refused": "test_fmt.py::test_a_symlink_is_left_alone",
+    "edit-unproved": "test_fit.py::test_a_setting_that_is_forced",
+    "edit-unwritable": "test_fmt.py::test_a_file_that_cannot_be_written",
     "engine-unreadable": "test_rules.py::test_what_is_no_engine_gives_no_flags",
     "extends-cycle": "test_graph.py::test_a_cycle_is_shown_whole",
     "extends-deployable": "test_graph.py::test_a_deployable_parent",
+    "generation-edited": "test_host_switch.py::test_a_generation_that_was_edited",
+    "generation-missing": "test_host_cli.py::test_a_unit_that_is_nearly_right",
+    "host-busy": "test_host_switch.py::test_two_switches_at_once",
+    "host-disk": "test_preflight.py::test_free_disk",
+    "host-driver": "test_preflight.py::test_a_driver_that_fails",
+    "host-gpu": "test_preflight.py::test_the_gpus",
+    "host-memlock": "test_preflight.py::test_locked_memory",
+    "host-model": "test_preflight.py::test_a_model_that_is_not_there",
+    "host-port": "test_preflight.py::test_the_port",
+    "host-python": "test_preflight.py::test_the_engines_python",
+    "host-secret": "test_preflight.py::test_who_reads_a_secret",
+    "host-shared-memory": "test_preflight.py::test_shared_memory",
+    "host-tree": "test_preflight.py::test_a_tree_that_is_none",
+    "host-unreadable": "test_host_cli.py::test_what_cannot_be_read",
+    "host-unwritable": "test_host_crash.py::test_an_error_at_every_step",
+    "host-user": "test_preflight.py::test_no_such_user",
+    "load-failed": "test_host_switch.py::test_a_failing_switch_goes_back",
+    "log-incomplete": "test_observing.py::test_a_start_that_fails",
+    "log-unreadable": "test_observing.py::test_a_log_that_is_not_there",
+    "fit-impossible": "test_fit.py::test_what_cannot_be_fitted",
+    "file-unknown": "test_diff.py::test_affected_by_what_is_not_there",
+    "fragment-unused": "test_neighbours.py::test_a_fragment_that_nobody_extends_is_told",
+    "git-unusable": "test_diff.py::test_no_repository",
+    "line-unknown": "test_why.py::test_a_line_that_is_not_there",
+    "instance-not-template": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "launch-cut": "test_adopt_input.py::test_a_comment_that_ends_a_launch",
+    "launch-incomplete": "test_adopt.py::test_a_launch_without_a_model_is_a_fragment",
+    "launch-lost": "test_adopt.py::test_what_a_profile_cannot_hold_is_refused",
+    "launch-missing": "test_adopt_input.py::test_a_script_that_is_no_launch",
+    "launch-refused": "test_adopt.py::test_a_launch_that_no_server_starts_with",
+    "launch-several": "test_adopt_input.py::test_two_launches_in_one_file",
+    "launch-unfaithful": "test_adopt.py::test_the_proof_finds_what_parts",
+    "launch-unreadable": "test_adopt_input.py::test_a_file_that_cannot_be_read",
+    "network-not-wanted": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "not-utf8": "test_load.py::test_a_file_that_is_not_utf8",
     "out-busy": "test_tree_write.py::test_one_compile_at_a_time",
     "out-edited": "test_tree_write.py::test_an_edited_file_is_not_written_over",
@@ -44,11 +84,39 @@ ELSEWHERE = {
     "out-unwritable": "test_tree_write.py::test_out_that_is_a_file",
     "pin-invalid": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
     "pin-mismatch": "test_cli.py::test_a_pin_that_does_not_allow_this_compiler",
+    "plan-unreadable": "test_observing.py::test_a_plan_that_is_none",
+    "pool-short": "test_host_switch.py::test_a_failing_switch_goes_back",
     "profile-not-deployable": "test_cli.py::test_a_fragment_cannot_be_compiled",
     "profile-outside": "test_cli.py::test_a_profile_of_another_tree",
     "profile-unreadable": "test_load.py::test_a_file_that_cannot_be_read",
+    "promise-broken": "test_observing.py::test_a_short_pool_breaks_the_promise",
+    "promise-unchecked": "test_observing.py::test_what_nothing_tells_is_not_taken_for_kept",
     "rendering-unfaithful": "test_render.py::test_an_unfaithful_file_is_found",
+    "return-failed": "test_host_switch.py::test_a_way_back_that_fails_as_well",
+    "root-left": "test_host_names.py::test_an_image_whose_links_lead_out",
+    "server-silent": "test_observing.py::test_a_server_that_is_not_there",
+    "staged-edited": "test_host_cli.py::test_a_tree_that_was_edited",
+    "staged-invalid": "test_host_cli.py::test_a_plan_that_cannot_be_run",
+    "staged-missing": "test_host_cli.py::test_a_switch_as_json",
+    "state-foreign": "test_host_names.py::test_something_else_where_current_belongs",
+    "switch-unfinished": "test_host_switch.py::test_manual_restarts_are_left_to_a_person",
+    "systemd-refused": "test_host_switch.py::test_a_reload_that_is_refused",
+    "systemd-silent": "test_host_switch.py::test_systemd_that_does_not_answer",
+    "revision-unknown": "test_diff.py::test_a_revision_that_is_not_there",
+    "restart-loops-forever": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "sandbox-hides-gpu": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "sandbox-hides-home": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-kills-others": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-limit-misplaced": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "start-timeout-unbinding": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "user-unit-needs-system": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
+    "variable-not-expanded": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "tree-missing": "test_cli.py::test_no_tree",
+    "unit-drop-in": "test_host_names.py::test_drop_ins_are_told",
+    "unit-foreign": "test_host_names.py::test_a_foreign_unit_is_refused",
+    "unit-masked": "test_host_names.py::test_a_masked_unit",
+    "unit-unknown": "test_host_cli.py::test_nothing_here",
+    "unit-unplanned": "test_observing.py::test_a_unit_without_a_plan",
 }
 """The codes that no single profile of a sound tree can trigger, with the test that does."""
 
@@ -67,14 +135,29 @@ def catalog(profiles: Path) -> Catalog:
     return open_catalog(FolderReader(profiles))
 
 
+def texts_of(case: Path) -> dict[str, str]:
+    """The profiles of a case by their names."""
+    if case.is_file():
+        return {"case": case.read_text("utf-8")}
+    return {
+        path.relative_to(case).with_suffix("").as_posix(): path.read_text("utf-8")
+        for path in sorted(case.rglob("*.toml"))
+    }
+
+
 def asserted(case: Path) -> list[Assertion]:
-    return list(read_assertions(case.read_text("utf-8")))
+    """What a case asserts, each with its file."""
+    return [
+        evolve(each, file=each.file or f"profiles/{name}.toml")
+        for name, text in texts_of(case).items()
+        for each in read_assertions(text)
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem}")
 def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Catalog) -> None:
     """Every finding is asserted on its line, and everything asserted is found."""
-    checked = check_text(profiles, case.read_text("utf-8"), catalog=catalog)
+    checked = check_texts(profiles, texts_of(case), catalog=catalog)
     found = checked.all_diagnostics
     assert mismatches(asserted(case), found, case_file="profiles/case.toml") == ()
 

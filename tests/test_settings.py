@@ -28,11 +28,15 @@ def test_a_setting_knows_its_type_unit_and_bounds() -> None:
     """What a reference needs to print is there: type in words, unit, default, and bounds."""
     context = find_setting(("serve", "context"))
     assert context is not None
-    assert (context.type, context.unit, context.required) == ("a whole number", "tokens", True)
+    assert (context.type, context.unit, context.required) == (
+        "a whole number or `auto`",
+        "tokens",
+        True,
+    )
     assert context.at_least == 16
     fraction = find_setting(("memory", "fraction"))
     assert fraction is not None
-    assert fraction.type == "a number or `fit`"
+    assert fraction.type == "a number, `fit`, or `auto`"
     assert (fraction.at_least, fraction.at_most) == (None, None)
     port = find_setting(("serve", "port"))
     assert port is not None

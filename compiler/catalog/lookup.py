@@ -90,6 +90,10 @@ class Catalog(Value):
         none. `build` is `None` in the answer when nobody described it or its file is broken; when it was described for
         another release there is the warning `build-other-release`.
         """
+        key = ("release", engine, version, *(() if build is None else (build,)))
+        return self._once(key, lambda: self._release(engine, version, build))
+
+    def _release(self, engine: str, version: str, build: str | None) -> Found[Release]:
         read_version = self._nearest(engine, version)
         if read_version is None:
             return None, ()

@@ -7,6 +7,7 @@ were several, and back again for who moves to an older release.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from attrs import field, frozen
 
@@ -78,6 +79,7 @@ class Replacement(Value):
     notes: tuple[str, ...] = ()
 
 
+@cache
 def read_moves(engine: str) -> Moves:
     """What is known of an engine; nothing of one we know nothing about. Ours are sound, as a test makes sure."""
     file, _ = shipped_shelf().open(f"engines/{engine}/moves.toml")
@@ -153,6 +155,7 @@ def value_replacement(flag: str, value: str, *, release: Release) -> Replacement
     return None
 
 
+@cache
 def releases_with(flag: str, *, engine: str) -> tuple[str, ...]:
     """The releases read whose parser takes a flag by this name, the oldest first."""
     file, _ = shipped_shelf().open(f"engines/{engine}/{SERIES}.json")

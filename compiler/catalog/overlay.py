@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve, frozen
 
 from compiler.catalog.series import said
-from compiler.catalog.writing import key_toml, text_toml, texts_toml
+from compiler.catalog.writing import texts_toml
 from compiler.facts import Build, Flag
+from compiler.language.written import key_toml, text_toml
 
 
 @frozen(kw_only=True)

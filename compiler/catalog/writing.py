@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.facts import Gpu
-from compiler.language.shapes import is_control
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.ranges import Range
-
-
-_GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 
 
 def gpu_toml(gpu: Gpu) -> str:
@@ -20,7 +17,7 @@ def gpu_toml(gpu: Gpu) -> str:
         "",
         "# As the driver prints them: nvidia-smi --query-gpu=name,memory.total --format=csv",
         f"names = {texts_toml(gpu.names)}",
-        f"total_mib = {_number(gpu.total_mib)}",
+        f"total_mib = {number_toml(gpu.total_mib)}",
         "",
         "# Free memory of one GPU once CUDA and NCCL are up and before weights load, GiB, over all known starts:",
         "# SGLang's line `Load weight begin` prints it. Without it the pool can only be told from a recorded boot.",
@@ -29,7 +26,7 @@ def gpu_toml(gpu: Gpu) -> str:
         else f"free_before_load_gib = {_range(free)}",
         "",
         f"compute_capability = {text_toml(gpu.compute_capability)}",
-        f"multiprocessors = {_number(gpu.multiprocessors)}",
+        f"multiprocessors = {number_toml(gpu.multiprocessors)}",
         "",
         "# `pcie` or `nvlink`.",
         f"interconnect = {text_toml(gpu.interconnect)}",
@@ -41,33 +38,12 @@ def gpu_toml(gpu: Gpu) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text_toml(text: str) -> str:
-    """A TOML basic string (TOML 1.0, "String")."""
-    return f'"{"".join(_escaped(each) for each in text)}"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return f"\\u{ord(character):04x}" if is_control(character) else character
-
-
 def texts_toml(texts: Iterable[str]) -> str:
     """A TOML array of texts, one a line when there are several."""
     several = [text_toml(each) for each in texts]
     if len(several) <= 1:
         return f"[{''.join(several)}]"
     return "[\n" + "".join(f"    {each},\n" for each in several) + "]"
-
-
-def key_toml(key: str) -> str:
-    """A TOML key, bare where it can be."""
-    bare = key.replace("_", "").replace("-", "")
-    return key if bare.isascii() and bare.isalnum() else text_toml(key)
-
-
-def _number(number: float) -> str:
-    return f"{number:_}" if number >= _GROUPED_FROM else str(number)
 
 
 def _range(range_: Range) -> str:

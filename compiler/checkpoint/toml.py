@@ -8,10 +8,9 @@ from enum import Enum
 import attrs
 
 from compiler.facts import Model
-from compiler.language.shapes import is_control
+from compiler.language.written import key_toml, number_toml, text_toml
 
 
-_GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 _WIDTH = 100
 _LEFT_OUT = frozenset({"sources", "shipped"})
 
@@ -26,7 +25,7 @@ def model_toml(model: Model, *, heading: Iterable[str] = ()) -> str:
     lines += [f"{name} = {_value(value)}" for name, value in _said(model)]
     if model.sources:
         lines += ["", "[sources]"]
-        lines += [f"{_key(key)} = {_text(source)}" for key, source in model.sources.items()]
+        lines += [f"{key_toml(key)} = {text_toml(source)}" for key, source in model.sources.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -41,13 +40,13 @@ def _said(value: attrs.AttrsInstance) -> Iterator[tuple[str, object]]:
 
 def _value(value: object) -> str:
     if isinstance(value, Enum):
-        return _text(str(value.value))
+        return text_toml(str(value.value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return f"{value:_}" if value >= _GROUPED_FROM else f"{value:g}"
+        return number_toml(value) if isinstance(value, int) else f"{value:g}"
     if isinstance(value, str):
-        return _text(value)
+        return text_toml(value)
     if isinstance(value, tuple):
         return _list([_value(each) for each in value])
     if attrs.has(type(value)):
@@ -67,19 +66,3 @@ def _list(items: list[str]) -> str:
         else:
             rows.append(f"    {item},")
     return "\n".join(["[", *rows, "]"])
-
-
-def _key(key: str) -> str:
-    bare = key.replace("_", "").replace("-", "")
-    return key if bare.isascii() and bare.isalnum() else _text(key)
-
-
-def _text(text: str) -> str:
-    """A TOML basic string (TOML 1.0, "String")."""
-    return f'"{"".join(_escaped(each) for each in text)}"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return f"\\u{ord(character):04x}" if is_control(character) else character

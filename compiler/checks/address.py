@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, warning
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -28,6 +28,34 @@ def host(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         notes=("the server cannot bind it, and the readiness probe cannot reach it",),
         help=(
             "write an address of the host, `127.0.0.1` for itself alone, or `0.0.0.0` for all of them",
+        ),
+        path="serve.host",
+    )
+
+
+_EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - named, not bound
+_KEY = "api-key"
+
+
+@rule("bind-open")
+def open_to_all(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Who listens on every address of a host without a key serves everybody who reaches it."""
+    profile = plan.profile
+    if profile.serve.host not in _EVERY_ADDRESS or profile.secrets.api_key is not None:
+        return
+    # A raw key is an error of its own: it would stand on the command line.
+    if profile.flags.get(_KEY):
+        return
+    yield warning(
+        "bind-open",
+        "the server listens on every address of its host, and asks for no key",
+        where.primary("serve.host", text="every address"),
+        notes=(
+            "whoever reaches the host can use the model, read its settings, and flush its cache",
+        ),
+        help=(
+            'set `secrets.api_key = { file = "/etc/poolproof/secrets/NAME.yaml" }`',
+            'or set `serve.host = "127.0.0.1"`, behind something that asks',
         ),
         path="serve.host",
     )

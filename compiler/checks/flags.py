@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
+from compiler.engines.engine import Engine
 from compiler.facts import Action, Flag, Release
 from compiler.origins import Origins
 from compiler.plan import Option, Plan
@@ -151,6 +152,24 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 )
 
 
+@rule("value-empty")
+def says_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """An empty word is a value, not a flag that is left out; scripts give one where a variable was not set."""
+    for name, value in plan.profile.flags.items():
+        flag = _find(plan.release, f"--{name}") if plan.release is not None else None
+        # Its parser refuses an empty word among choices or numbers, which is said elsewhere.
+        if value != "" or (flag is not None and (flag.choices or flag.takes != "str")):
+            continue
+        yield warning(
+            "value-empty",
+            f"`--{name}` is given an empty word",
+            where.primary(f"flags.{name}", text="empty"),
+            notes=("the server takes it for a value: it is not the same as leaving the flag out",),
+            help=(f"remove `flags.{name}`, or set it to a value",),
+            path=f"flags.{name}",
+        )
+
+
 def _fault(flag: Flag, option: Option) -> str | None:
     if flag.takes is None:
         return f"takes no value; write `{option.flag[2:]} = true`" if option.values else None
@@ -194,7 +213,7 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     for option in raw:
         full = _full_name(plan.release, option.flag)
         setting = owned.get(full)
-        if setting is not None:
+        if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):
             yield _owned(plan, where, option, setting)
         elif full in seen:
             yield error(
@@ -207,6 +226,13 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 path=option.setting,
             )
         seen[full] = option
+
+
+def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
+    """Whether the typed setting is written, or could say the same: it cannot hold every value that a release takes."""
+    if any(each.setting == setting for each in plan.options):
+        return True
+    return engine.is_typed(option.flag, option.values, release=plan.release)
 
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -47,5 +47,33 @@ def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "the engine takes any number, loads the weights, and ends in an error about memory",
         ),
         help=(advice,),
+        path="memory.fraction",
+    )
+
+
+_UNIFIED_MOST = (
+    0.8  # https://github.com/hasso5703/dgx-spark-qwen38: hangs above, and 0.50 to 0.80 that ran
+)
+
+
+@rule("unified-memory")
+def host_needs_some(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Where the GPU's memory is the host's, the fraction takes from the host's own processes."""
+    gpu, fraction = plan.gpu, plan.profile.memory.fraction
+    if gpu is None or not gpu.unified or isinstance(fraction, str):
+        return
+    if not _UNIFIED_MOST < fraction < 1:
+        return
+    yield warning(
+        "unified-memory",
+        f"a fraction of {fraction:g} leaves the host of a `{gpu.id}` little memory",
+        where.primary("memory.fraction", text="of memory that the host uses, too"),
+        secondary=present(where.label("gpus.kind", "one memory for both")),
+        notes=(
+            "files that are read and other processes take from the same memory; public reports have the machine hang",
+        ),
+        help=(
+            f"set `memory.fraction` to {_UNIFIED_MOST} or less, and bound the service's memory on the host",
+        ),
         path="memory.fraction",
     )

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from compiler.cli import completing
+from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, open_session, show
 from compiler.pipeline import Checked, check_profiles, strictly
@@ -26,7 +28,7 @@ def _engine(
 
 
 @click.command(name="check")
-@click.argument("profiles", nargs=-1, metavar="[PROFILE]...")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...", shell_complete=completing.profiles)
 @click.option("--strict", is_flag=True, help="Treat every warning as an error.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.option(
@@ -36,6 +38,7 @@ def _engine(
     default=Format.TEXT.value,
     help="How findings are shown.",
 )
+@click.option("--bars", is_flag=True, help="Draw the memory of each service.")
 @click.option(
     "--engine",
     metavar="NAME@VERSION",
@@ -48,6 +51,7 @@ def command(
     strict: bool,
     as_json: bool,
     form: str,
+    bars: bool,
     engine: tuple[Name, Text] | None,
 ) -> int:
     """Judge profiles; all of the tree when none is named.
@@ -59,7 +63,7 @@ def command(
     checked = (
         Checked(judged=(), diagnostics=faults)
         if session is None
-        else check_profiles(session.names, session.inputs)
+        else check_profiles(session.names, session.inputs, whole=not session.named)
     )
     if strict:
         checked = strictly(checked)
@@ -68,6 +72,8 @@ def command(
     else:
         show(checked.all_diagnostics, session, form=chosen, err=True)
         _print_verdicts(checked, asked=profiles)
+        if bars:
+            print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
 
 

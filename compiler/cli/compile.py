@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, open_session, show
 from compiler.diagnostics import Diagnostic, error
@@ -19,7 +20,7 @@ MACHINE_CODES = frozenset({"out-busy", "out-unreadable", "out-unwritable"})
 
 
 @click.command(name="compile")
-@click.argument("profiles", nargs=-1, metavar="[PROFILE]...")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...", shell_complete=completing.profiles)
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit 3 if out/ is not what the profiles give."
 )
@@ -65,7 +66,7 @@ def command(
 
 
 def _check(session: Session) -> Checked:
-    checked = check_profiles(session.names, session.inputs)
+    checked = check_profiles(session.names, session.inputs, whole=not session.named)
     if not session.named:
         return checked
     written = {each.profile_name for each in checked.judged}

@@ -6,13 +6,14 @@ import sys
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.explain import codes, page
 from compiler.near import near
 
 
 @click.command(name="explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=completing.codes)
 def command(code: str | None) -> int:
     """Say what a finding means and how to mend it; without a CODE, list them all."""
     if code is None:

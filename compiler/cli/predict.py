@@ -12,6 +12,7 @@ import click
 from attrs import frozen
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, find_tree, show
 from compiler.diagnostics import Diagnostic, error
@@ -67,6 +68,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @_size("--free-before", "`avail mem` of the log before weights load.")
 @_size("--free-after", "`avail mem` of the log after the last load before the pool.")
 @click.option("--boot", type=_FILE, multiple=True, metavar="FILE", help="A recorded boot.")
+@click.option("--bars", is_flag=True, help="Draw its memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(  # noqa: PLR0913 - click hands over each option
@@ -81,6 +83,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     free_before: float | None,
     free_after: float | None,
     boot: tuple[Path, ...],
+    bars: bool,
     as_json: bool,
 ) -> int:
     """Judge a launch command: will it start, and will its pool hold its context?"""
@@ -103,6 +106,8 @@ def command(  # noqa: PLR0913 - click hands over each option
         judged = (predictor.predict(words, question),)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
     _print(checked, as_json=as_json)
+    if bars and not as_json:
+        print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
 
 

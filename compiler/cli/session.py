@@ -132,7 +132,12 @@ def wants_colour(stream: object) -> bool:
 
 
 def width() -> int:
+    """The width of findings: the terminal's, and what a quoted line needs at least."""
+    return max(60, columns())
+
+
+def columns() -> int:
     """The terminal's width; 100 where there is none."""
     from shutil import get_terminal_size  # noqa: PLC0415 - a run without findings does without it
 
-    return max(60, get_terminal_size((100, 24)).columns)
+    return get_terminal_size((100, 24)).columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
@@ -14,6 +14,12 @@ from compiler.profile import Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    # Only `adopt` reads launches, and only the host's verbs observe.
+    from compiler.engines.adopting import Adopter, Found
+    from compiler.engines.observing import Observer
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -108,6 +114,31 @@ class Asked(Value):
     refusal: str | None = None
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class PortUse(Value):
+    """Ports that a server listens on.
+
+    Attributes:
+        first, last: all from one to the other, or, unless `certain`, one of them.
+        what: who listens there.
+        setting: the setting that decides it.
+    """
+
+    first: int
+    last: int
+    what: str
+    setting: str
+    certain: bool = True
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Footprint(Value):
+    """What a server takes of its host; `gpus` are the host's indices, `None` when they cannot be told."""
+
+    ports: tuple[PortUse, ...]
+    gpus: tuple[int, ...] | None
+
+
 class CommandReader(Protocol):
     """Reads the launch commands of one release."""
 
@@ -140,5 +171,27 @@ class Engine(Protocol):
     def command_reader(self, release: Release) -> CommandReader:
         """What reads the launch commands of a release; make it once for many."""
 
+    @property
+    def entry(self) -> tuple[str, ...]:
+        """The words that start it, before its flags."""
+
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        """Where a command starts this engine; `None` when it does not."""
+
+    def adopter(self, release: Release) -> Adopter:
+        """What reads launches of a release into settings; make it once for many."""
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        """Whether a typed setting can say what a raw flag says."""
+
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""
+
+    def observer(self) -> Observer:
+        """What understands its running server."""
+
+    def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        """The GPUs and ports that the server takes of its host."""
+
+    def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        """Both budgets when others hold `taken` GiB of each GPU before the load; `most_tokens` caps the pool anyway."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,9 +38,13 @@ class Machine:
         """Called before each change and each command, with what it is about to do."""
 
     def make_folder(self, path: Path, *, mode: int = 0o755) -> None:
-        """Make a folder and those above it; fine when it is there."""
-        self.step(f"mkdir {path}")
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
+        """Make a folder and those above it, with this mode whatever the umask; fine when it is there."""
+        for each in (*reversed(path.parents), path):
+            if not each.is_dir():
+                self.step(f"mkdir {each}")
+                each.mkdir()
+                each.chmod(mode)
+                self.sync(each.parent)
 
     def write(self, path: Path, data: bytes, *, mode: int) -> None:
         """Write a file that is not there yet, whole and synced."""
@@ -84,6 +89,10 @@ class Machine:
         """Run a command that changes the machine, and wait; its output as text, bytes that are not UTF-8 replaced."""
         self.step(f"run {' '.join(command)}")
         return ask(command, timeout_s=timeout_s)
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
 
 
 def ask(command: Sequence[str], *, timeout_s: float) -> Finished:

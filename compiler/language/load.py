@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ LARGEST_BYTES = 2**20
 NO_PROFILES = frozenset({"boots", "catalog"})
 """Folders beside the profiles that hold facts instead."""
 
+# What nearly every name is; no fault can be in it.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
 _SURROGATES = range(0xD800, 0xE000)  # what Python makes of bytes in a file name that are no UTF-8
 
 
@@ -115,6 +118,8 @@ def name_fault(name: str) -> str | None:
     A file has one name only, so that a parent of two profiles is seen to be the same; and no name leads out of the
     folder of profiles.
     """
+    if _PLAIN_NAME.fullmatch(name):
+        return None
     parts = name.split("/")
     faults = {
         "is empty": not name,

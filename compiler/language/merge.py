@@ -112,7 +112,7 @@ class _Merging:
 
     def settle(self, path: Path, claims: Sequence[Claim]) -> Sequence[Diagnostic]:
         """Decide what stands at a path and keep it, or say why that cannot be decided."""
-        mixed = self.mixed_shapes(claims)
+        mixed = self.mixed_shapes(claims) if len(claims) > 1 else ()
         if mixed:
             return [self.disputes.shape(path, mixed)]
         standing = self.dominance.standing(claims)

@@ -139,13 +139,19 @@ def structure_name(value: object, _: object) -> str:
 
 def structure_path(value: object, _: object) -> str:
     """A `profile.HostPath`. One place has one spelling, so that equal paths look equal."""
+    text = structure_checkpoint_path(value, str)
+    if any(part in ("", ".", "..") for part in text[1:].split("/")):
+        raise refusal("expected a path without `.`, `..`, `//`, or a slash at its end")
+    return text
+
+
+def structure_checkpoint_path(value: object, _: object) -> str:
+    """A `profile.CheckpointPath`: absolute, in any spelling."""
     if not isinstance(value, str):
         raise wrong_type(value, wanted="an absolute path")
     text = structure_text(value, str)
     if not text.startswith("/"):
         raise refusal("expected an absolute path, one that starts with `/`")
-    if any(part in ("", ".", "..") for part in text[1:].split("/")):
-        raise refusal("expected a path without `.`, `..`, `//`, or a slash at its end")
     if len(text.encode()) > _LONGEST_PATH:
         raise refusal(f"expected a path of at most {_LONGEST_PATH} bytes")
     return text

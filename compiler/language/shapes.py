@@ -11,7 +11,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-from compiler.profile import Argument, HostPath, Name, Text
+from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
 from compiler.value import Value
@@ -115,6 +115,7 @@ _SAID: dict[object, tuple[str, str]] = {
     str: ("text", "texts"),
     Text: ("text", "texts"),
     HostPath: ("an absolute path", "absolute paths"),
+    CheckpointPath: ("an absolute path", "absolute paths"),
     Name: ("a name", "names"),
     Duration: ("a duration such as `30min`", "durations"),
     Size: ("a size such as `6.5GiB`", "sizes"),
@@ -135,8 +136,13 @@ def say_type(kind: object) -> str:
         return f"a list of {_SAID[item][1] if item in _SAID else 'tables'}"
     options = alternatives(kind)
     if is_union(kind) and not all(is_table(each) for each in options):
-        return any_of(say_type(each) for each in options)
+        return any_of(word for each in options for word in _said(each))
     return "a table"
+
+
+def _said(kind: object) -> tuple[str, ...]:
+    """A type as one or several alternatives of a sentence."""
+    return tuple(f"`{each}`" for each in choices_of(kind)) or (say_type(kind),)
 
 
 _FOUND: tuple[tuple[type | tuple[type, ...], str], ...] = (

@@ -21,7 +21,7 @@ from compiler.language.scalars import (
 )
 from compiler.language.shapes import Member, say_type
 from compiler.near import near
-from compiler.profile import Argument, HostPath, Name, Text
+from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
 from compiler.quantities import Duration, Size
 from compiler.ranges import Range
 from compiler.value import Value
@@ -68,6 +68,7 @@ def _converter() -> BaseConverter:
         (Text, scalars.structure_text),
         (Name, scalars.structure_name),
         (HostPath, scalars.structure_path),
+        (CheckpointPath, scalars.structure_checkpoint_path),
         (Duration, scalars.quantity_hook(Duration.parse, wanted=say_type(Duration))),
         (Size, scalars.quantity_hook(Size.parse, wanted=say_type(Size))),
         (Range, _structure_range),
@@ -115,7 +116,7 @@ def _structure_member(value: object, member: Member) -> object:
     if made == "" and set(shapes.alternatives(member.type)) <= {str, Text}:
         raise refusal("expected text, found an empty string")
     least, most = member.metadata.get("at_least"), member.metadata.get("at_most")
-    if least is None and most is None:
+    if isinstance(made, str) or (least is None and most is None):
         return made
 
     def bounded(item: Any, _: object) -> Any:  # noqa: ANN401 - a hook

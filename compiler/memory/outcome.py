@@ -50,6 +50,18 @@ def load_outcome(memory: Memory) -> Outcome:
     return Outcome.TOO_SMALL if need.low > free.high else Outcome.UNCERTAIN
 
 
+def spare_tokens(memory: Memory, *, worst: Outcome) -> float:
+    """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, a good one."""
+    there = memory.pool.tokens
+    return (there.low if worst is Outcome.PASSES else there.best) - memory.pool.required_tokens
+
+
+def spare_gib(memory: Memory, *, worst: Outcome) -> float:
+    """What the reserve has left over, GiB; not negative just where `reserve_outcome` is at most `worst`, a good one."""
+    margin = memory.reserve.margin_gib
+    return margin.low if worst is Outcome.PASSES else margin.best
+
+
 def memory_outcome(memory: Memory) -> Outcome:
     """The worse of both budgets."""
     return max(pool_outcome(memory), reserve_outcome(memory))

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 
@@ -18,6 +19,8 @@ ARGUMENT_BYTES: Final = 131_071
 
 PATH_BYTES: Final = 4_095
 """The longest path (PATH_MAX less the NUL)."""
+
+_UTF8_BYTES: Final = 4  # the most that one character takes
 
 # Measured on bash 5.2: an exported value of these stops the script or does not arrive.
 _SHELL_OWNS: Final = frozenset(
@@ -100,6 +103,12 @@ class Place(StrEnum):
 
 def refusal(text: str, *, place: Place) -> str | None:
     """Why `text` cannot be written there, as the rest of a sentence about it; `None` when it can."""
+    return _refusal(text, place)
+
+
+# A tree says the same words many times: flags, paths, and settings that its services share.
+@lru_cache(maxsize=4096)
+def _refusal(text: str, place: Place) -> str | None:
     return next(filter(None, (rule(text) for rule in _RULES[place])), None)
 
 
@@ -195,6 +204,8 @@ def _demand_variable(name: str, *, value: str) -> None:
 
 
 def _foreign(text: str) -> str | None:
+    if text.isascii() and text.isprintable():
+        return None
     if "\0" in text:
         return "holds a NUL character"
     if _SURROGATE.search(text):
@@ -205,6 +216,8 @@ def _foreign(text: str) -> str | None:
 
 
 def _long(text: str, *, limit: int = ARGUMENT_BYTES) -> str | None:
+    if len(text) * _UTF8_BYTES <= limit:
+        return None
     size = len(text.encode())
     return f"is {size:,} bytes long; the limit is {limit:,}" if size > limit else None
 

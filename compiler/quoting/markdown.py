@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from html import escape
 
 from compiler.quoting.encoders import Encoded
 
@@ -31,6 +33,16 @@ def markdown_code(value: str) -> Encoded:
     return Encoded(f"{fence}{pad}{line}{pad}{fence}")
 
 
+def markdown_code_cell(value: str) -> Encoded:
+    """Inline code for a table's cell, where a bar ends the cell even in code (GitHub Flavored Markdown, "Tables")."""
+    return Encoded(markdown_code(value).replace("|", "\\|"))
+
+
+def html_text(value: str) -> Encoded:
+    """One line of text inside an HTML element, such as `<summary>`, where no Markdown is read."""
+    return Encoded(escape(" ".join(value.split())))
+
+
 def markdown_lines(value: str) -> Encoded:
     """Lines for the inside of a fenced block of four backticks; a line that would close it is indented."""
     return Encoded(
@@ -38,7 +50,10 @@ def markdown_lines(value: str) -> Encoded:
     )
 
 
+@lru_cache(maxsize=4096)  # the tables of a tree's services say much the same
 def _prose(value: str) -> str:
+    if "`" not in value:
+        return _escaped(value)
     parts = _CODE.split(value)
     return "".join(
         part if part.startswith("`") and len(part) > 1 else _escaped(part) for part in parts
@@ -46,4 +61,4 @@ def _prose(value: str) -> str:
 
 
 def _escaped(part: str) -> str:
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", part).replace("`", "\\`")
+    return _MARKUP.sub(r"\\\g<0>", part).replace("`", "\\`")

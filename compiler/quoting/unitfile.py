@@ -99,20 +99,22 @@ def read_unit(text: str) -> Unit:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each line that says something, joined with its continuations and stripped, with the number of its first."""
-    pending, first = "", 0
+    pending: list[str] = []
+    first = 0
     for number, line in enumerate(_LINE_END.split(text.removeprefix("\ufeff")), start=1):
         if line.lstrip(BLANKS).startswith(("#", ";")):
             continue  # also between two continuation lines
         first = first or number
-        joined = pending + line
-        if _ends_in_continuation(joined):
-            pending = joined[:-1] + " "
+        if _ends_in_continuation(line):
+            pending += (line[:-1], " ")
             continue
-        if joined.strip(BLANKS):
-            yield first, joined.strip(BLANKS)
-        pending, first = "", 0
-    if pending.strip(BLANKS):
-        yield first, pending.strip(BLANKS)
+        joined = "".join((*pending, line)).strip(BLANKS)
+        if joined:
+            yield first, joined
+        pending, first = [], 0
+    joined = "".join(pending).strip(BLANKS)
+    if joined:
+        yield first, joined
 
 
 def _ends_in_continuation(line: str) -> bool:

@@ -18,6 +18,8 @@ _ESCAPE: Final = re.compile(
     r"x(?P<byte>[0-9a-fA-F]{2})|(?P<octal>[0-7]{3})|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})"
     r"""|(?P<letter>[abfnrtvs\\"'])"""
 )
+# The run of a word that quotes, escapes, blanks, and bytes beyond ASCII have no part in.
+_PLAIN: Final = re.compile(r"[!#-&(-\[\]-~]+")
 _LETTERS: Final = dict(zip("abfnrtvs\\\"'", "\a\b\f\n\r\t\v \\\"'", strict=True))
 _BYTE_MAX: Final = 0xFF
 _CODE_POINT_MAX: Final = 0x10FFFF
@@ -42,6 +44,9 @@ class Word(Value):
 
 def read_word(text: str, *, start: int) -> Word:
     """The word that begins at `start`; quotes may open and close anywhere in it."""
+    plain = _PLAIN.match(text, start)
+    if plain is not None and (plain.end() == len(text) or text[plain.end()] in BLANKS):
+        return Word(text=plain[0], end=skip_blanks(text, start=plain.end()))
     encoded = bytearray()
     unknown: list[str] = []
     quote = ""

@@ -17,11 +17,16 @@ SCHEMA = 1
 
 def render_plan_file(several: Sequence[Judged]) -> str:
     """The text of plan.json; memory, argv and environment are the same on each target."""
+    return json.dumps(plan_content(several), indent=2, ensure_ascii=False) + "\n"
+
+
+def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
+    """What plan.json holds."""
     first = several[0]
     plan = first.plan
     if plan is None:
         raise ValueError(f"{first.profile_name} was not planned")
-    content = {
+    return {
         "schema": SCHEMA,
         "profile": plan.profile_name,
         "description": plan.profile.description,
@@ -40,7 +45,6 @@ def render_plan_file(several: Sequence[Judged]) -> str:
         "accepted": dict(sorted(plan.profile.accept.items())),
         "targets": {each.plan.target_name: _target(each.plan) for each in several if each.plan},
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _target(plan: Plan) -> dict[str, Any]:
@@ -54,4 +58,6 @@ def _target(plan: Plan) -> dict[str, Any]:
         "unit": f"{service.unit}.service",
         "state_dir": service.state_dir,
         "start_timeout_s": service.start_timeout_s,
+        "stop_timeout_s": service.stop_timeout_s,
+        "on_change": target.on_change,
     }

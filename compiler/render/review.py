@@ -46,33 +46,37 @@ class Setting(Value):
 
 def render_review(several: Sequence[Judged]) -> str:
     """The text of PLAN.md for one profile on all its targets; memory is the same on each of them."""
+    return fill("plan.md.j2", **review_values(several))
+
+
+def review_values(several: Sequence[Judged]) -> dict[str, object]:
+    """What the template of the review prints."""
     first = several[0]
     plan = first.plan
     if plan is None:
         raise ValueError(f"{first.profile_name} was not planned")
     memory = plan.memory
-    return fill(
-        "plan.md.j2",
-        source=f"profiles/{plan.profile_name}.toml",
-        name=plan.profile_name,
-        description=plan.profile.description,
-        verdict=first.verdict.value,
-        meaning=VERDICTS[first.verdict],
-        deployment=_deployment(plan),
-        promise=tuple(_promise(plan)),
-        pool_steps="\n".join(memory.pool.best_formula) if memory else None,
-        pool=_pool_sentence(memory) if memory else None,
-        cells=_cells(memory) if memory else (),
-        static=tuple(_static(memory)) if memory else (),
-        reserve=tuple(_reserve(memory)) if memory else (),
-        margin=_margin_sentence(memory) if memory else None,
-        unpriced=memory.unpriced if memory else (),
-        findings=tuple(_finding(each) for each in first.diagnostics),
-        changes=tuple(_changes(first.diagnostics)),
-        accepted=tuple(sorted(plan.profile.accept.items())),
-        assumptions=plan.assumptions,
-        services=tuple(_service(each) for each in several),
-    )
+    return {
+        "source": f"profiles/{plan.profile_name}.toml",
+        "name": plan.profile_name,
+        "description": plan.profile.description,
+        "verdict": first.verdict.value,
+        "meaning": VERDICTS[first.verdict],
+        "deployment": _deployment(plan),
+        "promise": tuple(_promise(plan)),
+        "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
+        "pool": _pool_sentence(memory) if memory else None,
+        "cells": _cells(memory) if memory else (),
+        "static": tuple(_static(memory)) if memory else (),
+        "reserve": tuple(_reserve(memory)) if memory else (),
+        "margin": _margin_sentence(memory) if memory else None,
+        "unpriced": memory.unpriced if memory else (),
+        "findings": tuple(_finding(each) for each in first.diagnostics),
+        "changes": tuple(_changes(first.diagnostics)),
+        "accepted": tuple(sorted(plan.profile.accept.items())),
+        "assumptions": plan.assumptions,
+        "services": tuple(_service(each) for each in several),
+    }
 
 
 def _deployment(plan: Plan) -> str:
@@ -103,7 +107,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     serve, memory, effective = plan.profile.serve, plan.memory, plan.effective
     yield Setting(
         what="context of one request, tokens",
-        promised=f"{serve.context:,}",
+        promised=serve.context if isinstance(serve.context, str) else f"{serve.context:,}",
         planned=f"{effective.context:,}" if effective else "not known",
     )
     yield Setting(

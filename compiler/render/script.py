@@ -10,10 +10,14 @@ from compiler.render.templates import fill
 
 def render_script(plan: Plan) -> str:
     """The text of `launch.sh`: the unit's words and variables, for a person to run in the foreground."""
-    return fill(
-        "launch.sh.j2",
-        source=source(plan),
-        user=unit_user(plan),
-        variables=sorted_environment(plan),
-        start=engine_command(plan),
-    )
+    return fill("launch.sh.j2", **script_values(plan))
+
+
+def script_values(plan: Plan) -> dict[str, object]:
+    """What the template of the script prints."""
+    return {
+        "source": source(plan),
+        "user": unit_user(plan),
+        "variables": sorted_environment(plan),
+        "start": engine_command(plan),
+    }

@@ -10,24 +10,28 @@ from compiler.render.templates import fill
 
 def render_unit(plan: Plan, *, service: Service) -> str:
     """The text of `UNIT.service`; times and names are worked out in the plan, the layout is in the template."""
+    return fill("service.j2", **unit_values(plan, service=service))
+
+
+def unit_values(plan: Plan, *, service: Service) -> dict[str, object]:
+    """What the template of the unit prints."""
     is_user_unit = plan.target is not None and plan.target.manager == "user"
-    return fill(
-        "service.j2",
-        source=source(plan),
-        description=description(plan),
+    return {
+        "source": source(plan),
+        "description": description(plan),
         # A user's manager has no targets of the system's to wait for.
-        waits_for_network=not is_user_unit,
-        start_limit_interval=_seconds(service.start_limit_interval_s),
-        restarts=str(service.restarts),
-        user=unit_user(plan),
-        environment_file=environment_file(plan, service=service),
-        start=engine_command(plan),
-        probe=probe_command(plan, service=service),
-        start_timeout=_seconds(service.unit_start_timeout_s),
-        stop_timeout=_seconds(service.stop_timeout_s),
-        restart_delay=_seconds(service.restart_delay_s),
-        wanted_by="default.target" if is_user_unit else "multi-user.target",
-    )
+        "waits_for_network": not is_user_unit,
+        "start_limit_interval": _seconds(service.start_limit_interval_s),
+        "restarts": str(service.restarts),
+        "user": unit_user(plan),
+        "environment_file": environment_file(plan, service=service),
+        "start": engine_command(plan),
+        "probe": probe_command(plan, service=service),
+        "start_timeout": _seconds(service.unit_start_timeout_s),
+        "stop_timeout": _seconds(service.stop_timeout_s),
+        "restart_delay": _seconds(service.restart_delay_s),
+        "wanted_by": "default.target" if is_user_unit else "multi-user.target",
+    }
 
 
 def source(plan: Plan) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from attrs import fields, has
+
 import compiler
-from compiler.quoting import encoders, markdown
+from compiler.quoting import encoders, markdown, markup
 
 
 if TYPE_CHECKING:
@@ -38,6 +43,7 @@ def verbatim(file: str) -> str:
     return path.read_bytes().decode()
 
 
+@cache
 def folder() -> Path:
     """Where the templates are: inside the package when installed, beside it in a checkout."""
     package = Path(compiler.__file__).parent
@@ -45,37 +51,49 @@ def folder() -> Path:
     return inside if inside.is_dir() else package.parent / "templates"
 
 
+_FILTERS: tuple[Callable[..., encoders.Encoded], ...] = (
+    encoders.comment,
+    encoders.env_file_line,
+    markdown.markdown_cell,
+    markdown.html_text,
+    markdown.markdown_code,
+    markdown.markdown_code_cell,
+    markdown.markdown_lines,
+    markdown.markdown_text,
+    markup.markup_number,
+    markup.markup_text,
+    markup.markup_whole,
+    encoders.environment_file_path,
+    encoders.exec_command,
+    encoders.exec_words,
+    encoders.shell_assignment,
+    encoders.shell_words,
+    encoders.unit_text,
+)
+
+
 @cache
 def _environment(templates: Path) -> Environment:
+    environment = _bare_environment(templates)
+    environment.filters.update({each.__name__: each for each in _FILTERS})
+    return environment
+
+
+def _bare_environment(templates: Path) -> Environment:
     # Loading jinja2 takes longer than a whole `check`, which renders nothing.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(templates, encoding="utf-8"),
         undefined=StrictUndefined,
         finalize=_encoded_only,
+        auto_reload=False,
         autoescape=False,  # noqa: S701 - no HTML; the guard refuses what is not encoded for its own place
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         newline_sequence="\n",
     )
-    filters = (
-        encoders.comment,
-        encoders.env_file_line,
-        markdown.markdown_cell,
-        markdown.markdown_code,
-        markdown.markdown_lines,
-        markdown.markdown_text,
-        encoders.environment_file_path,
-        encoders.exec_command,
-        encoders.exec_words,
-        encoders.shell_assignment,
-        encoders.shell_words,
-        encoders.unit_text,
-    )
-    environment.filters.update({each.__name__: each for each in filters})
-    return environment
 
 
 def _encoded_only(value: object) -> object:
@@ -83,3 +101,71 @@ def _encoded_only(value: object) -> object:
     if isinstance(value, encoders.Encoded):
         return value
     raise TypeError(f"a template prints {value!r} without an encoder")
+
+
+_MARKS = 0xF0000  # Supplementary Private Use Area-A: 65,534 characters that mean nothing
+_MOST_MARKS = 0xFFFE
+_ANY_MARK = re.compile(f"[{chr(_MARKS)}-{chr(_MARKS + _MOST_MARKS - 1)}]")
+
+
+class _Traced(str):
+    """A text that knows which value of a template it is."""
+
+    __slots__ = ("path",)
+    path: str
+
+
+def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
+    """For each line of the filled template the values that it prints, by their paths (`start.options.3.words.1`).
+
+    A line without any is the template's own. Each encoder's output is marked with a character on its way, and the marks are counted line by line.
+    """
+    marks: list[frozenset[str]] = []
+    environment = _bare_environment(folder())
+    environment.filters.update({each.__name__: _marking(each, marks) for each in _FILTERS})
+    text = environment.get_template(template).render(
+        {name: _traced(value, name) for name, value in values.items()}
+    )
+    return tuple(
+        frozenset(path for mark in _ANY_MARK.findall(line) for path in marks[ord(mark) - _MARKS])
+        for line in text.split("\n")
+    )
+
+
+def _traced(value: object, path: str) -> object:
+    """The value with every text in it traced; a mark that somebody wrote is no mark."""
+    if isinstance(value, str):
+        traced = _Traced(_ANY_MARK.sub("?", value))
+        traced.path = path
+        return traced
+    if isinstance(value, tuple):
+        return tuple(_traced(each, f"{path}.{place}") for place, each in enumerate(value))
+    cls = type(value)
+    if has(cls):
+        names = [each.name for each in fields(cls)]
+        return SimpleNamespace(
+            **{name: _traced(getattr(value, name), f"{path}.{name}") for name in names}
+        )
+    return value
+
+
+def _marking(
+    encoder: Callable[..., encoders.Encoded], marks: list[frozenset[str]]
+) -> Callable[..., encoders.Encoded]:
+    def marking(value: object, /, **others: object) -> encoders.Encoded:
+        paths = frozenset(path for each in (value, *others.values()) for path in _paths(each))
+        lines = encoder(value, **others).split("\n")
+        # Nobody reads so far: what comes after the last mark has none.
+        mark = chr(_MARKS + len(marks)) if len(marks) < _MOST_MARKS else ""
+        marks.append(paths)
+        return encoders.Encoded("\n".join(f"{mark}{line}" for line in lines))
+
+    return marking
+
+
+def _paths(value: object) -> Iterator[str]:
+    if isinstance(value, _Traced):
+        yield value.path
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _paths(each)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
-from compiler.diagnostics import Diagnostic, Label
+from compiler.diagnostics import Diagnostic, Label, Span
 from compiler.judged import Judged
 from compiler.planjson import PlanFacts, plan_facts
 from compiler.report.counting import distinct
@@ -70,6 +70,58 @@ def predict_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> Chec
     for each in result["plans"]:
         each["profile"] = None
     return result
+
+
+class ChangeJson(TypedDict):
+    """What became of a part of a launch; no place for what stands nowhere."""
+
+    kind: str
+    text: str
+    file: str | None
+    line: int | None
+
+
+class AdoptJson(CheckJson):
+    """What `adopt --json` prints; no profile when there are errors, or when the launch is only judged."""
+
+    changes: list[ChangeJson]
+    profile: str | None
+
+
+class Changed(Protocol):
+    """A change of a launch."""
+
+    @property
+    def kind(self) -> str:
+        """What became of it."""
+
+    @property
+    def text(self) -> str:
+        """What there is to say."""
+
+    @property
+    def span(self) -> Span | None:
+        """Where it stands."""
+
+
+def adopt_json(
+    top: Iterable[Diagnostic],
+    *,
+    judged: Iterable[Judged],
+    changes: Iterable[Changed],
+    profile: str | None = None,
+) -> AdoptJson:
+    """The whole of one launch, adopted or judged."""
+    told: list[ChangeJson] = [
+        {
+            "kind": str(each.kind),
+            "text": each.text,
+            "file": each.span.file if each.span is not None else None,
+            "line": each.span.line if each.span is not None else None,
+        }
+        for each in changes
+    ]
+    return {**predict_json(top, judged=judged), "changes": told, "profile": profile}
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> DiagnosticJson:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compiler.judged import Judged, Verdict
 from compiler.language.shapes import printable
+from compiler.plan import Memory
 from compiler.ranges import Range
 
 
@@ -47,8 +48,11 @@ def _name(judged: Judged) -> str:
 
 def _numbers(judged: Judged) -> str:
     memory = judged.plan.memory if judged.plan else None
-    if memory is None:
-        return ""
+    return "" if memory is None else memory_numbers(memory)
+
+
+def memory_numbers(memory: Memory) -> str:
+    """Both budgets on one line: what there is, for what is needed."""
     pool, reserve = memory.pool, memory.reserve
     return (
         f"pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}); "

@@ -39,18 +39,18 @@ def look(root: Path, path: str) -> Standing:
     """What stands at a path below the root. Never fails: a file that cannot be read is `OTHER`, with the reason."""
     try:
         for above in parents(path):
-            mode = (root / above).lstat().st_mode
+            mode = os.lstat(f"{root}/{above}").st_mode
             if not stat.S_ISDIR(mode):
                 return Standing(kind=Kind.CUT_OFF, note=f"{_name_of(mode)} stands at `{above}`")
-        return _look_at(root / path)
+        return _look_at(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
         return Standing(kind=Kind.ABSENT)
     except OSError as failure:
         return Standing(kind=Kind.OTHER, note=f"it cannot be read: {failure.strerror}")
 
 
-def _look_at(path: Path) -> Standing:
-    mode = path.lstat().st_mode
+def _look_at(path: str) -> Standing:
+    mode = os.lstat(path).st_mode
     if stat.S_ISDIR(mode):
         return Standing(kind=Kind.DIRECTORY, note="a directory stands there")
     if not stat.S_ISREG(mode):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 
 
 MANIFEST = "MANIFEST"
@@ -31,7 +30,8 @@ def is_working_file(path: str) -> bool:
 
 def parents(path: str) -> tuple[str, ...]:
     """The folders above a path, outermost first, without the root."""
-    return tuple(str(each) for each in reversed(PurePosixPath(path).parents[:-1]))
+    names = path.split("/")
+    return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
 def path_fault(path: str) -> str | None:

@@ -5,22 +5,31 @@ Read `launch` first (what the server will run with), then `pool` (the static bud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.engines.engine import CommandReader, Facts, Sized, Spelled
-from compiler.engines.sglang import sizing, spelling
+from compiler.engines.engine import CommandReader, Facts, Footprint, Sized, Spelled
+from compiler.engines.sglang import footprint, sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
+from compiler.plan import Memory
 from compiler.profile import Profile
+from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.engines.adopting import Adopter, Found
+    from compiler.engines.observing import Observer
 
 
 @frozen(eq=False, repr=False)
 class _Sglang(Value):
     name: str = "sglang"
+    entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
     rules: tuple[Rule, ...] = RULES
 
     def owned_flags(self) -> Mapping[str, str]:
@@ -40,8 +49,35 @@ class _Sglang(Value):
 
         return command_reader(release)
 
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        from compiler.engines.sglang.commandline import entry_of  # noqa: PLC0415 - as above
+
+        return entry_of(words)
+
+    def adopter(self, release: Release) -> Adopter:
+        from compiler.engines.sglang.adopting import make_adopter  # noqa: PLC0415 - as above
+
+        return make_adopter(release)
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        from compiler.engines.sglang.unspelling import is_typed  # noqa: PLC0415 - as above
+
+        return is_typed(flag, values, release=release)
+
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)
+
+    def observer(self) -> Observer:
+        # Only the host's verbs observe.
+        from compiler.engines.sglang.log import OBSERVER  # noqa: PLC0415
+
+        return OBSERVER
+
+    def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        return footprint.footprint(profile, release)
+
+    def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        return footprint.beside(memory, taken=taken, most_tokens=most_tokens)
 
 
 SGLANG = _Sglang()

@@ -10,7 +10,7 @@ from compiler.engines.sglang.compressed import PAGE as COMPRESSED_PAGE
 from compiler.engines.sglang.releases import Counting, at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
-from compiler.facts import Compressed, Gpu, Mla, Model
+from compiler.facts import Compressed, Gpu, Mla, Model, StateKind
 from compiler.value import Value
 
 
@@ -109,12 +109,28 @@ _SPARSE_PAGE = 64
 
 
 def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
-    """Tokens of a page."""
+    """Tokens of a page, whatever was asked for."""
     if isinstance(model.attention, Compressed):
         return COMPRESSED_PAGE
     if is_sparse(model):
         return 1 if platform(gpu) is Platform.HIP else _SPARSE_PAGE
+    if _keeps_states_by_token(settings, model):
+        return 1
     return page_size(backend, settings.profile.memory.page_size)
+
+
+# Families whose states the release keeps by one strategy.
+_KEPT_STATES = frozenset({StateKind.GDN, StateKind.MAMBA2})
+
+
+def _keeps_states_by_token(settings: Settings, model: Model) -> bool:
+    """States beside a prefix cache take single tokens in 0.5.11 to 0.5.13 (server_args.py, `_handle_mamba_radix_cache`)."""
+    if model.state is None or model.state.kind not in _KEPT_STATES:
+        return False
+    version = settings.profile.engine.version
+    strategy = settings.word("mamba-scheduler-strategy") or "auto"
+    asked = at_least(version, "0.5.11") and not at_least(version, "0.5.14")
+    return asked and strategy in {"auto", "no_buffer"} and not settings.on("disable-radix-cache")
 
 
 def page_size(backend: str, asked: int | None) -> int:

@@ -72,7 +72,7 @@ class Case(Value):
         measured = self.facts.measured
         return measured.free_before_gib is not None and measured.free_after_gib is not None
 
-    @property
+    @cached_property
     def is_measured(self) -> bool:
         """Whether the boot is of exactly these settings."""
         if self.known is None or self.known.boot.shipped or self.has_log:
@@ -104,6 +104,7 @@ class Case(Value):
             raise ValueError(f"nothing is known of the free memory of {self.gpu.id}")
         return self.gpu.free_before_load_gib
 
+    @cached_property
     def worlds(self) -> tuple[Hypothesis, ...]:
         """Every way things may be, the likeliest first."""
         return tuple(self._make_worlds())
@@ -134,7 +135,7 @@ class Case(Value):
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
         after = self.weights_gib
         if self.has_log or self.known is not None:
-            needed = [world.weights_gib for world in self.worlds()]
+            needed = [world.weights_gib for world in self.worlds]
             after = Range(min(needed), needed[0], max(needed))
         loaded = self.facts.model
         if loaded is None or loaded is self.model or not quantizes_late(self.settings):

@@ -6,6 +6,8 @@ Sources: 0.5.11 model_executor/pool_configurator.py (61-250), 0.5.9 model_runner
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from attrs import evolve, frozen
 
 from compiler.engines.sglang.backends import KvFormat, KvKind
@@ -42,7 +44,7 @@ class Token(Value):
     splits_windows: bool = False
     window_ratio: float = 1.0
 
-    @property
+    @cached_property
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
         stages = (

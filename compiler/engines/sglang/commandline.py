@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
+from compiler.engines.adopting import Found
 from compiler.engines.engine import Asked
 from compiler.engines.sglang.arguments import Entry, Parsed, Parser, make_parser
 from compiler.engines.sglang.backends import TYPED_KV
@@ -19,9 +20,9 @@ from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
 from compiler.profile import (
     Argument,
+    CheckpointPath,
     Engine,
     Gpus,
-    HostPath,
     Memory,
     Model,
     Name,
@@ -95,12 +96,12 @@ class CommandReader(Value):
     def read(self, words: Sequence[str], *, gpus: Gpus, identify: Identify) -> Asked:
         """What a launch command asks for."""
         variables, rest = _variables(words)
-        found = _behind_entry(rest)
+        found = entry_of(rest)
         if found is None:
             starts = f"neither `python -m {MODULE}` nor `{_COMMAND} {_VERB}`"
             return Asked(profile=None, refusal=f"the command starts {starts}")
-        entry, arguments = found
-        parsed = self.parser.parse(arguments, entry=entry)
+        entry = Entry.MODULE if found.arguments - found.entry == 1 else Entry.SERVE
+        parsed = self.parser.parse(rest[found.arguments :], entry=entry)
         if parsed.refusal is not None:
             return Asked(profile=None, refusal=parsed.refusal.message)
         wanted = _Wanted(given=_given(parsed), release=self.release, gpus=gpus, identify=identify)
@@ -123,14 +124,16 @@ def _variables(words: Sequence[str]) -> tuple[Mapping[str, str], Sequence[str]]:
     return variables, rest
 
 
-def _behind_entry(words: Sequence[str]) -> tuple[Entry, Sequence[str]] | None:
-    """What starts the server, and the words behind it; whatever stands in front (a container, a shell) is passed over."""
+def entry_of(words: Sequence[str]) -> Found | None:
+    """What starts the server, one word of a module or two of a command; what stands in front of it is passed over."""
+    words = list(words)
     for at, word in enumerate(words):
-        if word == MODULE or word.endswith("/launch_server.py"):
-            return Entry.MODULE, words[at + 1 :]
+        # A name alone may be what `pkill -f` looks for.
+        if (word == MODULE and words[at - 1 : at] == ["-m"]) or word.endswith("/launch_server.py"):
+            return Found(entry=at, arguments=at + 1)
         named = word == _COMMAND or word.endswith(f"/{_COMMAND}")
         if named and list(words[at + 1 : at + 2]) == [_VERB]:
-            return Entry.SERVE, words[at + 2 :]
+            return Found(entry=at, arguments=at + 2)
     return None
 
 
@@ -163,7 +166,7 @@ class _Wanted(Value):
         path = self.word("model_path") or ""
         context, fraction = self.whole("context_length"), self.given.get("mem_fraction_static")
         profile = Profile(
-            model=Model(id=Text(self.identify(path)), path=HostPath(path)),
+            model=Model(id=Text(self.identify(path)), path=CheckpointPath(path)),
             gpus=self.gpus,
             engine=Engine(
                 name=Name(self.release.engine),
@@ -254,6 +257,9 @@ class _Wanted(Value):
         kv = self.word("kv_cache_dtype")
         if kv is not None and kv not in TYPED_KV:
             flags["kv-cache-dtype"] = kv
+        algorithm = self.word("speculative_algorithm")
+        if algorithm is not None and algorithm.lower() not in _ALGORITHMS:
+            flags["speculative-algorithm"] = algorithm
         return flags
 
 

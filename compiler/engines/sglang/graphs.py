@@ -51,7 +51,7 @@ _LATENT_MOST_LATER = 8192
 
 
 def prefill_most(settings: Settings, *, model: Model, chunk: int) -> int:
-    """The most tokens captured for a prefill step."""
+    """The most tokens captured for a prefill step; 0, and no size, where prompts are not cut (0.5.11 server_args.py, line 1407)."""
     asked = settings.whole("cuda-graph-max-bs-prefill", "piecewise-cuda-graph-max-tokens")
     if asked is not None:
         return asked
@@ -60,7 +60,7 @@ def prefill_most(settings: Settings, *, model: Model, chunk: int) -> int:
         later = at_least(settings.profile.engine.version, "0.5.23")
         most = min(_LATENT_MOST_LATER, chunk) if later else _LATENT_MOST
     cap = settings.profile.memory.max_pool_tokens
-    return most if cap is None else min(most, cap)
+    return max(0, most if cap is None else min(most, cap))
 
 
 # Settings that rule out graphs of prefill steps, up to 0.5.14.

@@ -144,18 +144,18 @@ def launch(
         replicas=replicas,
         kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
         page=page(settings, gpu=gpu, model=model, backend=chosen),
-        chunk=_step(chunk, replicas=replicas, context=profile.serve.context),
+        chunk=_step(chunk, replicas=replicas, context=profile.serve.tokens),
         graph_max_batch=batch if graphs else 0,
         graph_batches=batches if graphs else (),
         prefill_graph_tokens=prefill,
         backend=chosen,
-        context=profile.serve.context,
+        context=profile.serve.tokens,
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
         and profile.speculative.draft_window is not None,
         multimodal=multimodal,
         fraction_scale=scale(
-            backend=chosen, context=profile.serve.context, rule=rule, multimodal=multimodal
+            backend=chosen, context=profile.serve.tokens, rule=rule, multimodal=multimodal
         ),
         automatic_fraction=automatic(settings, gpu=gpu, model=model, rule=rule, sizes=sizes),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import known_since
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
+from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
@@ -21,7 +22,13 @@ from compiler.engines.sglang.releases import (
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
-from compiler.engines.sglang.unpriced import RESERVE, STATIC, WEIGHTS, unpriced_flags
+from compiler.engines.sglang.unpriced import (
+    RESERVE,
+    STATIC,
+    WEIGHTS,
+    unpriced_flags,
+    unpriced_variables,
+)
 from compiler.facts import Compressed, Gpu, Model, Unknown
 from compiler.profile import Profile
 
@@ -206,6 +213,7 @@ def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     flags = unpriced_flags(profile, RESERVE, release=facts.release)
     sentences = [f"`--{name}` {does}" for name, does in flags]
+    sentences += [f"`{name}` {does}" for name, does in unpriced_variables(profile)]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)
@@ -227,6 +235,7 @@ def assumptions(profile: Profile, facts: Facts) -> tuple[str, ...]:
         and at_least(profile.engine.version, "0.5.17")
     ):
         sentences.append("the optional early release of state slots is off")
+    sentences += changes(settings(profile, facts))
     if facts.model is not None:
         loading = loading_assumption(facts.model, settings(profile, facts))
         sentences += [loading] if loading is not None else []

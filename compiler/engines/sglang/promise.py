@@ -12,5 +12,5 @@ def request_tokens(profile: Profile, *, width: int, page: int) -> int:
     and one slot for each verified token must be free (managers/tp_worker.py, lines 302-312; managers/scheduler.py, line
     1838; speculative/dflash_worker.py).
     """
-    slots = profile.serve.context - 4 + width
+    slots = profile.serve.tokens - 4 + width
     return -(-slots // page) * page

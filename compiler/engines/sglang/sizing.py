@@ -49,7 +49,7 @@ def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
         draft=facts.draft,
     )
     case = make_case(settings, facts, started=started, fraction=fraction)
-    worlds = case.worlds()
+    worlds = case.worlds
     memory = memory_of(case, worlds)
     return Sized(
         memory=memory,

@@ -6,14 +6,15 @@ setting is one row of `_ROWS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from attrs import frozen
 
 from compiler.engines.engine import Spelled
 from compiler.facts import Release
 from compiler.plan import Option, Variable
-from compiler.profile import Argument, Profile
+from compiler.profile import AUTO, Argument, Profile
 from compiler.value import Value
 
 
@@ -119,7 +120,7 @@ _ROWS: tuple[Row, ...] = (
     Row(
         setting="serve.context",
         flags=("--context-length",),
-        words=lambda p: (str(p.serve.context),),
+        words=lambda p: None if p.serve.context == AUTO else (str(p.serve.context),),
     ),
     Row(
         setting="serve.max_running_requests",
@@ -211,6 +212,12 @@ def spell(profile: Profile, release: Release | None, *, fraction: float | None) 
         options=(*_typed(profile, release, fraction), *_raw(profile, release)),
         environment=tuple(_environment(profile)),
     )
+
+
+@cache
+def typed_rows() -> Mapping[str, Row]:
+    """Every flag a typed setting writes, in any release -> its row; the static fraction, which may have to be found, has none."""
+    return {flag: row for row in _ROWS for flag in row.flags}
 
 
 def owned_flags() -> dict[str, str]:

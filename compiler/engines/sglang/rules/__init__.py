@@ -2,8 +2,48 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.rules import context, speculation, starting, tree
+from compiler.engines.sglang.rules import (
+    adapters,
+    attention,
+    caches,
+    companions,
+    context,
+    disaggregation,
+    drafts,
+    formats,
+    kvformats,
+    nodes,
+    pages,
+    parallel,
+    serving,
+    speculation,
+    starting,
+    stepwise,
+    surroundings,
+    tiles,
+    tree,
+)
 from compiler.rules import Rule, collect
 
 
-RULES: tuple[Rule, ...] = collect(context, speculation, starting, tree)
+RULES: tuple[Rule, ...] = collect(
+    adapters,
+    attention,
+    caches,
+    companions,
+    context,
+    disaggregation,
+    drafts,
+    formats,
+    kvformats,
+    nodes,
+    pages,
+    parallel,
+    serving,
+    speculation,
+    starting,
+    stepwise,
+    surroundings,
+    tiles,
+    tree,
+)

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
+from compiler.engines.sglang.given import Given, given_by
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import AUTO
 from compiler.rules import rule
 
 
 OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-_TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
 
 @rule("context-beyond-model")
 def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The promised context must be one the checkpoint declares, and the draft's too."""
-    asked = plan.profile.serve.context
-    exceeded = [each for each in _limits(plan) if asked > each[2]]
+    """The promised context must be one the checkpoint declares, and the draft's too.
+
+    Refused from 0.5.1; up to 0.4.9.post6 the variable is on by itself. A config that the command line changes declares what it
+    says there, which is not read here.
+    """
+    if plan.profile.serve.context == AUTO:
+        return  # of a model that nobody described
+    given = given_by(plan)
+    asked = plan.profile.serve.tokens
+    exceeded = [each for each in _limits(given) if asked > each[2]]
     # Model and draft at the same place are one finding: the smaller limit decides.
     for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
-        allowed = plan.profile.env.get(OVERRIDE, "").lower() in _TRUE
+        allowed = given.switched_on(OVERRIDE) or (
+            given.before("0.5.1") and OVERRIDE not in plan.profile.env
+        )
         make = warning if allowed else error
         yield make(
             "context-beyond-model",
@@ -29,7 +39,7 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where.primary("serve.context", text=f"{asked:,} tokens"),
             secondary=present(where.label(setting, f"declares {limit:,} tokens")),
             notes=(
-                f"`{OVERRIDE}` makes the server start; what it answers beyond {limit:,} tokens is not what the model learned"
+                f"the server starts, by `{OVERRIDE}` or the release's own choice; what it answers beyond {limit:,} tokens is not what the model learned"
                 if allowed
                 else "the server refuses to start",
             ),
@@ -38,8 +48,13 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-def _limits(plan: Plan) -> Iterator[tuple[str, str, int]]:
-    if plan.model is not None:
+_OVERRIDES = "json-model-override-args"
+_LENGTHS = ("rope_scaling", "rope_parameters", "max_position_embeddings")
+
+
+def _limits(given: Given) -> Iterator[tuple[str, str, int]]:
+    plan, overrides = given.plan, given.word(_OVERRIDES) or ""
+    if plan.model is not None and not any(each in overrides for each in _LENGTHS):
         yield "model.id", plan.model.id, plan.model.context
     if plan.draft is not None:
         yield "speculative.draft", plan.draft.id, plan.draft.context

@@ -1,10 +1,21 @@
-"""Labels at several settings, and how to be rid of one, for the rules of this engine."""
+"""Findings and their places, and how to be rid of a setting, for the rules of this engine."""
 
 from __future__ import annotations
 
-from compiler.diagnostics import Label, present
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, error, present, warning
+from compiler.engines.sglang.given import Given
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.value import Value
+
+
+STOPS = "the server refuses to start"
+ASSERTS = "the server stops with a bare assertion at start"
 
 
 def labels(where: Origins, **texts: str) -> tuple[Label, ...]:
@@ -27,3 +38,71 @@ def removal(plan: Plan, where: Origins, *settings: str) -> str:
     if inherited:
         steps.append(f"add `unset = {inherited}`".replace("'", '"'))
     return " and ".join(steps)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Spot(Value):
+    """Where a finding stands: the place to look at first, the others that contribute, and the setting concerned."""
+
+    primary: Label
+    secondary: tuple[Label, ...]
+    path: str
+
+
+def at(
+    given: Given,
+    where: Origins,
+    *names: str,
+    text: str,
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> Spot:
+    """The first of these flags or settings that is given, and those beside it, each with its text."""
+    settings = tuple(given.setting(name) for name in names)
+    others = (where.label(given.setting(name), said) for name, said in beside.items())
+    return Spot(
+        primary=where.primary(*settings, text=text),
+        secondary=present(*others),
+        path=given.setting(*names),
+    )
+
+
+def refusal(
+    given: Given,
+    code: str,
+    summary: str,
+    spot: Spot,
+    *,
+    because: str = STOPS,
+    help: tuple[str, ...] = (),  # noqa: A002 - the word for it
+) -> Diagnostic:
+    """What the server refuses: an error, and a warning where this very release was not read."""
+    make = warning if given.doubt else error
+    return make(
+        code,
+        summary,
+        spot.primary,
+        secondary=spot.secondary,
+        notes=(because, *((given.doubt,) if given.doubt else ())),
+        help=help,
+        path=spot.path,
+    )
+
+
+def caution(
+    code: str,
+    summary: str,
+    spot: Spot,
+    *,
+    because: str,
+    help: tuple[str, ...] = (),  # noqa: A002 - the word for it
+) -> Diagnostic:
+    """What the server takes, and does otherwise than it reads, or may do badly: a warning."""
+    return warning(
+        code,
+        summary,
+        spot.primary,
+        secondary=spot.secondary,
+        notes=(because,),
+        help=help,
+        path=spot.path,
+    )

@@ -1,12 +1,18 @@
-"""Rules of DFlash and of DDTree, which rides on it (SGLang 0.5.11 server_args.py, lines 3311-3438)."""
+"""Rules of the draft model and its block: DFlash, and DDTree, which rides on it (0.5.11 server_args.py, lines 3311-3438)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.engines.sglang.rules.places import labels
-from compiler.engines.sglang.speculation import TREE, draft_width, drafts_blocks
+from compiler.engines.sglang.given import given_by
+from compiler.engines.sglang.rules.places import at, labels, refusal
+from compiler.engines.sglang.speculation import (
+    BLOCK_DRAFTED,
+    TREE,
+    draft_width,
+    drafts_blocks,
+)
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Speculative
@@ -18,21 +24,32 @@ def _blocks(plan: Plan) -> Speculative | None:
     return plan.profile.speculative if drafts_blocks(plan.profile) else None
 
 
+_NAMES = {TREE: "DDTree", "dflash": "DFlash"}
+
+
 def _name(speculative: Speculative) -> str:
-    return "DDTree" if speculative.algorithm == TREE else "DFlash"
+    return _NAMES.get(speculative.algorithm, speculative.algorithm.upper())
 
 
 @rule("draft-path-missing")
 def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash does not start without a draft model."""
-    speculative = _blocks(plan)
+    """DFlash does not start without a draft model; EAGLE3 takes the target itself for one (tp_worker.py, `model_path`)."""
+    speculative = plan.profile.speculative
     if speculative is None or speculative.draft or speculative.draft_path:
         return
-    yield error(
+    block = speculative.algorithm in BLOCK_DRAFTED
+    if not block and speculative.algorithm != "eagle3":
+        return
+    make = error if block else warning
+    yield make(
         "draft-path-missing",
-        f"{_name(speculative)} needs a draft model",
+        f"{_name(speculative) if block else 'EAGLE3'} needs a draft model",
         where.primary("speculative.algorithm", text="drafts with a model of its own"),
-        notes=("the server refuses to start without `--speculative-draft-model-path`",),
+        notes=(
+            "the server refuses to start without `--speculative-draft-model-path`"
+            if block
+            else "without `--speculative-draft-model-path` the server loads the target once more as its own draft, and is likely to stop",
+        ),
         help=(
             "set `speculative.draft` to the draft's id, and `speculative.draft_path` to its directory",
         ),
@@ -42,41 +59,73 @@ def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("draft-pipeline")
 def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash needs all layers of the target in one pipeline stage."""
-    speculative = _blocks(plan)
+    """Speculation needs all layers of the target in one pipeline stage.
+
+    DFlash: 0.5.11 to 0.5.23. The others: `check_server_args` from 0.4.6.post5; from 0.5.20 (validation_hook.py) EAGLE runs on
+    servers that only prefill, and by `SGLANG_ENABLE_PP_SPEC`.
+    """
+    given, speculative = given_by(plan), plan.profile.speculative
     stages = plan.profile.parallel.pipeline
     if speculative is None or stages == 1:
         return
-    yield error(
+    prefills = given.word("disaggregation-mode") == "prefill"
+    staged = prefills or given.switched_on("SGLANG_ENABLE_PP_SPEC")
+    if speculative.algorithm in {"eagle", "nextn"} and not given.before("0.5.20") and staged:
+        return
+    name = _name(speculative)
+    yield refusal(
+        given,
         "draft-pipeline",
-        f"{_name(speculative)} runs with pipeline parallel size 1 only, not {stages}",
-        where.primary("parallel.pipeline", text=f"{stages} stages"),
-        secondary=labels(where, speculative__algorithm="needs one stage"),
-        notes=("the server refuses to start",),
+        f"{name} runs with pipeline parallel size 1 only, not {stages}",
+        at(
+            given,
+            where,
+            "parallel.pipeline",
+            text=f"{stages} stages",
+            beside={"speculative.algorithm": "needs one stage"},
+        ),
         help=(
             f"set `parallel.pipeline = 1` and `parallel.tensor = {plan.profile.parallel.tensor * stages}`",
         ),
-        path="parallel.pipeline",
     )
+
+
+_ATTENTION_SINCE = {"standalone": "0.5.2", "ngram": "0.5.3"}
 
 
 @rule("draft-dp-attention")
 def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash does not run with data parallel attention; the server drops the latter where data parallel size is 1."""
-    speculative, parallel = _blocks(plan), plan.profile.parallel
+    """Some drafts do not run with data parallel attention, which the server drops where data parallel size is 1.
+
+    DFlash: refused 0.5.11 to 0.5.22, and 0.5.23 wants a data parallel head; STANDALONE: from 0.5.2; NGRAM: from 0.5.3
+    (server_args.py, from 0.5.13 speculative_hook.py).
+    """
+    given, speculative, parallel = given_by(plan), plan.profile.speculative, plan.profile.parallel
     if speculative is None or not parallel.dp_attention or parallel.data == 1:
         return
-    yield error(
+    block = speculative.algorithm in BLOCK_DRAFTED
+    head = block and not given.before("0.5.23")
+    since = _ATTENTION_SINCE.get(speculative.algorithm)
+    refused = block or (since is not None and given.since(since))
+    if not refused or (head and given.on("enable-dp-lm-head")):
+        return
+    yield refusal(
+        given,
         "draft-dp-attention",
-        f"{_name(speculative)} does not run with data parallel attention",
-        where.primary("parallel.dp_attention", text="data parallel attention"),
-        secondary=labels(where, speculative__algorithm="does not support it"),
-        notes=("the server refuses to start",),
+        f"{_name(speculative)} does not run with data parallel attention"
+        + (" without a data parallel head" if head else ""),
+        at(
+            given,
+            where,
+            "parallel.dp_attention",
+            text="data parallel attention",
+            beside={"speculative.algorithm": "does not support it"},
+        ),
         help=(
+            *(("set `enable-dp-lm-head = true` under `[flags]`",) if head else ()),
             "set `parallel.dp_attention = false` and `parallel.data = 1`",
             "or leave `[speculative]` out",
         ),
-        path="parallel.dp_attention",
     )
 
 
@@ -87,8 +136,8 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if speculative is None:
         return
     block, planned = speculative.block_size, draft_width(plan.profile, plan.draft)
-    tokens = plan.profile.flags.get("speculative-num-draft-tokens")
-    if isinstance(tokens, int) and tokens != planned:
+    tokens = given_by(plan).whole("speculative-num-draft-tokens")
+    if tokens is not None and tokens != planned:
         yield error(
             "draft-block-size",
             f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",

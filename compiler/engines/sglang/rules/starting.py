@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.sglang.backends import page_size
+from compiler.engines.sglang.given import given_by
 from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -28,38 +28,6 @@ def secret_is_yaml(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("chunk-not-paged")
-def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A prefill step takes whole pages (server_args.py, line 6825), after the backend's own page size and the ranks' share."""
-    memory, parallel = plan.profile.memory, plan.profile.parallel
-    backend = plan.attention_backend or plan.profile.engine.attention_backend or ""
-    page = page_size(backend, memory.page_size)
-    asked = plan.prefill_chunk if memory.chunked_prefill is None else memory.chunked_prefill
-    only_decodes = plan.profile.flags.get("disaggregation-mode") == "decode"
-    if asked is None or asked <= 0 or only_decodes:
-        return
-    groups = parallel.data if parallel.dp_attention else 1
-    chunk = asked // groups
-    if chunk % page == 0:
-        return
-    share = f", a share of {asked}," if groups > 1 else ""
-    own = page == memory.page_size
-    pages = {"memory__page_size" if own else "engine__attention_backend": f"pages of {page} tokens"}
-    yield error(
-        "chunk-not-paged",
-        f"a prefill step of {chunk} tokens{share} is no multiple of pages of {page}",
-        where.primary("memory.chunked_prefill", text=f"steps of {chunk} tokens")
-        if memory.chunked_prefill is not None
-        else where.primary(
-            "memory.page_size", "engine.attention_backend", text=f"pages of {page} tokens"
-        ),
-        secondary=labels(where, **pages) if memory.chunked_prefill is not None else (),
-        notes=("the server stops with an assertion at start",),
-        help=(f"set `memory.chunked_prefill` to {max(1, chunk // page) * page * groups}",),
-        path="memory.chunked_prefill",
-    )
-
-
 @rule("dp-attention-ranks")
 def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Data parallel attention shares the tensor parallel ranks out evenly."""
@@ -79,10 +47,10 @@ def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("model-name-colon")
 def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A colon in the served name separates an adapter's name (server_args.py, line 6804); the path stands in for it."""
+    """A colon in the served name separates an adapter's name (0.5.6 to 0.5.23, `check_server_args`); the path stands in for it."""
     model = plan.profile.model
     name = model.served_name or model.path or model.id
-    if ":" not in name:
+    if ":" not in name or given_by(plan).before("0.5.6"):
         return
     setting = "served name" if model.served_name else "path, which is also the served name,"
     yield error(

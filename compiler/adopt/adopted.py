@@ -1,0 +1,221 @@
+"""A launch goes in; a profile comes out that is compiled to the same, and what could not be carried, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve, frozen
+
+from compiler.adopt.around import Around, Wanted, look_around
+from compiler.adopt.choice import Chosen, Shelf, choose
+from compiler.adopt.folding import Folded, Folder, flag_name_fault
+from compiler.adopt.launch import Change, Launch, Setting, Word
+from compiler.adopt.reading import entry_span
+from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.engines import ENGINES
+from compiler.engines.adopting import ChangeKind
+from compiler.profile import Profile
+from compiler.secrecy import secret_stretches
+from compiler.value import Value
+
+
+_BESIDE = frozenset({"description", "targets", "engine"})
+"""Tables of settings that neither the command nor its environment come from; of the engine only its Python can fail."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Adopted(Value):
+    """An adopted launch.
+
+    Attributes:
+        profile: what it comes to; `None` when it makes no profile.
+        around: what is not decided by flags, the environment that is to arrive among it.
+        secrets: where secrets stand in the files.
+    """
+
+    launch: Launch
+    chosen: Chosen
+    folded: Folded
+    around: Around
+    changes: tuple[Change, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """All settings of the profile."""
+        return self.folded.settings
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile, typed."""
+        return self.folded.profile
+
+    @property
+    def secrets(self) -> tuple[Word, ...]:
+        """The words that hold secrets."""
+        words = self.launch.command.words
+        flags = (
+            words[at]
+            for name, places in self.chosen.reading.secrets.items()
+            for at in places
+            # The flag itself is none, but for one that has its value behind `=`.
+            if words[at].text != name
+        )
+        return (*flags, *self.around.secrets)
+
+
+def adopt(
+    launch: Launch, shelf: Shelf, wanted: Wanted, *, names: Mapping[str, str]
+) -> tuple[Adopted | None, tuple[Diagnostic, ...]]:
+    """Make a profile of a launch.
+
+    Errors: `release-unknown`, `launch-refused`, `launch-lost`, and `launch-unfaithful`.
+    """
+    engine = ENGINES[launch.engine]
+    version = wanted.engine[1] if wanted.engine is not None else None
+    chosen, faults = choose(launch, shelf, version=version, newest=wanted.newest)
+    if chosen is None:
+        return None, faults
+    around = look_around(launch, chosen, wanted, names=names)
+    folder = Folder(
+        engine=engine,
+        release=chosen.release,
+        adopter=chosen.adopter,
+        reading=chosen.reading,
+        spans=tuple(word.span for word in launch.command.words),
+        around=around.settings,
+    )
+    folded = folder.fold()
+    changes = (
+        *chosen.changes,
+        *_of_words(launch),
+        *_noted(launch, chosen),
+        *_secret(launch, chosen),
+        *around.changes,
+        *_beside(folded),
+        *launch.command.changes,
+    )
+    adopted = Adopted(
+        launch=launch,
+        chosen=chosen,
+        folded=folded,
+        around=around,
+        changes=tuple(dict.fromkeys(evolve(each, text=_masked(each.text)) for each in changes)),
+        diagnostics=tuple(map(_masked_finding, _findings(launch, chosen, folded))),
+    )
+    return adopted, ()
+
+
+def _of_words(launch: Launch) -> Iterator[Change]:
+    for word in launch.command.words:
+        yield from word.changes
+
+
+def _noted(launch: Launch, chosen: Chosen) -> Iterator[Change]:
+    for each in chosen.reading.notes:
+        span = launch.command.words[each.words[0]].span if each.words else None
+        yield Change(kind=each.kind, text=each.text, span=span)
+
+
+def _beside(folded: Folded) -> Iterator[Change]:
+    """What does not fit of the settings that a launch does not hang on."""
+    for setting, reason in folded.lost:
+        if setting.path[0] in _BESIDE:
+            text = f"`{'.'.join(setting.path)}` cannot be `{setting.value}`: {reason}"
+            yield Change(kind=ChangeKind.DROPPED, text=text, span=setting.span)
+
+
+def _secret(launch: Launch, chosen: Chosen) -> Iterator[Change]:
+    for flag, places in chosen.reading.secrets.items():
+        span = launch.command.words[places[0]].span
+        where = (
+            f"put `{flag[2:]}: ...` into the file that `secrets.api_key` names"
+            if chosen.reading.secrets_by_file
+            else f"{launch.engine} {chosen.version} takes it on the command line only"
+        )
+        text = f"the value of `{flag}` is not written: {where}"
+        yield Change(kind=ChangeKind.SECRET, text=text, span=span)
+
+
+def _masked(text: str) -> str:
+    """A text that shows no secret."""
+    for start, end in sorted(secret_stretches(text), reverse=True):
+        text = text[:start] + "***" + text[end:]
+    return re.sub(r"(?i)(bearer\s+)\S+", r"\1***", text)
+
+
+def _masked_finding(found: Diagnostic) -> Diagnostic:
+    return evolve(
+        found, summary=_masked(found.summary), notes=tuple(_masked(each) for each in found.notes)
+    )
+
+
+def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagnostic]:
+    release = f"{launch.engine} {chosen.version}"
+    words = launch.command.words
+    if chosen.reading.refusal is not None:
+        span = entry_span(launch)
+        yield error(
+            "launch-refused",
+            f"{release} does not start with this launch",
+            Label(span, "started here") if span is not None else None,
+            notes=(chosen.reading.refusal,),
+            help=tuple(_for_unknown(launch)),
+        )
+    for name in chosen.reading.missing:
+        span = entry_span(launch)
+        yield warning(
+            "launch-incomplete",
+            f"the launch does not say `{name}`, which the server cannot start without",
+            Label(span, "nothing known names it") if span is not None else None,
+            help=(*_for_unknown(launch), f"set `{name}` in the profile"),
+            path=name,
+        )
+    for places in chosen.reading.lost:
+        span = words[places[0]].span if places else None
+        yield _lost(
+            " ".join(words[at].text for at in places),
+            "it belongs to no flag, and the server stops at it",
+            span,
+        )
+    for setting, reason in folded.lost:
+        if setting.path[0] in _BESIDE:
+            continue
+        yield _lost(".".join(setting.path), reason, setting.span)
+    for setting in folded.settings:
+        fault = flag_name_fault(setting.path[1]) if setting.path[0] == "flags" else None
+        if fault is not None:
+            owner = folded.owners.get(setting.path)
+            yield _lost(owner.flag if owner else setting.path[1], fault, setting.span)
+    for each in folded.differences:
+        span = entry_span(launch)
+        yield error(
+            "launch-unfaithful",
+            f"`{each.dest or 'the command'}` would be another than in the launch",
+            Label(span) if span is not None else None,
+            notes=(f"the launch says {each.wanted!r}", f"the compiled command says {each.found!r}"),
+            help=("write the value in another way in the launch, and adopt it again",),
+        )
+
+
+def _for_unknown(launch: Launch) -> Iterator[str]:
+    names = dict.fromkeys(
+        name
+        for word in launch.command.words
+        for each in word.unknown
+        if (name := re.sub(r"\W.*", "", each.replace("~", "HOME").lstrip("${")))
+        and name[0].isalpha()
+    )
+    if names:
+        shown = " ".join(f"--var {name}=..." for name in names)
+        yield f"say what the launch leaves open: `{shown}`"
+
+
+def _lost(what: str, reason: str, span: Span | None) -> Diagnostic:
+    return error(
+        "launch-lost",
+        f"`{what}` cannot be carried: {reason}",
+        Label(span, "would be lost") if span is not None else None,
+        help=("take it out of the launch, or write it in another way, and adopt it again",),
+    )

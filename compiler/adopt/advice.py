@@ -1,0 +1,46 @@
+"""A finding about a profile goes in; the same comes out with its advice in the words of the launch: flags, not settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from compiler.diagnostics import Diagnostic
+
+
+_RAW = re.compile(r"`(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>[^`]+)`")
+_TYPED = re.compile(r"(?P<setting>[a-z_]+\.[a-z_]+) = (?P<value>\"[^\"]*\"|[\w.-]+)")
+_NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
+
+
+def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
+    """`flags` are those that settings write in the launch's release (`serve.context` -> `--context-length`)."""
+    return evolve(found, help=tuple(_told(line, flags) for line in found.help))
+
+
+def _told(line: str, flags: Mapping[str, str]) -> str:
+    line = _RAW.sub(lambda match: f"`{_flag('--' + match['name'], match['value'])}`", line)
+    line = _TYPED.sub(
+        lambda match: (
+            _flag(flags[match["setting"]], match["value"])
+            if match["setting"] in flags
+            else match[0]
+        ),
+        line,
+    )
+    return _NAMED.sub(
+        lambda match: f"`{flags[match['setting']]}`" if match["setting"] in flags else match[0],
+        line,
+    )
+
+
+def _flag(name: str, value: str) -> str:
+    """A flag with a value of TOML, as a command line has it."""
+    if value == "true":
+        return name
+    if value.startswith('"'):
+        bare = value.strip('"')
+        return f"{name} {bare}"
+    return f"{name} {value.replace('_', '')}"

@@ -1,0 +1,233 @@
+"""A launch goes in; the settings that its flags do not decide come out: engine, GPUs, environment, secrets, target."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from attrs import evolve, field, frozen
+
+from compiler.adopt.choice import Chosen
+from compiler.adopt.launch import Change, Launch, Setting, Word
+from compiler.adopt.reading import entry_span
+from compiler.adopt.target import TARGET
+from compiler.catalog.naming import identify_model
+from compiler.diagnostics import Span
+from compiler.engines.adopting import ChangeKind
+from compiler.profile import AUTO
+from compiler.secrecy import is_secret
+from compiler.value import Value
+
+
+UNKNOWN_GPU = "unknown"
+SECRETS = "/etc/poolproof/secrets"
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+_VENV = "VIRTUAL_ENV"
+_INDICES = re.compile(r"\d+(,\d+)*")
+_PYTHON = re.compile(r"python[\d.]*")
+_LAYOUT = (("parallel", "tensor"), ("parallel", "pipeline"), ("parallel", "data"))
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Wanted(Value):
+    """What is known beside the launch.
+
+    Attributes:
+        engine: an engine's name and release.
+        newest: whether the newest release judges a launch that names none, even where it refuses it.
+    """
+
+    gpu: str | None = None
+    count: int | None = None
+    engine: tuple[str, str] | None = None
+    target: str | None = None
+    newest: bool = False
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Around(Value):
+    """What stands around the flags.
+
+    Attributes:
+        environment: the variables that the server is to get, secrets and what is not known left out.
+        secrets: where secrets stand.
+    """
+
+    settings: tuple[Setting, ...]
+    environment: Mapping[str, str] = field(factory=dict)
+    changes: tuple[Change, ...] = ()
+    secrets: tuple[Word, ...] = ()
+
+
+def look_around(
+    launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Mapping[str, str]
+) -> Around:
+    """All settings but those of flags."""
+    variables, changes, secrets = _environment(launch)
+    flags = _flag_settings(chosen)
+    python, said = _python(launch)
+    changes = [*changes, *said, *_relative(launch, flags)]
+    settings = [
+        *_model(chosen, flags, launch, names=names),
+        *_gpus(wanted, flags, variables),
+        Setting(path=("engine", "name"), value=launch.engine, span=entry_span(launch)),
+        Setting(path=("engine", "version"), value=chosen.version, span=_version_span(launch)),
+        *python,
+        Setting(path=("serve", "context"), value=AUTO, span=entry_span(launch)),
+        Setting(path=("memory", "fraction"), value=AUTO, span=entry_span(launch)),
+        *_targets(launch, wanted),
+    ]
+    environment = {name: word.text for name, word in variables.items()}
+    indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
+    for name, word in variables.items():
+        if name != _VISIBLE or indices is None:
+            settings.append(Setting(path=("env", name), value=word.text, span=word.span))
+    if chosen.reading.secrets and chosen.reading.secrets_by_file:
+        settings.append(_secret_file(launch, chosen))
+    return Around(
+        settings=tuple(settings),
+        environment=environment,
+        changes=tuple(changes),
+        secrets=tuple(secrets),
+    )
+
+
+def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Word]]:
+    variables: dict[str, Word] = {}
+    changes: list[Change] = []
+    secrets: list[Word] = []
+    for name, word in launch.command.environment.items():
+        changes += word.changes
+        if is_secret(name, word.text):
+            secrets.append(word)
+            text = f"the variable `{name}` holds a secret: set it on the host, in a drop-in that is not committed"
+            changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
+        elif word.unknown:
+            shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
+            text = f"the variable `{name}`: {shown} is not known before the start"
+            changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span))
+        elif name != _VENV:
+            variables[name] = word
+    return variables, changes, secrets
+
+
+def _flag_settings(chosen: Chosen) -> Mapping[tuple[str, ...], object]:
+    return {
+        tuple(name.split(".")): value
+        for carried in chosen.reading.carried
+        for name, value in carried.settings.items()
+    }
+
+
+def _model(
+    chosen: Chosen,
+    flags: Mapping[tuple[str, ...], object],
+    launch: Launch,
+    *,
+    names: Mapping[str, str],
+) -> Iterator[Setting]:
+    for name, stand_in in chosen.reading.missing.items():
+        yield Setting(path=tuple(name.split(".")), value=stand_in, span=entry_span(launch))
+    path = flags.get(("model", "path"))
+    if isinstance(path, str):
+        known = identify_model(path, names=names)
+        last = PurePosixPath(path).name or path
+        span = next(
+            (
+                launch.command.words[each.words[-1]].span
+                for each in chosen.reading.carried
+                if "model.path" in each.settings
+            ),
+            None,
+        )
+        yield Setting(path=("model", "id"), value=last if known == path else known, span=span)
+
+
+def _relative(launch: Launch, flags: Mapping[tuple[str, ...], object]) -> Iterator[Change]:
+    """A model that is given by a path from the folder that the launch runs in."""
+    name = flags.get(("model", "id"))
+    if isinstance(name, str) and name.startswith((".", "~")):
+        text = f"`{name}` is a path from the launch's own folder, and the unit that is written runs in `/`: make it absolute"
+        yield Change(kind=ChangeKind.DROPPED, text=text, span=entry_span(launch))
+
+
+def _gpus(
+    wanted: Wanted, flags: Mapping[tuple[str, ...], object], variables: Mapping[str, Word]
+) -> Iterator[Setting]:
+    visible = variables.get(_VISIBLE)
+    sizes = [value for path in _LAYOUT if isinstance(value := flags.get(path, 1), int)]
+    if flags.get(("parallel", "dp_attention")):
+        sizes = sizes[:2]
+    count = wanted.count or math.prod(sizes)
+    yield Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU)
+    yield Setting(path=("gpus", "count"), value=count)
+    if visible is not None and _INDICES.fullmatch(visible.text):
+        indices = [int(each) for each in visible.text.split(",")]
+        if ",".join(map(str, indices)) == visible.text:
+            yield Setting(path=("gpus", "indices"), value=indices, span=visible.span)
+
+
+def _version_span(launch: Launch) -> Span | None:
+    image = launch.command.image
+    return image.span if image is not None and image.span is not None else entry_span(launch)
+
+
+def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
+    """The Python that has the engine; one in a container is none of the host's."""
+    program = launch.command.words[0]
+    options = launch.command.words[1 : max(1, launch.found.entry - 1)]
+    changes: list[Change] = []
+    if options:
+        shown = " ".join(word.text for word in options)
+        changes.append(_dropped(f"`{shown}`, said to Python, is not carried", options[0]))
+    folder, name = program.text.rpartition("/")[::2]
+    if program.unknown:
+        text = f"which Python is `{program.text}` is not known before the start"
+        changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=program.span))
+    elif launch.command.image is None:
+        venv = launch.command.environment.get(_VENV)
+        if not folder and venv is not None and not venv.unknown:
+            folder = f"{venv.text}/bin"
+        if folder.startswith("/"):
+            python = (
+                program.text
+                if _PYTHON.fullmatch(name) and program.text.startswith("/")
+                else f"{folder}/python"
+            )
+            if python != program.text:
+                text = f"the Python of `{program.text}` is taken to be `{python}`"
+                changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=program.span))
+            return (Setting(path=("engine", "python"), value=python, span=program.span),), tuple(
+                changes
+            )
+    return (), tuple(changes)
+
+
+def _dropped(text: str, word: Word) -> Change:
+    return Change(kind=ChangeKind.DROPPED, text=text, span=word.span)
+
+
+def _secret_file(launch: Launch, chosen: Chosen) -> Setting:
+    served = _flag_settings(chosen).get(("model", "served_name")) or _flag_settings(chosen).get(
+        ("model", "id")
+    )
+    name = launch.command.unit or str(served or launch.engine).rpartition("/")[2]
+    safe = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or launch.engine
+    place = next(iter(chosen.reading.secrets.values()))
+    return Setting(
+        path=("secrets", "api_key"),
+        value={"file": f"{SECRETS}/{safe}.yaml"},
+        span=launch.command.words[place[0]].span,
+    )
+
+
+def _targets(launch: Launch, wanted: Wanted) -> Iterator[Setting]:
+    own = launch.command.settings
+    is_unit = any(each.path[0] == "targets" for each in own)
+    name = wanted.target or "host"
+    for each in own:
+        yield evolve(each, path=tuple(name if key == TARGET else key for key in each.path))
+    if wanted.target is not None and not is_unit:
+        yield Setting(path=("targets", name, "kind"), value="systemd")

@@ -1,0 +1,134 @@
+"""A launch goes in; the release it is read by comes out: the one asked for, the one it names, or the newest that takes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
+
+from attrs import field, frozen
+
+from compiler.adopt.launch import Change, Launch
+from compiler.catalog import Catalog
+from compiler.diagnostics import Diagnostic, error
+from compiler.engines import ENGINES
+from compiler.engines.adopting import Adopter, ChangeKind, Reading
+from compiler.facts import Release
+from compiler.value import Value
+
+
+_IN_IMAGE = re.compile(r"[:-]v?(\d+\.\d+\.\d+(?:\.post\d+)?)")
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Shelf(Value):
+    """The adopters of all releases, each made when it is first asked for; give the same one for many launches."""
+
+    catalog: Catalog
+    made: MutableMapping[tuple[str, str], tuple[Release, Adopter] | None] = field(factory=dict)
+
+    def adopter(self, engine: str, version: str) -> tuple[Release, Adopter] | None:
+        """The release with its adopter; `None` when nobody described it."""
+        key = (engine, version)
+        if key not in self.made:
+            release, _ = self.catalog.release(engine, version)
+            self.made[key] = (
+                None if release is None else (release, ENGINES[engine].adopter(release))
+            )
+        return self.made[key]
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Chosen(Value):
+    """A release, and the launch as it reads it."""
+
+    version: str
+    release: Release
+    adopter: Adopter
+    reading: Reading
+    changes: tuple[Change, ...] = ()
+
+
+def choose(
+    launch: Launch, shelf: Shelf, *, version: str | None, newest: bool
+) -> tuple[Chosen | None, tuple[Diagnostic, ...]]:
+    """Read a launch by a release; with `newest` the newest one is taken even where it refuses flags.
+
+    Errors: `release-unknown`.
+    """
+    words = tuple(word.text for word in launch.command.words)
+    unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
+    named = version or _named(launch)
+    if named is not None:
+        chosen = _read(launch, shelf, named, words, unknown)
+        return (chosen, ()) if chosen is not None else (None, (_unknown(launch, shelf, named),))
+    known = tuple(reversed(shelf.catalog.versions(launch.engine)))
+    tried: list[Chosen] = []
+    for each in known[:1] if newest else known:
+        chosen = _read(launch, shelf, each, words, unknown)
+        if chosen is None:
+            continue
+        if newest or _fault_count(chosen.reading) == 0:
+            return _assumed(chosen, launch, newest=newest), ()
+        tried.append(chosen)
+    if not tried:
+        return None, (_unknown(launch, shelf, "any release"),)
+    return _assumed(
+        min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest
+    ), ()
+
+
+def _read(
+    launch: Launch, shelf: Shelf, version: str, words: Sequence[str], unknown: frozenset[int]
+) -> Chosen | None:
+    known = shelf.adopter(launch.engine, version)
+    if known is None:
+        return None
+    release, adopter = known
+    reading = adopter.read(words, found=launch.found, unknown=unknown)
+    changes: tuple[Change, ...] = ()
+    if release.read_version != version:
+        text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
+        changes = (Change(kind=ChangeKind.ASSUMED, text=text),)
+    return Chosen(
+        version=version, release=release, adopter=adopter, reading=reading, changes=changes
+    )
+
+
+def _fault_count(reading: Reading) -> int:
+    """How much of a launch a release refuses."""
+    return len(reading.refused) + len(reading.lost) + (1000 if reading.refusal is not None else 0)
+
+
+def _named(launch: Launch) -> str | None:
+    """The release that the image's tag names."""
+    image = launch.command.image
+    if image is None or image.unknown or launch.engine not in image.text:
+        return None
+    found = _IN_IMAGE.search(image.text)
+    return found[1] if found is not None else None
+
+
+def _assumed(chosen: Chosen, launch: Launch, *, newest: bool) -> Chosen:
+    why = "the newest" if newest else "the newest that takes all of its flags"
+    if not newest and _fault_count(chosen.reading):
+        why = "the newest that takes most of its flags"
+    text = f"{launch.engine} {chosen.version}, {why}: the launch does not say its release (`--engine {launch.engine}@VERSION`)"
+    return Chosen(
+        version=chosen.version,
+        release=chosen.release,
+        adopter=chosen.adopter,
+        reading=chosen.reading,
+        changes=(Change(kind=ChangeKind.ASSUMED, text=text),),
+    )
+
+
+def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
+    return error(
+        "release-unknown",
+        f"nobody described {launch.engine} {version}",
+        notes=(f"known releases: {', '.join(_known(launch, shelf)) or 'none'}",),
+    )
+
+
+def _known(launch: Launch, shelf: Shelf) -> Iterator[str]:
+    yield from shelf.catalog.versions(launch.engine)

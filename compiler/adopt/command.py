@@ -1,0 +1,205 @@
+"""A command goes in; the launches that it makes come out, whatever stands in front of them: a shell, a container, a wrapper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve
+
+from compiler.adopt.container import read_container
+from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
+from compiler.adopt.places import locate
+from compiler.adopt.shell import read_shell
+from compiler.diagnostics import Diagnostic, Span
+from compiler.engines import ENGINES
+from compiler.engines.adopting import ChangeKind
+from compiler.source import Source
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
+_SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+# They change nothing that a service of systemd would not do, too.
+_PASSING = frozenset(
+    {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
+)
+_CARRIERS = frozenset({"tmux", "screen", "ssh", "su"})
+
+
+def launches_of(
+    command: Command, *, sources: Mapping[str, Source]
+) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
+    """The launches of a command, with what it says against them when it holds a script that cannot be read."""
+    script = _script_at(command.words)
+    if script is None:
+        launch = _launch(command) or _by_image(command)
+        return ((launch,) if launch is not None else ()), ()
+    outer = _outer(command, script)
+    sheet = _nested(command.words[script], sources=sources)
+    launches: list[Launch] = []
+    found: list[Diagnostic] = list(sheet.diagnostics)
+    for inner in sheet.commands:
+        merged = evolve(
+            inner,
+            environment={**outer.environment, **inner.environment},
+            changes=(*outer.changes, *inner.changes),
+            settings=outer.settings,
+            image=outer.image or inner.image,
+            unit=outer.unit,
+        )
+        several, faults = launches_of(merged, sources=sources)
+        launches += several
+        found += faults
+    return tuple(launches), tuple(found)
+
+
+def _script_at(words: Sequence[Word]) -> int | None:
+    """The index of the script of `bash -c SCRIPT`, or of a command in one word that a terminal or another host is given."""
+    if words and words[0].text.rpartition("/")[2] in _CARRIERS:
+        return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
+    for at, word in enumerate(words[:-1]):
+        if word.text.rpartition("/")[2] not in _SHELLS:
+            continue
+        for behind in range(at + 1, len(words)):
+            if _SHELL_OPTION.fullmatch(words[behind].text):
+                return behind + 1 if behind + 1 < len(words) else None
+            if not words[behind].text.startswith("-"):
+                break
+    return None
+
+
+def _nested(word: Word, *, sources: Mapping[str, Source]) -> Sheet:
+    """A script in a word; its places are looked for where the word stands."""
+    span = word.span
+    sheet = read_shell(Source(span.file if span else "", word.text), given={})
+    source = sources.get(span.file) if span is not None else None
+    if source is None or span is None:
+        return sheet
+    start, end = (
+        _offset(source, span.line, span.column),
+        _offset(source, span.end_line, span.end_column),
+    )
+    commands: list[Command] = []
+    for command in sheet.commands:
+        spans = list(locate(source, [each.text for each in command.words], start=start, end=end))
+        words = tuple(evolve(each, span=at) for each, at in zip(command.words, spans, strict=True))
+        environment = {name: evolve(each, span=span) for name, each in command.environment.items()}
+        commands.append(evolve(command, words=words, environment=environment))
+        start = _offset(source, spans[-1].end_line, spans[-1].end_column) if spans else start
+    faults = tuple(
+        evolve(each, primary=evolve(each.primary, span=span) if each.primary else None)
+        for each in sheet.diagnostics
+    )
+    return Sheet(commands=tuple(commands), diagnostics=faults)
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    return source.line_starts[line - 1] + column - 1
+
+
+def _outer(command: Command, script: int) -> Command:
+    """What stands in front of a script: variables, a container, wrappers."""
+    shells = (
+        at for at in range(script, -1, -1) if command.words[at].text.rpartition("/")[2] in _SHELLS
+    )
+    return _around(command, program=next(shells, script))
+
+
+def _launch(command: Command) -> Launch | None:
+    texts = [word.text for word in command.words]
+    for name, engine in ENGINES.items():
+        found = engine.find_launch(texts)
+        if found is None:
+            continue
+        program = _program(texts, found.entry)
+        around = _around(command, program=program)
+        cut = len(command.words) - len(around.words)
+        shifted = evolve(found, entry=found.entry - cut, arguments=found.arguments - cut)
+        return Launch(command=around, engine=name, found=shifted)
+    return None
+
+
+def _by_image(command: Command) -> Launch | None:
+    """A container that is given flags alone: its image starts the engine that it is named after."""
+    container = read_container(command.words)
+    image = container.image if container is not None else command.image
+    inside = command.words[container.inside if container is not None else 0 :]
+    if image is None or not inside or not inside[0].text.startswith("--"):
+        return None
+    for name, engine in ENGINES.items():
+        if name in image.text:
+            entry = tuple(Word(text=text, span=inside[0].span) for text in engine.entry)
+            text = f"the image `{image.text}` is taken to start `{' '.join(engine.entry)}`"
+            taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
+            front = command.words[: len(command.words) - len(inside)]
+            whole = evolve(
+                command, words=(*front, *entry, *inside), changes=(*command.changes, taken)
+            )
+            return _launch(whole)
+    return None
+
+
+def _program(texts: Sequence[str], entry: int) -> int:
+    """The index of what is executed: the command itself, or what stands before `-m`."""
+    if entry > 0 and texts[entry - 1] == "-m":
+        at = entry - 2
+        while at > 0 and texts[at].startswith("-"):
+            at -= 1
+        return max(0, at)
+    if texts[entry].endswith(".py"):
+        return max(0, entry - 1)
+    return entry
+
+
+def _around(command: Command, *, program: int) -> Command:
+    """The command from its program on, with what the words in front of it say."""
+    front = command.words[:program]
+    container = read_container(command.words)
+    environment = dict(command.environment)
+    changes = list(command.changes)
+    image = command.image
+    if container is not None and container.inside <= program:
+        # The host's variables do not reach into it.
+        environment = dict(container.environment)
+        changes += container.changes
+        image = container.image
+        front = command.words[container.inside : program]
+    told, wrappers = _assignments(front)
+    environment |= told
+    changes += _wrapped(wrappers)
+    return evolve(
+        command,
+        words=command.words[program:],
+        environment=environment,
+        changes=tuple(changes),
+        image=image,
+    )
+
+
+def _assignments(words: Sequence[Word]) -> tuple[Mapping[str, Word], list[Word]]:
+    environment: dict[str, Word] = {}
+    rest: list[Word] = []
+    for word in words:
+        match = _ASSIGNMENT.fullmatch(word.text)
+        if match is None:
+            rest.append(word)
+        else:
+            environment[match[1]] = evolve(word, text=match[2])
+    return environment, rest
+
+
+def _wrapped(words: Sequence[Word]) -> Iterator[Change]:
+    """What else stands in front of the program."""
+    told = [word for word in words if word.text.rpartition("/")[2] not in _PASSING]
+    if told:
+        shown = " ".join(word.text for word in told)
+        text = f"`{shown}` in front of the launch is not carried"
+        yield Change(kind=ChangeKind.DROPPED, text=text, span=_whole(told))
+
+
+def _whole(words: Sequence[Word]) -> Span | None:
+    first, last = words[0].span, words[-1].span
+    if first is None or last is None or first.line != last.line:
+        return first
+    return evolve(first, end_line=last.end_line, end_column=max(first.end_column, last.end_column))

@@ -1,0 +1,200 @@
+"""A compose file goes in; the command of each of its services comes out, and what is not carried of its container."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from attrs import evolve, frozen
+
+from compiler.adopt.container import not_carried
+from compiler.adopt.files import Files, as_source, unreadable
+from compiler.adopt.interpolation import interpolate
+from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
+from compiler.adopt.places import locate
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.quoting.shellfile import read_env_file
+from compiler.source import Source
+from compiler.value import Value
+from compiler.yamltext import Yaml, parse_places
+
+
+# What was looked at, or means nothing without a container.
+_LOOKED_AT = frozenset(
+    {
+        "command",
+        "entrypoint",
+        "environment",
+        "env_file",
+        "container_name",
+        "profiles",
+        "labels",
+        "pull_policy",
+    }
+)
+
+
+def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
+    """The commands of all services. Errors: `launch-unreadable`."""
+    document, fault = parse_places(source.text)
+    if fault is not None:
+        line, problem = fault
+        return _empty(source, unreadable(source.name, f"this is no YAML: {problem}", line=line))
+    services = document.get("services") if document is not None else None
+    if services is None or not services.pairs:
+        return _empty(
+            source, unreadable(source.name, "there is no `services:` with a service in it")
+        )
+    reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
+    commands: list[Command] = []
+    found: list[Diagnostic] = []
+    for name, service in services.pairs:
+        command, faults = reader.command(name.text or "", service)
+        found += faults
+        commands += [command] if command.words else []
+    return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})
+
+
+def _empty(source: Source, fault: Diagnostic) -> Sheet:
+    return Sheet(diagnostics=(fault,), sources={source.name: source})
+
+
+def _dotenv(source: Source, files: Files) -> Mapping[str, str]:
+    """Compose reads `.env` beside the file."""
+    data = files.read(str(PurePosixPath(source.name).parent / ".env"))
+    text, _ = as_source(".env", data) if data else (None, ())
+    return read_env_file(text.text).values if text is not None else {}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Reader(Value):
+    """Reads the services of one file."""
+
+    source: Source
+    files: Files
+    given: Mapping[str, str]
+
+    def command(self, name: str, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
+        """What one service runs."""
+        entrypoint, faults = self.words(service.get("entrypoint"))
+        command, more = self.words(service.get("command"))
+        environment, others = self.environment(service)
+        image = service.get("image")
+        description = Setting(
+            path=("description",), value=f"{name}, from {PurePosixPath(self.source.name).name}"
+        )
+        return Command(
+            words=(*entrypoint, *command),
+            environment=environment,
+            changes=tuple(self.changes(service)),
+            settings=(description,),
+            image=self.word(image) if image is not None else None,
+        ), (*faults, *more, *others)
+
+    def word(self, node: Yaml) -> Word:
+        """One scalar, interpolated."""
+        span = self.source.span(node.start, max(node.start, node.end))
+        return interpolate(node.text or "", self.given, span=span)
+
+    def words(self, node: Yaml | None) -> tuple[tuple[Word, ...], tuple[Diagnostic, ...]]:
+        """The words of a command: a list as it is, a text as a shell splits it."""
+        if node is None or node.is_null:
+            return (), ()
+        if node.text is None:
+            return tuple(self.word(each) for each in node.items), ()
+        whole = self.word(node)
+        try:
+            texts = shlex.split(whole.text, comments=False)
+        except ValueError:
+            label = Label(
+                self.source.span(node.start, node.start + 1), "a quote is left open in it"
+            )
+            return (), (error("launch-unreadable", "the command cannot be read", label),)
+        spans = locate(self.source, texts, start=node.start, end=node.end)
+        return tuple(
+            Word(
+                text=text,
+                span=span,
+                unknown=tuple(each for each in whole.unknown if each in text),
+                changes=tuple(each for each in whole.changes) if at == 0 else (),
+            )
+            for at, (text, span) in enumerate(zip(texts, spans, strict=True))
+        ), ()
+
+    def environment(self, service: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
+        """Its variables: those of files, then its own."""
+        variables: dict[str, Word] = {}
+        found: list[Diagnostic] = []
+        told = service.get("env_file")
+        for node in (told.items or (told,)) if told is not None else ():
+            read, faults = self.env_file(node)
+            variables |= read
+            found += faults
+        own = service.get("environment")
+        if own is not None:
+            variables |= dict(self.own(own))
+        return variables, tuple(found)
+
+    def own(self, node: Yaml) -> Iterator[tuple[str, Word]]:
+        """`environment:` as a table or as a list."""
+        for key, value in node.pairs:
+            yield key.text or "", self.passed(key) if value.is_null else self.word(value)
+        for each in node.items:
+            word = self.word(each)
+            name, equals, text = word.text.partition("=")
+            yield name, evolve(word, text=text) if equals else self.passed(each)
+
+    def passed(self, node: Yaml) -> Word:
+        """A variable without a value: that of whoever starts Compose."""
+        name = node.text or ""
+        span = self.source.span(node.start, node.end)
+        value = self.given.get(name)
+        return (
+            Word(text=f"${name}", span=span, unknown=(f"${name}",))
+            if value is None
+            else Word(text=value, span=span)
+        )
+
+    def env_file(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
+        """A file of variables; the long form has `path` and `required`."""
+        path_node = node.get("path") or node
+        required = node.get("required")
+        path = self.word(path_node)
+        full = str(PurePosixPath(self.source.name).parent / path.text)
+        data = None if path.unknown else self.files.read(full)
+        if data is None:
+            if required is not None and (required.text or "").lower() == "false":
+                return {}, ()
+            label = Label(self.source.span(path_node.start, path_node.end), "names it")
+            summary = f"the environment file `{path.text}` is not here"
+            return {}, (
+                error(
+                    "launch-unreadable",
+                    summary,
+                    label,
+                    help=("put a copy there, or run this on the host",),
+                ),
+            )
+        text, faults = as_source(full, data) if data.strip() else (None, ())
+        if text is None:
+            return {}, faults
+        return {
+            name: Word(text=value, span=path.span)
+            for name, value in read_env_file(text.text).values.items()
+        }, ()
+
+    def changes(self, service: Yaml) -> Iterator[Change]:
+        """What a service of the host does not have."""
+        for key, value in service.pairs:
+            if key.text in _LOOKED_AT:
+                continue
+            shown = (
+                value.text if value.text is not None else self.source.text[value.start : value.end]
+            )
+            line = " ".join(shown.split())
+            longest = 80
+            text = line if len(line) <= longest else f"{line[:longest]}..."
+            yield not_carried(
+                f"`{key.text}: {text}`", Word(text="", span=self.source.span(key.start, key.end))
+            )

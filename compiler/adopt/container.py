@@ -1,0 +1,134 @@
+"""The words in front of a launch that run a container go in; its image, its variables, and what is not carried come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import field, frozen
+
+from compiler.adopt.launch import Change, Word
+from compiler.engines.adopting import ChangeKind
+from compiler.value import Value
+
+
+_RUNTIMES = frozenset({"docker", "podman", "nerdctl"})
+# Options of `docker run` and `podman run` that take no value (docs.docker.com, docs.podman.io).
+_SWITCHES = frozenset(
+    {
+        "--rm",
+        "--detach",
+        "--interactive",
+        "--tty",
+        "--init",
+        "--privileged",
+        "--read-only",
+        "--publish-all",
+        "--no-healthcheck",
+        "--oom-kill-disable",
+        "--sig-proxy",
+        "--disable-content-trust",
+        "--replace",
+        "--quiet",
+        "--no-hosts",
+        "--env-host",
+        "--rmi",
+        "--tls-verify",
+    }
+)
+_SHORT_SWITCHES = frozenset("ditPq")
+_PASSING = frozenset(
+    {"--rm", "--detach", "--interactive", "--tty", "--init", "--name", "--sig-proxy", "--replace"}
+)
+"""What has no meaning for a service of systemd."""
+_ENVIRONMENT = frozenset({"-e", "--env"})
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Container(Value):
+    """What runs a container.
+
+    Attributes:
+        inside: the index of the first word that is run in it.
+    """
+
+    inside: int
+    image: Word
+    environment: Mapping[str, Word] = field(factory=dict)
+    changes: tuple[Change, ...] = ()
+
+
+def read_container(words: Sequence[Word]) -> Container | None:
+    """The container that a command runs; `None` when it runs none."""
+    start = _run(words)
+    if start is None:
+        return None
+    options, at = _options(words, start)
+    if at >= len(words):
+        return None
+    environment: dict[str, Word] = {}
+    for name, value in options:
+        if name in _ENVIRONMENT and value is not None:
+            variable, equals, text = value.text.partition("=")
+            told = Word(text=text, span=value.span, unknown=value.unknown, changes=value.changes)
+            # Without a value the caller's own variable is passed on.
+            environment[variable] = (
+                told if equals else Word(text=f"${variable}", span=value.span, unknown=(variable,))
+            )
+    return Container(
+        inside=at + 1,
+        image=words[at],
+        environment=environment,
+        changes=(*_changes(options), not_carried(f"the image `{words[at].text}`", words[at])),
+    )
+
+
+def not_carried(what: str, word: Word | None) -> Change:
+    """What a container has, and a service of the host has not."""
+    span = word.span if word is not None else None
+    return Change(
+        kind=ChangeKind.DROPPED,
+        text=f"{what} is not carried: the engine is started on the host itself",
+        span=span,
+    )
+
+
+def _run(words: Sequence[Word]) -> int | None:
+    """The index behind `docker run`."""
+    for at, word in enumerate(words[:-1]):
+        if word.text.rpartition("/")[2] in _RUNTIMES:
+            behind = at + 1
+            if words[behind].text == "container" and behind + 1 < len(words):
+                behind += 1
+            return behind + 1 if words[behind].text == "run" else None
+    return None
+
+
+def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, Word | None]], int]:
+    """The options with their values, and the index of the image."""
+    options: list[tuple[str, Word | None]] = []
+    while at < len(words) and words[at].text.startswith("-"):
+        word = words[at]
+        name, equals, value = word.text.partition("=")
+        at += 1
+        if name == "--":
+            break
+        if equals:
+            told = Word(text=value, span=word.span, unknown=word.unknown, changes=word.changes)
+            options.append((name, told))
+        elif name in _SWITCHES or (not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES):
+            options.append((name, None))
+        elif not name.startswith("--") and len(name) > 2:  # noqa: PLR2004 - a short option with its value
+            options.append((name[:2], Word(text=name[2:], span=word.span, unknown=word.unknown)))
+        else:
+            options.append((name, words[at] if at < len(words) else None))
+            at += 1
+    return options, at
+
+
+def _changes(options: Sequence[tuple[str, Word | None]]) -> Iterator[Change]:
+    for name, value in options:
+        if name in _ENVIRONMENT or name in _PASSING:
+            continue
+        if not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES:
+            continue
+        yield not_carried(f"`{name} {value.text}`" if value is not None else f"`{name}`", value)

@@ -1,0 +1,101 @@
+"""The files that a launch is read from: bytes in, a text out, or what is wrong with it. No file is opened here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.source import Source
+from compiler.value import Value
+
+
+class FileKind(StrEnum):
+    """What a file is."""
+
+    UNIT = "systemd unit"
+    QUADLET = "quadlet"
+    COMPOSE = "compose file"
+    SCRIPT = "script"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Files(Value):
+    """How other files are read that a launch names.
+
+    Attributes:
+        read: the bytes of a file by its path; `None` when there is none, or it cannot be read.
+        beside: the names in a folder, sorted; none when there is no such folder.
+    """
+
+    read: Callable[[str], bytes | None]
+    beside: Callable[[str], tuple[str, ...]]
+
+
+NO_FILES = Files(read=lambda _: None, beside=lambda _: ())
+"""Where a launch was pasted."""
+
+LARGEST_BYTES = 2**20
+_UNIT = re.compile(r"^[ \t]*\[(Service|Unit|Install)\][ \t]*$", re.MULTILINE)
+_QUADLET = re.compile(r"^[ \t]*\[Container\][ \t]*$", re.MULTILINE)
+_COMPOSE = re.compile(r"^services:[ \t]*(#.*)?$", re.MULTILINE)
+_BY_SUFFIX = {
+    ".service": FileKind.UNIT,
+    ".container": FileKind.QUADLET,
+    ".yml": FileKind.COMPOSE,
+    ".yaml": FileKind.COMPOSE,
+}
+
+
+def kind_of(source: Source) -> FileKind:
+    """What a file is: by its name where that says so, else by its text."""
+    if _QUADLET.search(source.text):
+        return FileKind.QUADLET
+    if _UNIT.search(source.text):
+        return FileKind.UNIT
+    suffix = PurePosixPath(source.name).suffix
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    return FileKind.COMPOSE if _COMPOSE.search(source.text) else FileKind.SCRIPT
+
+
+def as_source(name: str, data: bytes) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+    """The text of a file. Errors: `launch-unreadable`."""
+    if not data.strip():
+        return None, (unreadable(name, "the file is empty"),)
+    if len(data) > LARGEST_BYTES:
+        return None, (
+            unreadable(
+                name, f"the file holds more than {LARGEST_BYTES // 2**20} MiB; no launch does"
+            ),
+        )
+    try:
+        text = data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
+        column = (
+            len(data[data.rfind(b"\n", 0, fault.start) + 1 : fault.start].decode(errors="replace"))
+            + 1
+        )
+        span = Span(file=name, line=line, column=column, end_line=line, end_column=column + 1)
+        summary = "the file is not UTF-8"
+        byte = f"byte 0x{data[fault.start]:02x}"
+        return None, (
+            error("launch-unreadable", summary, Label(span, byte), help=("save it as UTF-8",)),
+        )
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        return None, (
+            unreadable(name, "the file holds a NUL character, as no text does", line=line),
+        )
+    return Source(name, text), ()
+
+
+def unreadable(name: str, summary: str, *, line: int = 1) -> Diagnostic:
+    """A file that cannot be read, at one of its lines."""
+    span = Span(file=name, line=line, column=1, end_line=line, end_column=1)
+    return error("launch-unreadable", f"`{name}`: {summary}", Label(span))

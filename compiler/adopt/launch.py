@@ -1,0 +1,91 @@
+"""What a file of somebody's own says about a launch: words with their places, and what surrounds them. No behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from compiler.diagnostics import Diagnostic, Span
+from compiler.engines.adopting import ChangeKind, Found
+from compiler.source import Source
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Change(Value):
+    """What became of a part that does not stand in the profile as it stood in the file."""
+
+    kind: ChangeKind
+    text: str
+    span: Span | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Word(Value):
+    """One word, unquoted.
+
+    Attributes:
+        text: what it says; what is not known stands in it as it is written.
+        span: where it stands.
+        unknown: the parts of it that are known at start only (`${PORT}`).
+        changes: what was taken for granted to come to it.
+    """
+
+    text: str
+    span: Span | None = None
+    unknown: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Setting(Value):
+    """A setting of the profile that the file decides, with its place."""
+
+    path: tuple[str, ...]
+    value: object
+    span: Span | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Command(Value):
+    """One command of a file, with what surrounds it.
+
+    Attributes:
+        words: program and arguments; what stands in front of the program, too.
+        environment: the variables it gets, a later one of a name before an earlier.
+        changes: what is already known not to be carried.
+        settings: what else the file decides: the target, the description.
+        image: the container's image, when it runs in one.
+        unit: the name of its unit, when it is one.
+    """
+
+    words: tuple[Word, ...]
+    environment: Mapping[str, Word] = field(factory=dict)
+    changes: tuple[Change, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    image: Word | None = None
+    unit: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Launch(Value):
+    """The one command that starts an engine."""
+
+    command: Command
+    engine: str
+    found: Found
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Sheet(Value):
+    """All that was read: the commands, what is wrong, and the texts to show places in.
+
+    Attributes:
+        findings: what is to be said about the unit itself, whether it can be read or not.
+    """
+
+    commands: tuple[Command, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, Source] = field(factory=dict)

@@ -1,0 +1,86 @@
+"""A quadlet of Podman goes in; the command it runs in its container comes out, and what is not carried of the container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from compiler.adopt.container import not_carried
+from compiler.adopt.expansion import expand, shown
+from compiler.adopt.files import Files
+from compiler.adopt.hygiene import judge_unit
+from compiler.adopt.launch import Change, Command, Sheet, Word
+from compiler.adopt.places import locate
+from compiler.adopt.target import target_changes, target_settings
+from compiler.adopt.unitenvironment import unit_environment
+from compiler.adopt.unitsheet import Assigned, UnitSheet, read_sheet
+from compiler.diagnostics import Label, error
+from compiler.quoting.unitword import read_word, skip_blanks
+from compiler.source import Source
+
+
+_CONTAINER = "Container"
+# What was looked at, or means nothing without a container.
+_LOOKED_AT = frozenset(
+    {"Image", "Exec", "Environment", "EnvironmentFile", "ContainerName", "Pull", "Label"}
+)
+
+
+def read_quadlet(source: Source, *, files: Files) -> Sheet:
+    """The command of `Exec=`. Errors: `launch-unreadable`; findings of `hygiene`."""
+    sheet = read_sheet(source, files=files)
+    inside = unit_environment(sheet, files=files, section=_CONTAINER)
+    outside = unit_environment(sheet, files=files)
+    told = sheet.last(_CONTAINER, "Exec")
+    image = sheet.last(_CONTAINER, "Image")
+    found = [*sheet.diagnostics, *inside.diagnostics, *outside.diagnostics]
+    words: tuple[Word, ...] = ()
+    changes: tuple[Change, ...] = ()
+    if told is not None:
+        raw, closed = _words(told)
+        if not closed:
+            label = Label(told.span, "a quote is left open")
+            found.append(error("launch-unreadable", "`Exec=` cannot be read", label))
+        # Podman is started by systemd, which replaces variables of the unit.
+        expanded, changes = expand(raw, outside.variables, complete=outside.is_complete)
+        words = tuple(shown(word) for word in expanded)
+    command = Command(
+        words=words,
+        environment=inside.variables,
+        changes=(*inside.changes, *changes, *_container(sheet), *target_changes(sheet)),
+        settings=target_settings(_named(sheet)),
+        image=Word(text=image.value, span=image.span) if image is not None else None,
+        unit=sheet.name.rpartition(".")[0],
+    )
+    return Sheet(
+        commands=(command,) if words else (),
+        diagnostics=tuple(found),
+        findings=judge_unit(sheet),
+        sources={**sheet.sources, **inside.sources, **outside.sources},
+    )
+
+
+def _named(sheet: UnitSheet) -> UnitSheet:
+    """Podman makes a service of the same name from it."""
+    return evolve(sheet, name=f"{sheet.name.rpartition('.')[0]}.service")
+
+
+def _words(told: Assigned) -> tuple[tuple[Word, ...], bool]:
+    texts: list[str] = []
+    closed = True
+    at = skip_blanks(told.value, start=0)
+    while at < len(told.value):
+        word = read_word(told.value, start=at)
+        closed = closed and word.is_closed
+        texts.append(word.text.replace("%%", "%"))
+        at = word.end
+    spans = locate(told.source, texts, start=told.start, end=len(told.source.text))
+    words = (Word(text=text, span=span) for text, span in zip(texts, spans, strict=True))
+    return tuple(words), closed
+
+
+def _container(sheet: UnitSheet) -> Iterator[Change]:
+    for each in sheet.assigned:
+        if each.section == _CONTAINER and each.value and each.key not in _LOOKED_AT - {"Image"}:
+            yield not_carried(f"`{each.key}={each.raw}`", Word(text=each.value, span=each.span))

@@ -1,0 +1,100 @@
+"""An adopted launch goes in; what it takes to talk about it comes out: places, the names of its flags, secrets covered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from compiler.adopt.adopted import Adopted
+from compiler.adopt.launch import Setting, Word
+from compiler.adopt.reading import entry_span
+from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.engines import ENGINES
+from compiler.origins import Definition, Level, Origin, Origins
+from compiler.source import Source
+
+
+def origins(adopted: Adopted) -> Origins:
+    """Where each setting stands in the launch's own file."""
+    nowhere = Span(file="", line=1, column=1, end_line=1, end_column=1)
+    document = entry_span(adopted.launch) or nowhere
+    by_path = {}
+    for each in adopted.settings:
+        if each.span is None:
+            continue
+        key = _key_span(adopted, each)
+        definition = Definition(
+            path=each.path,
+            profile="",
+            level=Level.PLAIN,
+            key=key,
+            value_span=key if each.path[0] == "flags" and each.value is True else each.span,
+            value=each.value,
+        )
+        by_path[each.path] = Origin(winner=definition)
+    return Origins(document=document, by_path=by_path)
+
+
+def flags_of_settings(adopted: Adopted) -> Mapping[str, str]:
+    """The flag that each typed setting is in the launch; for what is not given, what its release calls it."""
+    release = adopted.chosen.release
+    known = {
+        setting: name
+        for name, setting in reversed(list(ENGINES[adopted.launch.engine].owned_flags().items()))
+        if name in release.flags or name in release.aliases
+    }
+    given = {
+        ".".join(path): owner.flag
+        for path, owner in adopted.folded.owners.items()
+        if path[0] != "flags"
+    }
+    return {**known, **given}
+
+
+def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
+    """The secrets of a launch, in the words of the rules about profiles."""
+    words = adopted.launch.command.words
+    for flag, places in adopted.chosen.reading.secrets.items():
+        span = words[places[-1]].span
+        yield error(
+            "secret-in-argv",
+            f"`{flag}` puts a secret on the command line",
+            Label(span, "looks like a secret", secret=True) if span is not None else None,
+            notes=("every user of the host reads a command line",),
+            help=(
+                "put it into a YAML file on the host, readable by the service's user only, and give that by `--config`",
+            ),
+        )
+    for word in adopted.around.secrets:
+        if not word.unknown:
+            yield error(
+                "secret-in-env",
+                "a variable of the launch holds a secret",
+                Label(word.span, "looks like a secret", secret=True)
+                if word.span is not None
+                else None,
+                notes=("everybody who reads the file reads it",),
+                help=(
+                    "set the variable on the host, in a file that only the service's user reads",
+                ),
+            )
+
+
+def cover(sources: Mapping[str, Source], secrets: Iterable[Word]) -> Mapping[str, Source]:
+    """The texts with the characters of secrets replaced; lines keep their lengths."""
+    covered = dict(sources)
+    for word in secrets:
+        span = word.span
+        source = covered.get(span.file) if span is not None else None
+        if source is None or span is None:
+            continue
+        start = source.line_starts[span.line - 1] + span.column - 1
+        end = source.line_starts[span.end_line - 1] + span.end_column - 1
+        hidden = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
+        covered[span.file] = Source(source.name, source.text[:start] + hidden + source.text[end:])
+    return covered
+
+
+def _key_span(adopted: Adopted, setting: Setting) -> Span:
+    owner = adopted.folded.owners.get(setting.path)
+    span = adopted.launch.command.words[owner.words[0]].span if owner and owner.words else None
+    return span or setting.span or Span(file="", line=1, column=1, end_line=1, end_column=1)

@@ -1,0 +1,98 @@
+"""Memory as bars: what each part takes, how sure that is, and where the promise or the room ends. Drawn elsewhere."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from compiler.plan import Memory
+from compiler.ranges import Range, total
+from compiler.value import Value
+
+
+SMALL = 0.02
+"""A part under this share of its bar is drawn with the other small ones."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Part(Value):
+    """One part of a bar, in the bar's unit."""
+
+    name: str
+    size: Range
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Mark(Value):
+    """A line across a bar: at the best estimate, and where it may be instead."""
+
+    name: str
+    at: Range
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Bar(Value):
+    """Parts end to end, each as long as its best estimate.
+
+    Attributes:
+        title: what the whole is.
+        unit: `tokens` or `GiB`.
+        parts: in the order they are drawn.
+        mark: what the parts are held against, if anything.
+    """
+
+    title: str
+    unit: str
+    parts: tuple[Part, ...]
+    mark: Mark | None = None
+
+    @property
+    def size(self) -> Range:
+        """All parts together."""
+        return total(each.size for each in self.parts)
+
+    @property
+    def whole(self) -> float:
+        """Where the scale ends: nothing is drawn beyond it."""
+        return max(self.size.high, self.mark.at.high if self.mark else 0.0)
+
+    def written(self, amount: float) -> str:
+        """An amount as people read it."""
+        return f"{amount:,.0f}" if self.unit == "tokens" else f"{amount:,.2f}"
+
+    def ranged(self, amount: Range) -> str:
+        """An amount that is known to a degree."""
+        best = self.written(amount.best)
+        low, high = self.written(amount.low), self.written(amount.high)
+        return best if low == high else f"{best} ({low} to {high})"
+
+
+def memory_bars(memory: Memory) -> tuple[Bar, ...]:
+    """The pool against the promise, the static budget, and the reserve against its room; of one GPU."""
+    pool, reserve = memory.pool, memory.reserve
+    static = tuple(Part(name=each.item, size=each.gib) for each in memory.static)
+    needs = tuple(Part(name=each.item, size=each.gib) for each in memory.reserve_lines)
+    return (
+        Bar(
+            title="KV pool against the promise",
+            unit="tokens",
+            parts=(Part(name="KV pool", size=pool.tokens),),
+            mark=Mark(name="promised", at=Range.exactly(pool.required_tokens)),
+        ),
+        Bar(title="static budget of one GPU", unit="GiB", parts=_drawn(static)),
+        Bar(
+            title="reserve of one GPU",
+            unit="GiB",
+            parts=_drawn(needs),
+            mark=Mark(name="room", at=reserve.available_gib),
+        ),
+    )
+
+
+def _drawn(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts that can be seen, in their order; the small ones together at the end."""
+    least = SMALL * sum(each.size.high for each in parts)
+    small = [each for each in parts if each.size.high < least]
+    if len(small) <= 1:
+        return parts
+    rest = Part(name=f"{len(small)} smaller items", size=total(each.size for each in small))
+    return (*(each for each in parts if each.size.high >= least), rest)

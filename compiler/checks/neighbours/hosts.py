@@ -1,0 +1,94 @@
+"""Which services share a host, and which of them can run at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from compiler.diagnostics import Label
+from compiler.engines import ENGINES
+from compiler.engines.engine import Footprint, PortUse
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.value import Value
+
+
+Where = Callable[[str], Origins]
+"""The origins of a profile, by its name."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Resident(Value):
+    """One plan on its host.
+
+    Attributes:
+        unit: what runs once on the host; residents with the same one are alternatives.
+        footprint: what it takes of the host.
+    """
+
+    plan: Plan
+    unit: tuple[str, str]
+    footprint: Footprint
+
+    @property
+    def name(self) -> str:
+        """The name of its profile."""
+        return self.plan.profile_name
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Host(Value):
+    """One host with all that may run on it."""
+
+    name: str
+    residents: tuple[Resident, ...]
+
+
+def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
+    """The hosts on which there is more than one plan, by name."""
+    hosts: dict[str, list[Plan]] = {}
+    for plan in plans:
+        if plan.target_name is not None:
+            hosts.setdefault(plan.target_name, []).append(plan)
+    for name, several in sorted(hosts.items()):
+        if len(several) > 1:
+            shared = len({_unit(each) for each in several}) > 1
+            residents = (
+                Resident(
+                    plan=each, unit=_unit(each), footprint=_footprint(each) if shared else _NOTHING
+                )
+                for each in several
+            )
+            yield Host(name=name, residents=tuple(residents))
+
+
+_NOTHING = Footprint(ports=(), gpus=())
+"""Of a host where all are alternatives: nobody else is there to take anything from."""
+
+
+def _unit(plan: Plan) -> tuple[str, str]:
+    # The system's manager and a user's may each have a unit of one name.
+    manager = plan.target.manager if plan.target else ""
+    return manager, plan.service.unit if plan.service else ""
+
+
+def _footprint(plan: Plan) -> Footprint:
+    engine = ENGINES.get(plan.profile.engine.name)
+    if engine is not None:
+        return engine.footprint(plan.profile, plan.release)
+    port, gpus = plan.profile.serve.port, plan.profile.gpus
+    own = PortUse(first=port, last=port, what="the server itself", setting="serve.port")
+    return Footprint(ports=(own,), gpus=gpus.indices or tuple(range(gpus.count)))
+
+
+def places(first: Label, *others: Label) -> dict[str, Any]:
+    """The primary label and the others as a finding takes them; what two profiles share is one place."""
+    spans = {first.span}
+    kept: list[Label] = []
+    for each in others:
+        if each.span not in spans:
+            spans.add(each.span)
+            kept.append(each)
+    return {"primary": first, "secondary": tuple(kept)}

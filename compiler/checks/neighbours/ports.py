@@ -1,0 +1,117 @@
+"""Ports of one host: what two services would both listen on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from compiler.checks.neighbours.hosts import Host, Resident, Where, places
+from compiler.diagnostics import Diagnostic, Label, error, warning
+from compiler.engines.engine import PortUse
+from compiler.value import Value
+
+
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+
+
+@frozen(eq=False, repr=False)
+class Listener(Value):
+    """A service with ports of its own."""
+
+    resident: Resident
+    use: PortUse
+
+    @property
+    def said(self) -> str:
+        """Who listens where."""
+        use = self.use
+        ports = str(use.first) if use.first == use.last else f"{use.first} to {use.last}"
+        which = "" if use.certain else "one of "
+        return f"`{self.resident.name}`: {which}{ports}, {use.what}"
+
+
+Pair = tuple[Listener, Listener]
+
+
+def clashing_ports(host: Host, where: Where) -> Iterator[Diagnostic]:
+    """Two servers cannot listen on one port: the one that starts second ends, after it has loaded.
+
+    Each service is held against those before it, and the first clash is told, one that is certain before one that is not.
+    """
+    told: dict[str, Pair] = {}
+    for mine, theirs in _meetings(host):
+        name = theirs.resident.name
+        if name not in told or (_certain((mine, theirs)) and not _certain(told[name])):
+            told[name] = (mine, theirs)
+    for pair in told.values():
+        yield _finding(*pair, host=host, where=where)
+
+
+def _meetings(host: Host) -> Iterator[Pair]:
+    """Every two listeners of different units whose ports overlap, in the order of the residents."""
+    order = {each.name: place for place, each in enumerate(host.residents)}
+    listeners = sorted(
+        (Listener(each, use) for each in host.residents for use in each.footprint.ports),
+        key=lambda each: (each.use.first, order[each.resident.name]),
+    )
+    open_: list[Listener] = []
+    for listener in listeners:
+        open_ = [each for each in open_ if each.use.last >= listener.use.first]
+        for other in open_:
+            pair = sorted((other, listener), key=lambda each: order[each.resident.name])
+            if other.resident.unit != listener.resident.unit and _clash(*pair):
+                yield pair[0], pair[1]
+        open_.append(listener)
+
+
+def _clash(mine: Listener, theirs: Listener) -> bool:
+    """Whether two that overlap can meet. Two draws are not counted: each port is tried before it is taken."""
+    drawn = not (mine.use.certain or theirs.use.certain)
+    return not drawn and not _on_two_addresses(mine, theirs)
+
+
+def _certain(pair: Pair) -> bool:
+    return all(each.use.certain for each in pair)
+
+
+def _on_two_addresses(mine: Listener, theirs: Listener) -> bool:
+    """Whether both are the servers' own ports, each on an address of its own."""
+    hosts = {each.resident.plan.profile.serve.host for each in (mine, theirs)}
+    own = all(each.use.first == each.resident.plan.profile.serve.port for each in (mine, theirs))
+    return own and len(hosts) > 1 and not hosts & _EVERYWHERE
+
+
+def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> Diagnostic:
+    first = max(mine.use.first, theirs.use.first)
+    last = min(mine.use.last, theirs.use.last)
+    shown = places(_label(mine, where), _label(theirs, where))
+    names = f"`{mine.resident.name}` and `{theirs.resident.name}` on `{host.name}`"
+    notes = (mine.said, theirs.said)
+    if _certain((mine, theirs)):
+        ports = f"port {first}" if first == last else f"ports {first} to {last}"
+        return error(
+            "port-clash",
+            f"{names} both listen on {ports}",
+            **shown,
+            notes=notes,
+            help=("set `serve.port` of one of them so that these do not meet",),
+            path=mine.use.setting,
+        )
+    drawn = [each.resident.name for each in (mine, theirs) if not each.use.certain]
+    return warning(
+        "port-range",
+        f"{names} may come to listen on one port",
+        **shown,
+        notes=(
+            *notes,
+            "a port that nobody uses at the draw is taken, and missing when its owner starts",
+        ),
+        help=(f"set `flags.nccl-port` of `{drawn[0]}` to a port that no other service uses",),
+        path=mine.use.setting,
+    )
+
+
+def _label(listener: Listener, where: Where) -> Label:
+    origins = where(listener.resident.name)
+    return origins.primary(listener.use.setting, "serve.port", text=listener.said)

@@ -1,0 +1,269 @@
+"""`poolproof adopt`: a profile from what somebody runs already, or what is wrong with that."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from attrs import evolve
+
+from compiler.cli.exits import Exit
+from compiler.cli.session import find_tree, wants_colour, width
+from compiler.diagnostics import Diagnostic
+from compiler.source import Source
+
+
+if TYPE_CHECKING:
+    from compiler.adopt.adopted import Adopted
+    from compiler.adopt.around import Wanted
+    from compiler.adopt.launch import Change
+    from compiler.adopt.reading import Read
+    from compiler.catalog import Catalog
+    from compiler.judged import Judged
+    from compiler.pipeline import Inputs
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SAID_OTHERWISE = frozenset({"dropped", "secret"})
+"""Kinds of changes that matter to who writes a profile; of secrets a finding tells."""
+_ABOUT_PROFILES = frozenset(
+    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
+)
+
+
+def _engine(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    name, at, version = value.partition("@")
+    if not (name and at and version):
+        raise click.BadParameter(
+            "expected an engine and its release: `sglang@0.5.11`", param=option
+        )
+    return name, version
+
+
+def _variables(
+    _: click.Context, option: click.Parameter, value: Sequence[str]
+) -> Mapping[str, str]:
+    pairs = [each.partition("=") for each in value]
+    if any(
+        not (equals and (_NAME.fullmatch(name) or name.isdecimal())) for name, equals, _ in pairs
+    ):
+        raise click.BadParameter("expected a variable and its value: `MODEL=/srv/m`", param=option)
+    return {name: text for name, _, text in pairs}
+
+
+@click.command(name="adopt")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="PROFILE")
+@click.option("--overwrite", is_flag=True, help="Write over a PROFILE that is there.")
+@click.option("--check", "check_only", is_flag=True, help="Judge the launch, and write nothing.")
+@click.option("--engine", callback=_engine, metavar="NAME@VERSION", help="The release it runs on.")
+@click.option("--gpu", metavar="KIND", help="GPU id of the catalogue.")
+@click.option("--count", type=click.IntRange(min=1), help="GPUs of the server.")
+@click.option("--target", metavar="NAME", help="The host it runs on.")
+@click.option(
+    "--line", type=click.IntRange(min=1), help="Which launch, where a file holds several."
+)
+@click.option(
+    "--var",
+    "given",
+    callback=_variables,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable that the launch leaves open.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.argument(
+    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE | - | -- COMMAND..."
+)
+def command(  # noqa: PLR0913 - click hands over each option
+    words: tuple[str, ...],
+    *,
+    output: Path | None,
+    overwrite: bool,
+    check_only: bool,
+    engine: tuple[str, str] | None,
+    gpu: str | None,
+    count: int | None,
+    target: str | None,
+    line: int | None,
+    given: Mapping[str, str],
+    as_json: bool,
+) -> int:
+    """Turn a systemd unit, a script, a compose file, a quadlet, or a command into a profile that is compiled to the same.
+
+    The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
+    """
+    from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
+    from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above
+
+    read = read_launch(words, given=given, line=line)
+    wanted = Wanted(gpu=gpu, count=count, engine=engine, target=target, newest=check_only)
+    if check_only:
+        return _check(read, wanted, as_json=as_json)
+    return _write(read, wanted, output=output, overwrite=overwrite, as_json=as_json)
+
+
+def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
+    """Judge a launch as `check` judges a profile."""
+    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
+    from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
+
+    inputs = _inputs()
+    adopted, faults = _adopt(read, wanted, inputs.catalog)
+    top = (*read.diagnostics, *read.findings, *faults)
+    judged: tuple[Judged, ...] = ()
+    if adopted is not None:
+        top = (*top, *adopted.diagnostics, *secret_findings(adopted))
+        if adopted.profile is not None:
+            name = entry_file(adopted)
+            several = judge_profile(name, adopted.profile, origins(adopted), inputs)
+            flags = flags_of_settings(adopted)
+            judged = tuple(_for_launch(each, wanted, flags=flags) for each in several)
+    checked = Checked(judged=judged, diagnostics=top)
+    if as_json:
+        from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
+
+        _print_json(adopt_json(checked.diagnostics, judged=judged, changes=_told(adopted)))
+    else:
+        from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - as above
+
+        _show(checked.all_diagnostics, read, adopted)
+        _show_changes(adopted, left_out=_SAID_OTHERWISE)
+        if adopted is not None and wanted.gpu is None:
+            sys.stderr.write(
+                "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
+            )
+        sys.stdout.writelines(f"{line}\n" for line in verdict_lines(judged))
+    return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _write(
+    read: Read, wanted: Wanted, *, output: Path | None, overwrite: bool, as_json: bool
+) -> int:
+    """Write the profile of a launch, once it is proved to be compiled to the same."""
+    inputs = _inputs()
+    adopted, faults = _adopt(read, wanted, inputs.catalog)
+    found = (*read.diagnostics, *faults, *(adopted.diagnostics if adopted is not None else ()))
+    text: str | None = None
+    if adopted is not None and not any(each.is_error for each in found):
+        from compiler.adopt.proof import prove  # noqa: PLC0415 - only this verb
+        from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
+
+        found = (*found, *prove(adopted_toml(adopted, whole=True), adopted, inputs.catalog))
+        text = adopted_toml(adopted)
+    refused = any(each.is_error for each in found)
+    if as_json:
+        from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
+
+        told = None if refused else text
+        _print_json(adopt_json(found, judged=(), changes=_told(adopted), profile=told))
+    else:
+        _show(found, read, adopted)
+        _show_changes(adopted)
+    if refused or text is None:
+        return Exit.REFUSED
+    if output is None:
+        if not as_json:
+            sys.stdout.write(text)
+        return Exit.OK
+    return _write_file(output, text, overwrite=overwrite)
+
+
+def _adopt(
+    read: Read, wanted: Wanted, catalog: Catalog
+) -> tuple[Adopted | None, tuple[Diagnostic, ...]]:
+    from compiler.adopt.adopted import adopt  # noqa: PLC0415 - only this verb
+    from compiler.adopt.choice import Shelf  # noqa: PLC0415 - as above
+    from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
+
+    if read.launch is None:
+        return None, ()
+    return adopt(read.launch, Shelf(catalog=catalog), wanted, names=model_names(catalog))
+
+
+def _inputs() -> Inputs:
+    """The catalogue of the tree we stand in; the shipped one where there is none."""
+    from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - only this verb
+    from compiler.language.load import DiskReader  # noqa: PLC0415 - as above
+    from compiler.pipeline import Inputs  # noqa: PLC0415 - as above
+
+    workspace = find_tree(()).workspace
+    folder = workspace.profiles if workspace is not None else Path()
+    known = open_catalog(FolderReader(folder) if workspace is not None else None)
+    return Inputs(reader=DiskReader(folder), catalog=known)
+
+
+def entry_file(adopted: Adopted) -> str:
+    """The file that holds the launch."""
+    from compiler.adopt.reading import entry_span  # noqa: PLC0415 - only this verb
+
+    span = entry_span(adopted.launch)
+    return span.file if span is not None else ""
+
+
+def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> Judged:
+    """Without what is about a profile that is not written, and with advice in flags."""
+    from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
+
+    kept = tuple(
+        in_flags(each, flags)
+        for each in judged.diagnostics
+        if each.code not in _ABOUT_PROFILES
+        and not (each.code == "gpu-unknown" and wanted.gpu is None)
+    )
+    return evolve(judged, diagnostics=kept, target_name=None)
+
+
+def _told(adopted: Adopted | None) -> tuple[Change, ...]:
+    return adopted.changes if adopted is not None else ()
+
+
+def _show(found: Sequence[Diagnostic], read: Read, adopted: Adopted | None) -> None:
+    """Findings on stderr, in the launch's own text, with its secrets covered."""
+    if not found:
+        return
+    from compiler.adopt.showing import cover  # noqa: PLC0415 - only this verb
+    from compiler.report.counting import summary_line  # noqa: PLC0415 - as above
+    from compiler.report.text import render_text  # noqa: PLC0415 - as above
+
+    secrets = adopted.secrets if adopted is not None else ()
+    sources: Mapping[str, Source] = cover(read.sources, secrets)
+    text = render_text(found, sources=sources, colour=wants_colour(sys.stderr), width=width())
+    sys.stderr.write(f"{text}\n{summary_line(found)}\n")
+
+
+def _show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozenset()) -> None:
+    from compiler.adopt.writing import place_of  # noqa: PLC0415 - only this verb
+    from compiler.language.shapes import printable  # noqa: PLC0415 - as above
+
+    for each in _told(adopted):
+        if each.kind.value not in left_out:
+            sys.stderr.write(f"{each.kind.value}: {printable(each.text)}{place_of(each)}\n")
+
+
+def _print_json(values: object) -> None:
+    import json  # noqa: PLC0415 - what only some runs need
+
+    # ASCII only, so that it is JSON in whatever encoding a terminal has.
+    json.dump(values, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def _write_file(path: Path, text: str, *, overwrite: bool) -> int:
+    """Write a profile beside what is there, over it only when told."""
+    try:
+        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        click.echo(f"`{path}` is there already; remove it first, or say `--overwrite`", err=True)
+        return Exit.REFUSED
+    except OSError as fault:
+        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
+        return Exit.MACHINE
+    click.echo(f"wrote {path}; `poolproof check {path}` judges it", err=True)
+    return Exit.OK

@@ -1,0 +1,85 @@
+"""`poolproof affected`: the deployable profiles that are made of a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from compiler.catalog.shelves import shipped_shelf
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, Session, open_session, show
+from compiler.diagnostics import Diagnostic, error
+from compiler.diff.ingredients import ingredients_of
+from compiler.language.load import SUFFIX
+from compiler.near import near
+from compiler.workspace import PROFILES
+
+
+_SHIPPED = "compiler/catalog/data/"
+
+
+@click.command(name="affected")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: profiles by file.")
+def command(files: tuple[str, ...], *, as_json: bool) -> int:
+    """List the deployable profiles that a FILE touches, one a line.
+
+    A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue.
+    """
+    session, faults = open_session(())
+    if session is None:
+        show(faults, None, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    made = ingredients_of(session.names, session.inputs)
+    known = frozenset(path for parts in made.values() for path in parts)
+    reached: dict[str, list[str]] = {}
+    unknown: list[Diagnostic] = []
+    for file in files:
+        path = _path(file, session)
+        if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
+            reached[file] = sorted(name for name, parts in made.items() if path in parts)
+        else:
+            unknown.append(_unknown(file, path, known | set(_files(session))))
+    show(unknown, session, form=Format.TEXT, err=True)
+    if as_json:
+        import json  # noqa: PLC0415 - what only some runs need
+
+        sys.stdout.write(json.dumps({"schema": 1, "files": reached}, indent=2) + "\n")
+    else:
+        names = sorted({name for several in reached.values() for name in several})
+        sys.stdout.writelines(f"{name}\n" for name in names)
+    return Exit.REFUSED if unknown else Exit.OK
+
+
+def _path(file: str, session: Session) -> str:
+    """The path below `profiles/`, from where the user is; a name is that of a profile."""
+    profiles = session.workspace.profiles.resolve()
+    shipped = file.removeprefix("./")
+    if shipped.startswith(_SHIPPED):
+        return f"catalog/{shipped.removeprefix(_SHIPPED)}"
+    try:
+        return (Path.cwd() / file).resolve().relative_to(profiles).as_posix()
+    except (OSError, RuntimeError, ValueError):
+        pass
+    named = file.removeprefix("./").removeprefix(f"{PROFILES}/")
+    return named if named.endswith((SUFFIX, ".json")) else f"{named}{SUFFIX}"
+
+
+def _is_shipped(path: str) -> bool:
+    return shipped_shelf().open(path.removeprefix("catalog/"))[0] is not None
+
+
+def _files(session: Session) -> Iterator[str]:
+    yield from (f"{name}{SUFFIX}" for name in session.names)
+
+
+def _unknown(file: str, path: str, known: frozenset[str] | set[str]) -> Diagnostic:
+    similar = near(path, known)
+    return error(
+        "file-unknown",
+        f"there is no `{file}`, and no profile asks for it",
+        help=(f"a file with a similar name exists: `{PROFILES}/{similar}`",) if similar else (),
+    )

@@ -1,0 +1,173 @@
+"""`poolproof diff`: what a change does, in deployment terms."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format as Findings
+from compiler.cli.session import Session, columns, find_tree, open_session, show
+from compiler.diagnostics import Diagnostic, error
+from compiler.diff.git import has_revision, read_revision
+from compiler.diff.installed import PLAN_FILE, compare_installed, no_plan, read_installed
+from compiler.diff.sides import Side, side_of_folder, side_of_revision
+from compiler.diff.trees import TreeChange, compare_trees
+from compiler.near import near
+from compiler.pipeline import Checked, check_profiles
+from compiler.workspace import PROFILES
+
+
+class Format(StrEnum):
+    """How a change is shown."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+HEAD = "HEAD"
+HERE = "the working tree"
+
+
+@click.command(name="diff")
+@click.argument("words", nargs=-1, metavar="[REF|DIR] [PROFILE]...")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([each.value for each in Format]),
+    default=Format.TEXT.value,
+    help="How the change is shown; markdown is a comment for a pull request.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit 4 when something changes.")
+def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
+    """Compare the working tree's services with those of a git revision (HEAD), another folder, or an installed plan.
+
+    REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. Nothing is checked out or written.
+    """
+    session, faults = open_session(())
+    if session is None:
+        show(faults, None, form=Findings.TEXT, err=True)
+        return Exit.REFUSED
+    base, asked = _base(words, session)
+    named = find_tree(asked)
+    if named.diagnostics:
+        show(named.diagnostics, session, form=Findings.TEXT, err=True)
+        return Exit.REFUSED
+    checked = check_profiles(session.names, session.inputs, whole=True)
+    change = _compare(base, session, checked, named.names)
+    if isinstance(change, Diagnostic):
+        show((change,), session, form=Findings.TEXT, err=True)
+        return Exit.REFUSED
+    errors = [each for each in checked.all_diagnostics if each.is_error]
+    show(errors, session, form=Findings.TEXT, err=True)
+    for note in (*change.notes, *_about_out(checked, session)):
+        click.echo(f"note: {note}", err=True)
+    sys.stdout.write(_rendered(change, Format(form)))
+    if errors:
+        return Exit.REFUSED
+    return Exit.DIFFERENT if exit_code and change.services else Exit.OK
+
+
+def _base(words: tuple[str, ...], session: Session) -> tuple[str, tuple[str, ...]]:
+    """What to compare with, and the profiles: the first word is a profile when it can be nothing else."""
+    if not words:
+        return HEAD, ()
+    first, *others = words
+    is_profile = first.removesuffix(".toml").removeprefix(f"{PROFILES}/") in session.names
+    if is_profile and not Path(first).is_dir() and not has_revision(session.workspace.root, first):
+        return HEAD, words
+    return first, tuple(others)
+
+
+def _compare(
+    base: str, session: Session, checked: Checked, names: tuple[str, ...]
+) -> TreeChange | Diagnostic:
+    """The change from what `base` names. A folder is what it holds; one that holds neither may be a revision's name."""
+    folder = Path(base)
+    is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN_FILE).is_file()
+    try:
+        here = side_of_folder(session.workspace.profiles, label=HERE, inputs=session.inputs)
+        if has_plan and not is_tree:
+            return _missing(names, session.names) or _from_plan(folder, here, checked, names)
+        old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
+    except OSError as fault:
+        reason = (fault.strerror or "the system gives no reason").lower()
+        return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
+    if isinstance(old, Diagnostic):
+        return old
+    missing = _missing(names, (*old.names, *here.names))
+    return missing or compare_trees(old, here, checked=checked, only=names)
+
+
+def _revision(base: str, session: Session) -> Side | Diagnostic:
+    revision = read_revision(session.workspace.root, base)
+    if not isinstance(revision, Diagnostic):
+        return side_of_revision(revision)
+    if Path(base).is_dir() and revision.code == "revision-unknown":
+        return no_plan(Path(base))
+    return revision
+
+
+def _from_plan(
+    folder: Path, here: Side, checked: Checked, names: tuple[str, ...]
+) -> TreeChange | Diagnostic:
+    installed = read_installed(folder)
+    if isinstance(installed, Diagnostic):
+        return installed
+    return compare_installed(
+        installed, here, checked=checked, label=str(folder / PLAN_FILE), only=names
+    )
+
+
+def _missing(names: Sequence[str], known: Sequence[str]) -> Diagnostic | None:
+    unknown = [each for each in names if each not in known]
+    if not unknown:
+        return None
+    similar = near(unknown[0], known)
+    return error(
+        "profile-missing",
+        f"there is no profile `{unknown[0]}` on either side",
+        help=(f"a profile with a similar name exists: `{similar}`",) if similar else (),
+    )
+
+
+def _about_out(checked: Checked, session: Session) -> list[str]:
+    """That `out/` is not what the profiles give, so that what is committed says something else than this."""
+    from compiler.pipeline import render_checked  # noqa: PLC0415 - as `compile --check` does
+    from compiler.tree import OutTree, compare  # noqa: PLC0415 - as above
+
+    if checked.refused:
+        return []
+    if not session.workspace.out.is_dir():
+        return ["there is no `out/` yet: the files below are those that `poolproof compile` writes"]
+    tree = render_checked(checked)
+    if isinstance(tree, OutTree):
+        comparison = compare(tree, root=session.workspace.out, profiles=None)
+        if not comparison.is_current():
+            return [
+                "`out/` is not what the profiles give: run `poolproof compile`, and commit it too"
+            ]
+    return []
+
+
+def _rendered(change: TreeChange, form: Format) -> str:
+    match form:
+        case Format.TEXT:
+            from compiler.diff.text import render_text  # noqa: PLC0415 - one form a run
+
+            return render_text(change, width=columns())
+        case Format.MARKDOWN:
+            from compiler.diff.markdown import render_markdown  # noqa: PLC0415 - one form a run
+
+            return render_markdown(change)
+        case Format.JSON:
+            import json  # noqa: PLC0415 - one form a run
+
+            from compiler.diff.contract import diff_json  # noqa: PLC0415 - one form a run
+
+            return json.dumps(diff_json(change), indent=2) + "\n"

@@ -1,0 +1,224 @@
+"""`poolproof fit`: the smallest changes that keep a promise, or the most that it may ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import click
+from attrs import evolve
+
+from compiler.amend import Amended, Wanted, amend
+from compiler.checks.memory import MEMORY_CODES
+from compiler.cli.exits import Exit
+from compiler.cli.fitted import Answer, answer_json, answer_lines
+from compiler.cli.session import Format, Session, open_session, show
+from compiler.diagnostics import Diagnostic, error
+from compiler.edit.files import refusal, replace
+from compiler.judged import Judged
+from compiler.memory.outcome import Outcome, memory_outcome
+from compiler.pipeline import check_profiles
+from compiler.plan import Plan
+from compiler.planner import replan
+from compiler.remedy.fitting import fit
+from compiler.remedy.moves import memory_of
+from compiler.remedy.objections import Rules
+from compiler.remedy.room import Most, spare, the_most
+from compiler.remedy.trials import Trials
+
+
+class _Number(click.ParamType[int]):
+    """The number of a change."""
+
+    name = "N"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 3 and int(text)):  # noqa: PLR2004 - never a thousand changes
+            self.fail(
+                f"`{text}` is no number of a change; write the profile first: `poolproof fit PROFILE --write`",
+                param,
+                ctx,
+            )
+        return int(text)
+
+
+@click.command(name="fit")
+@click.argument("profile")
+@click.option(
+    "--max",
+    "most",
+    type=click.Choice([each.value for each in Most]),
+    help="Ask for the most of one thing instead, with the rest as it is.",
+)
+@click.option(
+    "--write",
+    "number",
+    type=_Number(),
+    is_flag=False,
+    flag_value="1",
+    metavar="[N]",
+    help="Write change N to the profile, the first when no N is given; comments and layout stay.",
+)
+@click.option(
+    "--in",
+    "file",
+    metavar="FILE",
+    help="With --write, edit this file instead: one that the profile extends.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def command(
+    profile: str, *, most: str | None, number: int | None, file: str | None, as_json: bool
+) -> int:
+    """Find the smallest changes that keep a profile's promise.
+
+    Each setting that can help is moved just far enough, alone or with one other. Of each change you see its price and
+    both budgets after it. A profile that passes already is told what it has to spare.
+
+    A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). Exits 1 when nothing keeps the promise.
+    """
+    if file is not None and number is None:
+        raise click.UsageError("--in goes with --write")
+    session, faults = open_session([profile])
+    if session is None:
+        return _fail(faults, session, as_json=as_json)
+    found = _judged(session)
+    if not isinstance(found, Judged):
+        return _fail(found, session, as_json=as_json)
+    plan, errors = found.plan, tuple(each for each in found.diagnostics if _is_other_error(each))
+    if plan is None:
+        return _fail(found.diagnostics, session, as_json=as_json)
+    if plan.memory is None:
+        return _fail((*found.diagnostics, _unknown(found)), session, as_json=as_json)
+    asked = None if most is None else Most(most)
+    answer = _answer(plan, session, asked, errors)
+    if number is not None:
+        written = _write(answer, number, session, file=file)
+        if not isinstance(written, Answer):
+            return _fail(written, session, as_json=as_json)
+        answer = written
+    _print(answer, errors, session, as_json=as_json)
+    return Exit.OK if answer.remedies or answer.spare is not None else Exit.REFUSED
+
+
+def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
+    """The service, on the first of its targets: where it runs changes nothing about its memory."""
+    checked = check_profiles(session.names, session.inputs)
+    if checked.judged:
+        return checked.judged[0]
+    name = session.names[0]
+    return checked.diagnostics or (
+        error(
+            "profile-not-deployable",
+            f"`{name}` has no target, so it promises nothing that could be fitted",
+            help=("fit a profile that extends it; `--write --in` edits this file",),
+        ),
+    )
+
+
+def _is_other_error(found: Diagnostic) -> bool:
+    return found.is_error and found.code not in MEMORY_CODES
+
+
+def _unknown(judged: Judged) -> Diagnostic:
+    return error(
+        "fit-impossible",
+        f"`{judged.profile_name}` cannot be fitted: its memory is not known",
+        help=("mend what is said above; a recorded boot or a catalogue entry fills a gap",),
+    )
+
+
+def _answer(
+    plan: Plan, session: Session, most: Most | None, errors: Sequence[Diagnostic]
+) -> Answer:
+    trials = Trials(replan=partial(replan, plan, catalog=session.inputs.catalog))
+    if most is not None:
+        remedies = the_most(most, plan, trials)
+        return Answer(
+            plan=plan,
+            most=most,
+            remedies=remedies,
+            unhelpful=(),
+            spare=None,
+            plans=trials.count,
+        )
+    outcome = memory_outcome(memory_of(plan))
+    room = spare(plan, trials) if outcome <= Outcome.UNCERTAIN else None
+    fitting = None
+    if outcome is not Outcome.PASSES:
+        rules = Rules(known=frozenset(each.code for each in errors))
+        fitting = fit(plan, trials, objection=rules)
+    return Answer(
+        plan=plan,
+        most=None,
+        remedies=() if fitting is None else fitting.remedies,
+        unhelpful=() if fitting is None else fitting.unhelpful,
+        spare=room,
+        plans=trials.count,
+    )
+
+
+def _write(
+    answer: Answer, number: int, session: Session, *, file: str | None
+) -> Answer | tuple[Diagnostic, ...]:
+    """Write one change, proved before; the findings say why not."""
+    if number > len(answer.remedies):
+        return (_no_such_change(answer, number),)
+    name = answer.plan.profile_name
+    target = name if file is None else _name_of(file)
+    remedy = answer.remedies[number - 1]
+    held = refusal(session.workspace.profiles, target)
+    if held is not None:
+        return (held,)
+    wanted = Wanted(profile=name, settings=remedy.settings, plan=remedy.plan, file=target)
+    amended = amend(wanted, session.inputs)
+    if not isinstance(amended, Amended):
+        return amended
+    failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
+    done = evolve(answer, chosen=number, file=target, also=amended.also)
+    return (failed,) if failed else done
+
+
+def _name_of(file: str) -> str:
+    """The name of the profile that a file is given by."""
+    session, _ = open_session([file])
+    return file if session is None else session.names[0]
+
+
+def _no_such_change(answer: Answer, number: int) -> Diagnostic:
+    count = len(answer.remedies)
+    if not count and answer.spare is not None:
+        return error("fit-impossible", "there is nothing to write: the promise holds already")
+    there = f"there {'is' if count == 1 else 'are'} {count or 'none'}"
+    return error("fit-impossible", f"there is no change {number} to write; {there}")
+
+
+def _print(
+    answer: Answer, errors: Sequence[Diagnostic], session: Session, *, as_json: bool
+) -> None:
+    if as_json:
+        _print_json(answer_json(answer, errors))
+        return
+    show(errors, session, form=Format.TEXT, err=True)
+    sys.stdout.writelines(f"{line}\n" for line in answer_lines(answer))
+
+
+def _fail(found: Sequence[Diagnostic], session: Session | None, *, as_json: bool) -> Exit:
+    from compiler.report.contract import check_json  # noqa: PLC0415 - on this path only
+
+    if as_json:
+        _print_json(check_json(found, judged=()))
+    else:
+        show(found, session, form=Format.TEXT, err=True)
+    unwritable = any(each.code == "edit-unwritable" for each in found)
+    return Exit.MACHINE if unwritable else Exit.REFUSED
+
+
+def _print_json(printed: object) -> None:
+    import json  # noqa: PLC0415 - what only some runs need
+
+    json.dump(printed, sys.stdout, indent=2)
+    sys.stdout.write("\n")

@@ -1,0 +1,178 @@
+"""What `fit` found, as lines for people and as JSON for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic
+from compiler.language.load import file_of
+from compiler.language.shapes import printable
+from compiler.pipeline import verdict
+from compiler.plan import Plan
+from compiler.planjson import plan_facts
+from compiler.remedy.change import CERTAIN, Remedy, Unhelpful
+from compiler.remedy.moves import memory_of
+from compiler.remedy.room import Most, Spare
+from compiler.report.contract import SCHEMA, diagnostic_json
+from compiler.report.verdicts import memory_numbers
+from compiler.value import Value
+
+
+_FACTS = (
+    "fraction",
+    "pool",
+    "effective",
+    "reserve_available_gib",
+    "reserve_needed_gib",
+    "reserve_margin_gib",
+)
+"""What of a plan's facts a change moves."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Answer(Value):
+    """What one run of `fit` found.
+
+    Attributes:
+        most: what was asked the most of; `None` for changes.
+        spare: what a plan that keeps its promise has to spare.
+        chosen: the number of the change that is written, if one is.
+        file: the profile whose file that change is in.
+        also: the other deployable profiles that are made of this file.
+    """
+
+    plan: Plan
+    most: Most | None
+    remedies: tuple[Remedy, ...]
+    unhelpful: tuple[Unhelpful, ...]
+    spare: Spare | None
+    plans: int
+    chosen: int | None = None
+    file: str | None = None
+    also: tuple[str, ...] = ()
+
+
+def answer_lines(answer: Answer) -> Iterator[str]:
+    """For people; no line needs a wide terminal."""
+    plan = answer.plan
+    if answer.chosen is not None:
+        yield from _remedy_lines(answer, answer.chosen)
+        yield _way_on(answer)
+        return
+    yield f"{printable(plan.profile_name)} now: {_numbers(plan)}"
+    yield ""
+    if answer.spare is not None:
+        yield from _spare_lines(answer.spare)
+    if answer.remedies:
+        yield _lead(answer)
+        yield ""
+    for number in range(1, len(answer.remedies) + 1):
+        yield from _remedy_lines(answer, number)
+    if answer.unhelpful:
+        yield "tried, and no help:"
+        yield from (f"  {each}" for each in answer.unhelpful)
+        yield ""
+    yield _way_on(answer)
+
+
+def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
+    remedy = answer.remedies[number - 1]
+    yield f"{number}  {remedy}"
+    yield f"   {_numbers(remedy.plan)}"
+    yield from (f"   costs: {loss}" for loss in remedy.loses)
+    if answer.most is not None:
+        yield f"   no more: {remedy.gives}"
+    yield ""
+
+
+def _numbers(plan: Plan) -> str:
+    return f"{verdict(plan).value}; {memory_numbers(memory_of(plan))}"
+
+
+def _lead(answer: Answer) -> str:
+    if answer.most is not None:
+        return f"the most {answer.most.value}, with the rest as it is:"
+    if answer.spare is not None:
+        return "changes that make it certain, the cheapest first:"
+    return "changes that keep the promise; the certain ones first, then the cheapest:"
+
+
+def _spare_lines(spare: Spare) -> Iterator[str]:
+    certain = "at worst" if spare.goal is CERTAIN else "by the best estimate"
+    yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool, {spare.gib:.2f} GiB of reserve"
+    yield ""
+    if spare.rooms:
+        yield "each may go this far, with the rest as it is:"
+        yield from (f"  {each.written}; {each.beyond}" for each in spare.rooms)
+        yield ""
+
+
+def _way_on(answer: Answer) -> str:
+    name = printable(answer.plan.profile_name)
+    if answer.chosen is not None and answer.file is not None:
+        also = f"; it also changes {', '.join(answer.also)}" if answer.also else ""
+        return (
+            f"wrote change {answer.chosen} to {file_of(answer.file)}, and nothing else in it{also}"
+        )
+    if answer.remedies:
+        most = "" if answer.most is None else f" --max {answer.most.value}"
+        return f"to write the first one: poolproof fit {name}{most} --write"
+    if answer.spare is not None:
+        return "nothing to change"
+    if answer.most is not None:
+        return f"with the rest as it is, no {answer.most.value} keeps the promise: poolproof fit {name}"
+    return "nothing that was tried keeps the promise; promise less, or use other GPUs"
+
+
+def answer_json(answer: Answer, diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+    """For tools; settings are written as TOML has them."""
+    spare = answer.spare
+    return {
+        "schema": SCHEMA,
+        "profile": answer.plan.profile_name,
+        "verdict": verdict(answer.plan).value,
+        **_facts(answer.plan),
+        "max": None if answer.most is None else answer.most.value,
+        "changes": [_change_json(each) for each in answer.remedies],
+        "unhelpful": [
+            {"setting": each.setting, "tried": each.tried, "why": each.why}
+            for each in answer.unhelpful
+        ],
+        "spare": None
+        if spare is None
+        else {
+            "certain": spare.goal is CERTAIN,
+            "tokens": int(spare.tokens),
+            "gib": round(spare.gib, 4),
+            "rooms": [{"written": each.written, "beyond": each.beyond} for each in spare.rooms],
+        },
+        "plans": answer.plans,
+        "written": None
+        if answer.file is None
+        else {
+            "change": answer.chosen,
+            "file": file_of(answer.file),
+            "also": list(answer.also),
+        },
+        "diagnostics": [diagnostic_json(each) for each in diagnostics],
+    }
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    facts = plan_facts(plan)
+    return {key: value for key, value in facts.items() if key in _FACTS}
+
+
+def _change_json(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "settings": [
+            {"setting": setting, "value": written} for setting, written in remedy.settings
+        ],
+        "verdict": verdict(remedy.plan).value,
+        "gives": remedy.gives,
+        "costs": list(remedy.loses),
+        **_facts(remedy.plan),
+    }

@@ -1,0 +1,63 @@
+"""`poolproof generations`: what was switched to on this host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.hosting import SCHEMA, code_of, json_option, print_json, root_option
+from compiler.cli.session import Format, show
+from compiler.host.finding import stores_of
+from compiler.host.store import Store
+from compiler.host.troubles import unreadable
+
+
+@click.command(name="generations")
+@click.argument("unit", required=False)
+@root_option
+@json_option
+def command(unit: str | None, *, root: Path, as_json: bool) -> int:
+    """List the generations of UNIT, or of all units here, the newest last."""
+    try:
+        stores, found = stores_of(root, unit)
+    except OSError as fault:
+        stores, found = (), (unreadable(fault),)
+    show(found, None, form=Format.TEXT, err=True)
+    if as_json:
+        print_json(
+            {"schema": SCHEMA, "generations": [row for each in stores for row in _rows(each)]}
+        )
+    elif not _print(stores) and not found:
+        click.echo("no unit here has generations", err=True)
+    return code_of(found) if found else Exit.OK
+
+
+def _rows(store: Store) -> list[dict[str, object]]:
+    return [
+        {
+            "unit": store.places.unit,
+            "number": each.number,
+            "current": each.number == store.current,
+            "profile": each.profile,
+            "target": each.target,
+        }
+        for each in store.generations.values()
+    ]
+
+
+def _print(stores: tuple[Store, ...]) -> int:
+    lines = 0
+    for store in stores:
+        for each in store.generations.values():
+            note = store.record.note(each.number)
+            marks = [note.state.value]
+            marks += ["edited by hand"] if each.damage else []
+            marks += [note.why] if note.why else []
+            mark = "*" if each.number == store.current else " "
+            click.echo(
+                f"{mark} {store.places.unit} {each.number:>4}  {each.source}  {', '.join(marks)}"
+            )
+            lines += 1
+    return lines

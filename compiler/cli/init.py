@@ -1,0 +1,164 @@
+"""`poolproof init`: a first tree for a team, judged before it is written."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compiler.catalog import Catalog, open_catalog
+from compiler.catalog.lookup import Kind
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, Session, show
+from compiler.near import near
+from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.report.verdicts import verdict_lines
+from compiler.starter import TextReader, Wanted, files_around, profile_files
+from compiler.workspace import Workspace
+
+
+ENGINE = "sglang"
+CONTEXT_TOKENS = 32_768
+"""What is offered where nothing else is asked for, or the model's own context where that is less."""
+
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def _host(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _HOST.fullmatch(value):
+        raise click.BadParameter(
+            "expected a host's short name: letters, digits, `-`, `.`, `_`", param=option
+        )
+    return value
+
+
+@click.command(name="init")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@click.option("--model", help="Its id, such as `Qwen/Qwen3-32B`.")
+@click.option("--gpu", metavar="KIND", help="A kind of GPU: see `poolproof catalog list gpus`.")
+@click.option("--count", type=click.IntRange(min=1), help="GPUs of one host.")
+@click.option("--host", callback=_host, help="The host's name.")
+@click.option("--context", type=click.IntRange(min=16), help="Tokens that one request may have.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Such requests at once.",
+)
+@click.option(
+    "--engine",
+    "version",
+    metavar="VERSION",
+    help="The release of SGLang; the newest that is described.",
+)
+@click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
+@click.option(
+    "--python",
+    default="/opt/sglang/bin/python",
+    show_default=True,
+    help="The engine's interpreter on the host.",
+)
+@click.option("--user", default="sglang", show_default=True, help="The account that runs it.")
+def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
+    """Write a starter tree to FOLDER: profiles, a workflow, hooks, and attributes for git.
+
+    What no option says is asked for on a terminal. Nothing that is there is written over.
+    """
+    catalog = open_catalog()
+    wanted = _wanted(given, catalog)
+    texts = profile_files(wanted)
+    files = {**files_around(), **{f"profiles/{name}.toml": text for name, text in texts.items()}}
+    taken = [path for path in files if (folder / path).exists() or (folder / path).is_symlink()]
+    if taken:
+        click.echo(
+            f"nothing was written: {', '.join(f'`{path}`' for path in taken)} is there already",
+            err=True,
+        )
+        return Exit.REFUSED
+    checked, session = _judge(wanted, texts, catalog)
+    show(checked.all_diagnostics, session, form=Format.TEXT, err=True)
+    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    if checked.refused:
+        click.echo("nothing was written; ask for less, or for other GPUs", err=True)
+        return Exit.REFUSED
+    return _write(folder, files, wanted)
+
+
+def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
+    """The answers: what the options say, then what the terminal says."""
+    missing = [f"--{name}" for name in ("model", "gpu", "count", "host") if given[name] is None]
+    if missing and not sys.stdin.isatty():
+        raise click.UsageError(
+            f"{', '.join(missing)} must be given where there is no terminal to ask on"
+        )
+    model = given["model"] or click.prompt("Model (its id on the hub)")
+    _hint(model, catalog.ids(Kind.MODEL), "model")
+    gpu = given["gpu"] or click.prompt(f"GPU ({', '.join(catalog.ids(Kind.GPU))})")
+    _hint(gpu, catalog.ids(Kind.GPU), "kind of GPU")
+    count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
+    host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
+    known, _ = catalog.model(model)
+    least = min(CONTEXT_TOKENS, known.context) if known and known.context else CONTEXT_TOKENS
+    context = given["context"] or (
+        click.prompt("Context of a request, tokens", type=click.IntRange(min=16), default=least)
+        if missing
+        else least
+    )
+    described = known is not None and catalog.gpu(gpu)[0] is not None
+    return Wanted(
+        model=model,
+        model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
+        gpu=gpu,
+        count=count,
+        version=given["version"] or catalog.versions(ENGINE)[-1],
+        python=given["python"],
+        context=context,
+        concurrency=given["concurrency"],
+        is_described=described,
+        target=host,
+        user=given["user"],
+    )
+
+
+def _asked_host(value: str) -> str:
+    if not _HOST.fullmatch(value):
+        raise click.UsageError("expected a host's short name: letters, digits, `-`, `.`, `_`")
+    return value
+
+
+def _hint(given: str, known: Sequence[str], what: str) -> None:
+    """A word where a known name was nearly hit; an unknown one may well be meant."""
+    similar = None if given in known else near(given, known)
+    if similar:
+        click.echo(f"no {what} is called `{given}`; a similar one is `{similar}`", err=True)
+
+
+def _judge(wanted: Wanted, texts: Mapping[str, str], catalog: Catalog) -> tuple[Checked, Session]:
+    inputs = Inputs(reader=TextReader(texts), catalog=catalog)
+    checked = check_profiles((wanted.profile,), inputs)
+    return checked, Session(
+        workspace=Workspace(Path()), inputs=inputs, names=(wanted.profile,), named=True
+    )
+
+
+def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
+    for path, text in sorted(files.items()):
+        try:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / path).open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as fault:
+            click.echo(f"`{folder / path}` cannot be written: {fault.strerror}", err=True)
+            return Exit.MACHINE
+        click.echo(f"wrote {folder / path}")
+    place = "" if folder == Path() else f"cd {folder} && "
+    click.echo(
+        f"next: {place}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
+        err=True,
+    )
+    return Exit.OK

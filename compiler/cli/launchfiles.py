@@ -1,0 +1,73 @@
+"""Where `adopt` reads launches from: the disk, standard input, or its own command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
+from compiler.adopt.reading import Read, read_file, read_words
+from compiler.diagnostics import Diagnostic, error
+
+
+STDIN = "-"
+
+
+def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | None) -> Read:
+    """The launch that a command line names: a file, stdin, or the words themselves.
+
+    Errors: those of `adopt.reading`.
+    """
+    if len(words) > 1:
+        return read_words(words)
+    name = words[0]
+    if name == STDIN:
+        source, faults = as_source("stdin", sys.stdin.buffer.read())
+        files = NO_FILES
+    else:
+        data, fault = _bytes(name)
+        source, faults = (
+            as_source(name, data) if data is not None else (None, (fault,) if fault else ())
+        )
+        files = _files()
+    if source is None:
+        return Read(launch=None, diagnostics=faults)
+    return read_file(source, files=files, given=given, line=line)
+
+
+def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
+    """The bytes of a file, or why there are none."""
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return None, error("launch-unreadable", f"`{name}` is a directory; name the file in it")
+        if not path.is_file() and path.exists():
+            return None, error("launch-unreadable", f"`{name}` is no regular file")
+        with path.open("rb") as file:
+            # One byte more tells that a file is too large for a launch.
+            return file.read(LARGEST_BYTES + 1), None
+    except FileNotFoundError:
+        advice = "a command is given behind `--`: `poolproof adopt -- python -m sglang.launch_server ...`"
+        return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))
+    except (OSError, ValueError) as fault:
+        reason = getattr(fault, "strerror", None) or str(fault)
+        return None, error("launch-unreadable", f"`{name}` cannot be read: {reason.lower()}")
+
+
+def _files() -> Files:
+    """What else a launch may name, on this machine."""
+
+    def read(path: str) -> bytes | None:
+        try:
+            return Path(path).read_bytes() if Path(path).is_file() else None
+        except (OSError, ValueError):
+            return None
+
+    def beside(folder: str) -> tuple[str, ...]:
+        try:
+            return tuple(sorted(each.name for each in Path(folder).iterdir()))
+        except OSError:
+            return ()
+
+    return Files(read=read, beside=beside)

@@ -1,0 +1,142 @@
+"""`poolproof measure`: what a server's start measured, as a recorded boot that later compiles use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.cli.exits import Exit
+from compiler.cli.observing import (
+    exit_of,
+    find_plan,
+    no_such_engine,
+    read_asked,
+    say,
+    server_options,
+    show,
+)
+from compiler.diagnostics import Diagnostic, error
+from compiler.engines import ENGINES
+from compiler.host.asked import observe
+from compiler.host.httpget import Address
+from compiler.host.measuring import Field, parse_field, record
+from compiler.workspace import find
+
+
+DEFAULT_ENGINE = "sglang"
+
+
+def _fields(
+    _: click.Context, option: click.Parameter, value: tuple[str, ...]
+) -> Mapping[str, Field]:
+    fields: dict[str, Field] = {}
+    for each in value:
+        parsed = parse_field(each)
+        if isinstance(parsed, str):
+            raise click.BadParameter(parsed, param=option)
+        fields[parsed[0]] = parsed[1]
+    return fields
+
+
+@click.command(name="measure")
+@server_options
+@click.option(
+    "--set",
+    "told",
+    multiple=True,
+    callback=_fields,
+    metavar="NAME=VALUE",
+    help="A field of the boot that nothing tells, such as gpu=ID.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write there, as profiles/boots/NAME.toml; else print it.",
+)
+@click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
+@click.argument("stream", required=False, metavar="[-]")
+def command(  # noqa: PLR0913 - click hands over each option
+    *,
+    unit: str | None,
+    user: bool,
+    url: Address | None,
+    log: Path | None,
+    secret: Path | None,
+    plan: Path | None,
+    profile: str | None,
+    told: Mapping[str, Field],
+    output: Path | None,
+    overwrite: bool,
+    stream: str | None,
+) -> int:
+    """Record what a server's start measured, for later compiles.
+
+    Its log is read, or its endpoints are asked. What they do not tell comes from its plan, or is given by --set.
+    """
+    asked = read_asked(unit=unit, user=user, url=url, log=log, secret=secret, stream=stream)
+    promised = find_plan(asked, plan=plan, profile=profile)
+    if isinstance(promised, Diagnostic) and promised.code == "unit-unplanned":
+        promised = None  # a hand-made unit can be measured as well; what is missing is asked for
+    if isinstance(promised, Diagnostic):
+        return _fail(promised)
+    name = str(told.get("engine", DEFAULT_ENGINE if promised is None else promised.engine))
+    if name not in ENGINES:
+        return _fail(no_such_engine(name))
+    observer = ENGINES[name].observer()
+    observed = observe(asked, observer=observer, promised=promised, must_answer=False)
+    say(observed.notes)
+    if observed.fault is not None or observed.start is None:
+        return _fail(*([observed.fault] if observed.fault else []))
+    recorded = record(
+        observed.start,
+        source=observed.source,
+        engine=name,
+        observer=observer,
+        promised=promised,
+        told=told,
+        catalog=_catalog(),
+    )
+    say(recorded.notes)
+    if recorded.text is None:
+        return _fail(*recorded.diagnostics)
+    if output is None:
+        sys.stdout.write(recorded.text)
+        return Exit.OK
+    fault = _write(output, recorded.text, overwrite=overwrite)
+    if fault is not None:
+        return _fail(fault)
+    click.echo(f"wrote {output}")
+    return Exit.OK
+
+
+def _fail(*found: Diagnostic) -> Exit:
+    show(found)
+    return exit_of(found)
+
+
+def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
+    try:
+        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        return error(
+            "boot-unwritable",
+            f"`{path}` is there already",
+            help=("give another name, or `--overwrite`",),
+        )
+    except OSError as fault:
+        reason = (fault.strerror or type(fault).__name__).lower()
+        return error("boot-unwritable", f"`{path}` cannot be written: {reason}")
+    return None
+
+
+def _catalog() -> Catalog:
+    """The catalogue of the tree we stand in; the shipped one where there is none."""
+    found = find((), here=Path.cwd())
+    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))

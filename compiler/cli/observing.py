@@ -1,0 +1,141 @@
+"""What `measure` and `verify` share: the options that say which server is meant and which plan, and how both talk."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.diagnostics import Diagnostic, error
+from compiler.host.asked import Asked
+from compiler.host.httpget import Address, parse_address
+from compiler.host.promised import Promised, installed_plan, read_promised
+from compiler.host.units import Scope
+from compiler.report.counting import summary_line
+from compiler.report.text import render_text
+from compiler.workspace import find
+
+
+MACHINE_CODES = frozenset({"boot-unwritable", "log-unreadable", "server-silent", "systemd-silent"})
+"""Findings about the machine, not about what was promised."""
+
+
+def _address(_: click.Context, option: click.Parameter, value: str | None) -> Address | None:
+    address = None if value is None else parse_address(value)
+    if value is not None and address is None:
+        raise click.BadParameter(
+            "expected `http://HOST:PORT`, without a login or a query", param=option
+        )
+    return address
+
+
+def _unit(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (not value or value.startswith("-") or not value.isprintable()):
+        raise click.BadParameter("expected the name of a unit", param=option)
+    return value
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--unit", callback=_unit, metavar="UNIT", help="A unit: its endpoints and its journal."
+    ),
+    click.option("--user", is_flag=True, help="The unit is one of the user's own manager."),
+    click.option("--url", callback=_address, metavar="URL", help="A server, as http://HOST:PORT."),
+    click.option(
+        "--log", type=click.Path(path_type=Path), metavar="FILE", help="A log; `-` for stdin."
+    ),
+    click.option(
+        "--secret", type=_FILE, metavar="FILE", help="A YAML with `api-key:`, if not the plan's."
+    ),
+    click.option("--plan", type=_FILE, metavar="FILE", help="The plan.json of the server."),
+    click.option("--profile", metavar="NAME", help="Its plan by name: out/NAME/plan.json."),
+)
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_asked(
+    *,
+    unit: str | None,
+    user: bool,
+    url: Address | None,
+    log: Path | None,
+    secret: Path | None,
+    stream: str | None,
+) -> Asked:
+    """The server that is meant. Raises `click.UsageError` unless it is exactly one."""
+    if stream is not None:
+        if stream != "-" or log is not None:
+            raise click.UsageError("expected `-` for standard input, or `--log FILE`")
+        log = Path("-")
+    if sum(each is not None for each in (unit, url, log)) != 1:
+        raise click.UsageError("say which server: one of --unit, --url, --log, and `-`")
+    if user and unit is None:
+        raise click.UsageError("--user goes with --unit")
+    scope = Scope.USER if user else Scope.SYSTEM
+    return Asked(unit=unit, url=url, log=log, scope=scope, secret=secret)
+
+
+def find_plan(
+    asked: Asked, *, plan: Path | None, profile: str | None
+) -> Promised | Diagnostic | None:
+    """The plan that is meant: the one that was named, else that of the unit; `None` where there is none to look for."""
+    if plan is not None and profile is not None:
+        raise click.UsageError("--plan and --profile name two plans")
+    if profile is not None:
+        found = find((), here=Path.cwd())
+        if found.workspace is None:
+            return found.diagnostics[0]
+        plan = found.workspace.out / profile.removeprefix("out/") / "plan.json"
+    if plan is None and asked.unit is not None:
+        installed = installed_plan(asked.unit, scope=asked.scope)
+        if isinstance(installed, Diagnostic):
+            return installed
+        plan = installed
+    return None if plan is None else read_promised(plan)
+
+
+def no_such_engine(name: str) -> Diagnostic:
+    """The finding for a plan of an engine that nobody taught us to observe."""
+    return error("engine-unknown", f"nobody described the engine `{name}`")
+
+
+def show(found: Sequence[Diagnostic]) -> None:
+    """Print findings on stderr; nothing to say prints nothing."""
+    if found:
+        width = max(60, shutil.get_terminal_size((100, 24)).columns)
+        text = render_text(found, sources={}, colour=False, width=width)
+        sys.stderr.write(f"{text}\n{summary_line(found)}\n")
+
+
+def say(notes: Sequence[str]) -> None:
+    """Print what is to be said beside the result, on stderr."""
+    for each in notes:
+        click.echo(f"note: {plain(each)}", err=True)
+
+
+def plain(text: str) -> str:
+    """A text of a server's or a log's on one line of a terminal, which it cannot steer."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def exit_of(found: Sequence[Diagnostic]) -> Exit:
+    """5 where the machine would not, else 1 for an error."""
+    if any(each.code in MACHINE_CODES for each in found):
+        return Exit.MACHINE
+    return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK

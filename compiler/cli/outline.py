@@ -1,0 +1,146 @@
+"""What `why` says about one line of `out/`: what it depends on, each with its value and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.catalog import Catalog, Kind
+from compiler.cli.session import Session
+from compiler.diagnostics import Diagnostic, error
+from compiler.judged import Judged
+from compiler.language.merge import Resolved
+from compiler.language.spans import split_key
+from compiler.pipeline import check_profiles, render_profile, resolve
+from compiler.plan import Plan
+from compiler.planner import look_up
+from compiler.tree.places import MANIFEST
+from compiler.why.history import histories
+from compiler.why.lines import COPIED, Context, Line, files_of
+from compiler.workspace import OUT
+
+
+_EACH_RELEASE = 4
+"""Of the releases that are known each so many-th is tried: what they count changes seldom, and there are thirty."""
+
+
+def explain_line(path: str, number: int, session: Session) -> list[str] | Diagnostic:
+    """The answer for a line of a file, by its path below `out/`; or why there is none.
+
+    Errors: `line-unknown`.
+    """
+    name = _profile_of(path, session)
+    if path == MANIFEST:
+        return ["each line is the hash, the mode, and the profile of a file that a compile wrote"]
+    if name is None:
+        return _unknown(f"`{OUT}/{path}` is in the folder of no profile")
+    several = check_profiles([name], session.inputs).judged
+    resolved, _ = resolve(name, session.inputs)
+    plan = several[0].plan if several else None
+    if resolved is None or plan is None or plan.target_name is None:
+        return _unknown(f"`{name}` does not compile, so nothing says what made the line")
+    below = path.removeprefix(f"{name}/")
+    rendered = _rendered(name, below, several)
+    if rendered is None:
+        return _unknown(f"no compile writes `{OUT}/{path}`")
+    found = _same_line(rendered, number, path, session)
+    if isinstance(found, Diagnostic):
+        return found
+    text = rendered[found]
+    line = _line(_context(several, plan, resolved, session), below, found)
+    return [text.strip() or "(an empty line)", *_said(line, plan, resolved, session)]
+
+
+def _profile_of(path: str, session: Session) -> str | None:
+    """The profile in whose folder the file is: the longest name that fits."""
+    names = [each for each in session.names if path.startswith(f"{each}/")]
+    return max(names, key=len, default=None)
+
+
+def _rendered(name: str, below: str, several: tuple[Judged, ...]) -> list[str] | None:
+    if any(each.is_error for judged in several for each in judged.diagnostics):
+        return None
+    files, _ = render_profile(name, several)
+    text = next((each.text for each in files if each.path == f"{name}/{below}"), None)
+    return None if text is None else text.split("\n")
+
+
+def _same_line(rendered: list[str], number: int, path: str, session: Session) -> int | Diagnostic:
+    """The line as it is compiled now, for a line of the file as it stands; the place counts from 0."""
+    standing = session.workspace.out / path
+    try:
+        lines = standing.read_text("utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = rendered
+    if not 1 <= number <= len(lines):
+        return _unknown(f"`{OUT}/{path}` has {len(lines) - 1} lines, and no line {number}")
+    text = lines[number - 1]
+    if number <= len(rendered) and rendered[number - 1] == text:
+        return number - 1
+    same = [place for place, each in enumerate(rendered) if each == text]
+    if len(same) == 1:
+        return same[0]
+    return _unknown(
+        f"line {number} of `{OUT}/{path}` is not what the profiles give",
+        "run `poolproof compile`, or `poolproof compile --check --diff` to see what differs",
+    )
+
+
+def _unknown(summary: str, *help_: str) -> Diagnostic:
+    return error("line-unknown", summary, help=help_)
+
+
+def _context(
+    several: tuple[Judged, ...], plan: Plan, resolved: Resolved, session: Session
+) -> Context:
+    catalog = session.inputs.catalog
+    facts, _, _ = look_up(plan.profile, catalog)
+    versions = catalog.versions(plan.profile.engine.name)
+    return Context(
+        several=several,
+        facts=facts,
+        origins=resolved.origins,
+        versions=versions[::_EACH_RELEASE],
+    )
+
+
+def _line(context: Context, below: str, place: int) -> Line:
+    lines = files_of(context).get(below)
+    return Line(notes=(COPIED,)) if lines is None else lines()[place]
+
+
+def _said(line: Line, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
+    yield from (f"  from {each}" for each in line.notes)
+    rows = [_setting(each.setting, resolved) for each in line.sources if each.setting is not None]
+    wide = max((len(row[0]) for row in rows), default=0)
+    yield from (f"  {head.ljust(wide)}  {place}" for head, place in rows)
+    facts: dict[str, list[str]] = {}
+    for each in line.sources:
+        if each.fact is not None:
+            facts.setdefault(each.fact, []).append(each.key)
+    for fact, keys in facts.items():
+        yield f"  {_file(fact, plan, session.inputs.catalog)}: {', '.join(keys)}"
+    if not line.notes and not line.sources:
+        yield "  nothing that can be changed a little changes this line"
+
+
+def _setting(setting: str, resolved: Resolved) -> tuple[str, str]:
+    path = split_key(setting) or ()
+    history = next(iter(histories(resolved, path)), None)
+    if history is None or history.value is None:
+        default = history.default if history is not None else None
+        return (f"{setting} = {default}", "the default") if default else (setting, "not set")
+    span = history.steps[0].span
+    return f"{setting} = {history.value}", f"{span.file}:{span.line}:{span.column}"
+
+
+def _file(fact: str, plan: Plan, catalog: Catalog) -> str:
+    """Where a fact stands."""
+    profile = plan.profile
+    draft = profile.speculative.draft if profile.speculative else None
+    entry = {
+        "model": lambda: catalog.entry_file(Kind.MODEL, profile.model.id),
+        "gpu": lambda: catalog.entry_file(Kind.GPU, profile.gpus.kind),
+        "draft": lambda: catalog.entry_file(Kind.DRAFT, draft or ""),
+        "build": lambda: catalog.build_file(profile.engine.name, profile.engine.build or ""),
+    }.get(fact, lambda: catalog.boot_file(fact))()
+    return fact if entry is None else entry.shown

@@ -1,0 +1,82 @@
+"""`poolproof report`: one HTML page for a tree."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+
+from compiler.cli import completing
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, Session, open_session, show
+from compiler.pipeline import Checked, check_profiles
+from compiler.planner import replan
+from compiler.webpage import Sweep, render_page, sweep
+
+
+@click.command(name="report")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE]...", shell_complete=completing.profiles)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write it; else to stdout.",
+)
+def command(profiles: tuple[str, ...], *, output: Path | None) -> int:
+    """Write one self-contained HTML page: all services, their budgets and verdicts, and what other settings would give.
+
+    A refused service is shown as one; the exit is then 1 all the same.
+    """
+    session, faults = open_session(profiles)
+    if session is None:
+        show(faults, session, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    if output is None and sys.stdout.isatty():
+        raise click.UsageError("name a file with -o, or send the page somewhere")
+    checked = check_profiles(session.names, session.inputs)
+    show(checked.diagnostics, session, form=Format.TEXT, err=True)
+    page = render_page(checked.judged, sweeps=_sweeps(checked, session))
+    if output is None:
+        sys.stdout.write(page)
+    elif not _write(page, output):
+        return Exit.MACHINE
+    return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
+    return {
+        each.profile_name: sweep(
+            each.plan, replan=partial(replan, each.plan, catalog=session.inputs.catalog)
+        )
+        for each in checked.judged
+        if each.plan is not None
+    }
+
+
+def _write(page: str, output: Path) -> bool:
+    """Write it whole or not at all."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
+                file.write(page)
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(output)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as fault:
+        click.echo(f"`{output}` cannot be written: {fault.strerror}", err=True)
+        return False
+    click.echo(f"wrote {output}", err=True)
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,24 @@
+"""`poolproof schema`: the JSON schema of profiles, for editors."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.schema import boot_schema, profile_schema
+
+
+@click.command(name="schema")
+@click.option("--boot", is_flag=True, help="Print the schema of recorded boots instead.")
+def command(*, boot: bool) -> int:
+    """Print the JSON schema of profiles, so that an editor completes and checks them.
+
+    Save it as profiles/schema.json. An editor with a TOML language server (Even Better TOML, taplo) then reads it for each
+    file that begins with the line `#:schema ./schema.json`, or `#:schema ../schema.json` in a folder below.
+    """
+    json.dump(boot_schema() if boot else profile_schema(), sys.stdout, indent=2)
+    sys.stdout.write("\n")
+    return Exit.OK

@@ -1,0 +1,138 @@
+"""`poolproof show`: one profile, merged and typed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, open_session
+from compiler.cli.session import show as show_findings
+from compiler.language.merge import Resolved
+from compiler.language.settings import Setting, all_settings
+from compiler.language.structure import check_fragment, structure_profile
+from compiler.language.written import key_toml
+from compiler.pipeline import is_deployable, resolve
+from compiler.why.history import History, histories
+
+
+@click.command(name="show")
+@click.argument("profile")
+@click.option("--origins", is_flag=True, help="Say behind each setting which file sets it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the origins.")
+def command(profile: str, *, origins: bool, as_json: bool) -> int:
+    """Print a profile as it is after merging, in TOML, with the defaults in comments."""
+    session, faults = open_session([profile])
+    if session is None or not session.names:
+        show_findings(faults, session, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    resolved, found = resolve(session.names[0], session.inputs)
+    if resolved is not None:
+        wrong = (
+            structure_profile(resolved)[1] if is_deployable(resolved) else check_fragment(resolved)
+        )
+        found = (*found, *wrong)
+    show_findings(found, session, form=Format.TEXT, err=True)
+    if resolved is None:
+        return Exit.REFUSED
+    settings = histories(resolved, ())
+    if as_json:
+        _print_json(resolved, settings)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _toml(resolved, origins=origins))
+    return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK
+
+
+def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
+    import json  # noqa: PLC0415 - what only some runs need
+
+    content = {
+        "schema": 1,
+        "profile": resolved.name,
+        "settings": {each.setting: _json(each) for each in settings if each.value is not None},
+        "defaults": {
+            name: history.default
+            for name, history in _unset(resolved)
+            if history.default is not None
+        },
+    }
+    sys.stdout.write(json.dumps(content, indent=2) + "\n")
+
+
+def _json(history: History) -> dict[str, object]:
+    steps = [
+        {
+            "file": each.span.file,
+            "line": each.span.line,
+            "column": each.span.column,
+            "value": each.value,
+            "reason": each.reason,
+        }
+        for each in history.steps
+    ]
+    return {"value": history.value, "origin": steps[0], "others": steps[1:]}
+
+
+def _unset(resolved: Resolved) -> Iterator[tuple[str, History]]:
+    """The settings with a default that no file sets, where the table around them stands."""
+    for setting in all_settings():
+        for path in _real_paths(setting, resolved):
+            if path not in resolved.origins.by_path:
+                for history in histories(resolved, path):
+                    yield history.setting, history
+
+
+def _real_paths(setting: Setting, resolved: Resolved) -> Iterator[tuple[str, ...]]:
+    """The paths of a setting in this profile: one for each target, none in a table that is left out."""
+    if setting.path[-1] == "*" or (
+        setting.within and "*" not in setting.within and setting.within not in resolved.tables
+    ):
+        return
+    if "*" not in setting.path:
+        yield setting.path
+        return
+    table, _, *rest = setting.path
+    entries = resolved.values.get(table)
+    for key in entries if isinstance(entries, dict) else ():
+        yield (table, key, *rest)
+
+
+def _toml(resolved: Resolved, *, origins: bool) -> Iterator[str]:
+    """The settings by table, in the order of the language; what is not set is a comment with its default."""
+    yield f"# {resolved.name}, merged"
+    tables: dict[tuple[str, ...], list[str]] = {(): []}
+    for path in (*resolved.origins.by_path, *_default_paths(resolved)):
+        for history in histories(resolved, path):
+            tables.setdefault(path[:-1], []).append(_row(path[-1], history, origins=origins))
+    for table in ((), *sorted(tables.keys() - {()}, key=_table_order)):
+        rows = tables[table]
+        if table:
+            # A table that nobody opened is not opened here either.
+            opened = not all(row.startswith("# ") for row in rows)
+            yield ""
+            yield f"{'' if opened else '# '}[{'.'.join(key_toml(key) for key in table)}]"
+        yield from rows
+
+
+def _default_paths(resolved: Resolved) -> Iterator[tuple[str, ...]]:
+    for setting in all_settings():
+        for path in _real_paths(setting, resolved):
+            if path not in resolved.origins.by_path and setting.default is not None:
+                yield path
+
+
+def _table_order(table: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    order = list(dict.fromkeys(each.path[0] for each in all_settings()))
+    return (order.index(table[0]) if table[0] in order else len(order), table)
+
+
+def _row(key: str, history: History, *, origins: bool) -> str:
+    if history.value is None:
+        return f"# {key_toml(key)} = {history.default}  # the default"
+    row = f"{key_toml(key)} = {history.value}"
+    if not origins:
+        return row
+    span = history.steps[0].span
+    return f"{row}  # {span.file}:{span.line}:{span.column}"

@@ -1,0 +1,116 @@
+"""`poolproof why`: where a setting's value comes from, and what made a line of `out/`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.session import Format, Session, open_session, show
+from compiler.diagnostics import Diagnostic, Span, error
+from compiler.language.merge import Resolved
+from compiler.language.settings import all_settings
+from compiler.language.spans import split_key
+from compiler.near import near
+from compiler.origins import dotted
+from compiler.pipeline import resolve
+from compiler.why.history import History, histories
+from compiler.workspace import OUT
+
+
+_LINE = re.compile(r"(.+):([0-9]{1,9})")
+
+
+@click.command(name="why")
+@click.argument("what", nargs=-1, required=True, metavar="PROFILE KEY... | out/FILE:LINE...")
+def command(what: tuple[str, ...]) -> int:
+    """Say where a value comes from, or what made a line of out/.
+
+    With a PROFILE and a KEY (memory.fraction, or a table such as memory): who sets it, who lost, and why. With a line of a
+    file below out/: the settings and the facts of the catalogue that it depends on.
+    """
+    lines = [line for each in what if (line := _LINE.fullmatch(each)) is not None]
+    if len(lines) == len(what):
+        return max(_explain_line(line[1], int(line[2])) for line in lines)
+    if len(what) == 1:
+        raise click.UsageError("give a PROFILE and a KEY, or a line as `out/FILE:LINE`")
+    profile, *keys = what
+    session, faults = open_session([profile])
+    if session is None or not session.names:
+        show(faults, session, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    resolved, found = resolve(session.names[0], session.inputs)
+    show(found, session, form=Format.TEXT, err=True)
+    if resolved is None:
+        return Exit.REFUSED
+    return max(_explain(key, resolved, session) for key in keys)
+
+
+def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
+    path = split_key(key)
+    several = histories(resolved, path) if path else ()
+    if not several:
+        show((_unknown_key(key),), session, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    sys.stdout.write("\n".join("".join(f"{line}\n" for line in _history(each)) for each in several))
+    return Exit.OK
+
+
+def _unknown_key(key: str) -> Diagnostic:
+    similar = near(key, (dotted(each.path) for each in all_settings()))
+    return error(
+        "unknown-key",
+        f"there is no setting `{key}`",
+        help=(f"a setting with a similar name exists: `{similar}`",) if similar else (),
+    )
+
+
+def _history(history: History) -> Iterator[str]:
+    if history.value is not None:
+        yield f"{history.setting} = {history.value}"
+    elif history.default is not None:
+        yield f"{history.setting} is not set; the default is {history.default}"
+    else:
+        yield f"{history.setting} is not set"
+    places = [_place(each.span) for each in history.steps]
+    wide = max(map(len, places), default=0)
+    for place, step in zip(places, history.steps, strict=True):
+        value = f"  {step.value}" if step.value and step.value != history.value else ""
+        yield f"  {place.ljust(wide)}  {step.reason}{f':{value}' if value else ''}"
+    yield from (f"  item {item}  {_place(span)}" for item, span in history.items)
+
+
+def _place(span: Span) -> str:
+    return f"{span.file}:{span.line}:{span.column}"
+
+
+def _explain_line(file: str, number: int) -> Exit:
+    """Every line of a file is that of the profile whose folder of `out/` it is in."""
+    from compiler.cli.outline import explain_line  # noqa: PLC0415 - a setting does without templates
+
+    session, faults = open_session(())
+    if session is None:
+        show(faults, None, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    path = _below_out(file, session)
+    answer = explain_line(path or file, number, session)
+    if isinstance(answer, Diagnostic):
+        show((answer,), session, form=Format.TEXT, err=True)
+        return Exit.REFUSED
+    sys.stdout.writelines(f"{line}\n" for line in answer)
+    return Exit.OK
+
+
+def _below_out(file: str, session: Session) -> str | None:
+    """The path below `out/`, from where the user is; else as from the tree's root."""
+    root = session.workspace.out.resolve()
+    for start in (Path.cwd(), session.workspace.root):
+        try:
+            return (start / file).resolve().relative_to(root).as_posix()
+        except (OSError, RuntimeError, ValueError):
+            continue
+    return file.removeprefix("./").removeprefix(f"{OUT}/")

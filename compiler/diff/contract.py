@@ -1,0 +1,163 @@
+"""The JSON of a change: what other tools build on, as typed dictionaries. A change of meaning raises `SCHEMA`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from compiler.diff.comparing import Change, Difference
+from compiler.diff.snapshot import Figures
+from compiler.diff.trees import TreeChange
+from compiler.planjson import RangeJson
+from compiler.ranges import Range
+
+
+SCHEMA = 1
+"""The version of this contract."""
+
+
+class DifferenceJson(TypedDict):
+    """A setting, a flag, or a variable that differs; null where there is none."""
+
+    name: str
+    old: str | None
+    new: str | None
+    old_place: str | None
+    new_place: str | None
+
+
+class FiguresJson(TypedDict):
+    """What the memory of one GPU comes to."""
+
+    fraction: float
+    required_tokens: int
+    pool_tokens: RangeJson
+    reserve_margin_gib: RangeJson
+
+
+class RestartJson(TypedDict):
+    """Why, and for how long; `expected_s` is an estimate, and null where there is none."""
+
+    reasons: list[str]
+    expected_s: int | None
+    basis: str
+    limit_s: int
+    stop_s: int | None
+
+
+class FileJson(TypedDict):
+    """A file of `out/`."""
+
+    path: str
+    state: str
+
+
+class ServiceJson(TypedDict):
+    """What changes for one service."""
+
+    profile: str
+    target: str | None
+    change: str
+    identity: dict[str, str]
+    identity_before: dict[str, str]
+    settings: list[DifferenceJson]
+    options: list[DifferenceJson]
+    environment: list[DifferenceJson]
+    before: FiguresJson | None
+    after: FiguresJson | None
+    verdict_before: str | None
+    verdict_after: str | None
+    findings_new: list[str]
+    findings_gone: list[str]
+    restart: RestartJson | None
+    files: list[FileJson]
+    reasons: list[str]
+
+
+class InputJson(TypedDict):
+    """A file below `profiles/` that differs."""
+
+    path: str
+    state: str
+    profiles: list[str]
+
+
+class DiffJson(TypedDict):
+    """What `diff --format json` prints."""
+
+    schema: int
+    old: str
+    new: str
+    services: list[ServiceJson]
+    inputs: list[InputJson]
+    notes: list[str]
+
+
+def diff_json(change: TreeChange) -> DiffJson:
+    """The whole of a change."""
+    return {
+        "schema": SCHEMA,
+        "old": change.old,
+        "new": change.new,
+        "services": [_service(each) for each in change.services],
+        "inputs": [
+            {"path": each.path, "state": each.state.value, "profiles": list(each.profiles)}
+            for each in change.inputs
+        ],
+        "notes": list(change.notes),
+    }
+
+
+def _service(change: Change) -> ServiceJson:
+    restart = change.restart
+    return {
+        "profile": change.profile,
+        "target": change.target or None,
+        "change": change.kind.value,
+        "identity": dict(change.identity),
+        "identity_before": dict(change.identity_before),
+        "settings": [_difference(each) for each in change.settings],
+        "options": [_difference(each) for each in change.options],
+        "environment": [_difference(each) for each in change.environment],
+        "before": _figures(change.before),
+        "after": _figures(change.after),
+        "verdict_before": change.verdicts[0],
+        "verdict_after": change.verdicts[1],
+        "findings_new": list(change.found),
+        "findings_gone": list(change.gone),
+        "restart": None
+        if restart is None
+        else {
+            "reasons": list(restart.reasons),
+            "expected_s": restart.start.expected_s,
+            "basis": restart.start.basis,
+            "limit_s": restart.start.limit_s,
+            "stop_s": restart.start.stop_s,
+        },
+        "files": [{"path": f"out/{path}", "state": state.value} for path, state in change.files],
+        "reasons": list(change.why),
+    }
+
+
+def _difference(each: Difference) -> DifferenceJson:
+    return {
+        "name": each.name,
+        "old": each.old,
+        "new": each.new,
+        "old_place": each.old_place,
+        "new_place": each.new_place,
+    }
+
+
+def _figures(figures: Figures | None) -> FiguresJson | None:
+    if figures is None:
+        return None
+    return {
+        "fraction": figures.fraction,
+        "required_tokens": figures.required_tokens,
+        "pool_tokens": _range(figures.pool),
+        "reserve_margin_gib": _range(figures.margin),
+    }
+
+
+def _range(known: Range) -> RangeJson:
+    return {"low": known.low, "best": known.best, "high": known.high}

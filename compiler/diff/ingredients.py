@@ -1,0 +1,77 @@
+"""Which files a deployable profile is made of: the profiles it extends, the catalogue's entries, and recorded boots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from compiler.catalog import Kind
+from compiler.catalog.series import SERIES
+from compiler.catalog.shelves import file_stem
+from compiler.language.load import SUFFIX, load_document
+from compiler.pipeline import Inputs, is_deployable, resolve
+
+
+def ingredients_of(names: Iterable[str], inputs: Inputs) -> Mapping[str, frozenset[str]]:
+    """For each deployable profile the paths of its files below `profiles/`, also of those that are not there.
+
+    A profile that does not merge has what it extends, as far as that can be read. A shipped catalogue entry has the path
+    that a team's own of that name would have.
+    """
+    return {
+        name: frozenset((*_documents(name, inputs), *_facts(name, inputs)))
+        for name in names
+        if _deploys(name, inputs)
+    }
+
+
+def _deploys(name: str, inputs: Inputs) -> bool:
+    resolved, _ = resolve(name, inputs)
+    if resolved is not None:
+        return is_deployable(resolved)
+    document, _ = inputs.documents.get(name, (None, ()))
+    # A file that cannot be read may have a target.
+    return document is None or document.directives.is_deployable
+
+
+def _documents(root: str, inputs: Inputs) -> Iterator[str]:
+    todo, seen = [root], {root}
+    while todo:
+        name = todo.pop()
+        yield f"{name}{SUFFIX}"
+        if name not in inputs.documents:
+            inputs.documents[name] = load_document(inputs.reader, name)
+        document, _ = inputs.documents[name]
+        for parent in document.directives.extends if document else ():
+            if parent.name not in seen:
+                seen.add(parent.name)
+                todo.append(parent.name)
+
+
+def _facts(name: str, inputs: Inputs) -> Iterator[str]:
+    resolved, _ = resolve(name, inputs)
+    if resolved is None:
+        return
+
+    def word(table: str, key: str) -> str:
+        held = resolved.values.get(table)
+        value = held.get(key) if isinstance(held, Mapping) else None
+        return value if isinstance(value, str) else ""
+
+    model, gpu = word("model", "id"), word("gpus", "kind")
+    for kind, id_ in (
+        (Kind.MODEL, model),
+        (Kind.GPU, gpu),
+        (Kind.DRAFT, word("speculative", "draft")),
+    ):
+        stem = file_stem(id_)
+        if stem is not None:
+            yield f"catalog/{kind}/{stem}{SUFFIX}"
+    engine, build = word("engine", "name"), file_stem(word("engine", "build"))
+    if file_stem(engine) == engine:
+        yield f"catalog/engines/{engine}/{SERIES}.json"
+        yield f"catalog/engines/{engine}/{word('engine', 'version')}.json"
+        if build is not None:
+            yield f"catalog/engines/{engine}/builds/{build}{SUFFIX}"
+    for boot in inputs.catalog.boots()[0]:
+        if boot.model == model and boot.gpu == gpu:
+            yield f"{boot.name}{SUFFIX}"

@@ -1,0 +1,162 @@
+"""The folder of an installed generation, or of a profile in `out/`, as snapshots: all that its `plan.json` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.diff.comparing import Change, appeared, compare
+from compiler.diff.sides import Side
+from compiler.diff.snapshot import Snapshot, Start, figures
+from compiler.diff.trees import TreeChange, snapshots_of
+from compiler.pipeline import Checked
+from compiler.render.planfile import SCHEMA
+
+
+PLAN_FILE = "plan.json"
+
+
+def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
+    """The services that a folder with a `plan.json` holds: those whose unit is there, else all of its plan.
+
+    Errors: `plan-unreadable`.
+    """
+    try:
+        plan = json.loads((folder / PLAN_FILE).read_text("utf-8"))
+        if plan["schema"] != SCHEMA:
+            return _unreadable(
+                folder, f"it has schema {plan['schema']}, this compiler reads {SCHEMA}"
+            )
+        targets = plan["targets"]
+        present = [
+            name for name, target in targets.items() if _unit_file(folder, name, target) is not None
+        ]
+        return tuple(_snapshot(plan, name, folder=folder) for name in present or targets)
+    except OSError as fault:
+        return _unreadable(folder, (fault.strerror or "the system gives no reason").lower())
+    except UnicodeDecodeError:
+        return _unreadable(folder, "it is not UTF-8")
+    except json.JSONDecodeError as fault:
+        return _unreadable(folder, f"it is no JSON (line {fault.lineno})")
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        return _unreadable(folder, f"it is no plan of this compiler ({fault})")
+
+
+def _unreadable(folder: Path, reason: str) -> Diagnostic:
+    return error(
+        "plan-unreadable",
+        f"`{folder / PLAN_FILE}` cannot be read: {reason}",
+        help=(
+            "name a folder that holds `profiles/`, or the `plan.json` of an installed generation",
+        ),
+    )
+
+
+def no_plan(folder: Path) -> Diagnostic:
+    """A folder that holds nothing to compare with."""
+    return _unreadable(folder, "there is none, and no `profiles/` beside it")
+
+
+def _unit_file(folder: Path, target: str, facts: Mapping[str, Any]) -> Path | None:
+    places = (folder / facts["unit"], folder / target / facts["unit"])
+    return next((each for each in places if each.is_file()), None)
+
+
+def _snapshot(plan: Mapping[str, Any], target: str, *, folder: Path) -> Snapshot:
+    facts, engine, gpus = plan["targets"][target], plan["engine"], plan["gpus"]
+    argv, profile = plan["argv"], plan["profile"]
+    build = f" with {engine['build']}" if engine["build"] else ""
+    unit = _unit_file(folder, target, facts)
+    return Snapshot(
+        profile=profile,
+        target=target,
+        verdict=plan["verdict"],
+        identity={
+            "model": plan["model"],
+            "host": target,
+            "GPUs": f"{gpus['count']} x {gpus['kind']}",
+            "unit": facts["unit"],
+            "engine": f"{engine['name']} {engine['version']}{build}",
+        },
+        settings=None,
+        command=tuple(argv),
+        options=dict(_options(argv)),
+        environment=dict(plan["env"]),
+        figures=figures(plan),
+        findings=tuple(f"{each['severity']} {each['code']}" for each in plan["findings"]),
+        start=Start(limit_s=facts["start_timeout_s"]),
+        files=None if unit is None else dict(_texts(unit.parent, f"{profile}/{target}")),
+    )
+
+
+def _options(argv: list[str]) -> Iterator[tuple[str, str]]:
+    """The flags of a command line with their words; what stands before them is the program."""
+    starts = [place for place, word in enumerate(argv) if word.startswith("--")]
+    for start, end in zip(starts, [*starts[1:], len(argv)], strict=True):
+        yield argv[start], " ".join(argv[start + 1 : end])
+
+
+def _texts(folder: Path, name: str) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name not in (PLAN_FILE, "PLAN.md", "MANIFEST"):
+            yield f"{name}/{path.name}", path.read_bytes().decode("utf-8", "replace")
+
+
+def compare_installed(
+    installed: tuple[Snapshot, ...],
+    new: Side,
+    *,
+    checked: Checked,
+    label: str,
+    only: Collection[str] = (),
+) -> TreeChange:
+    """What installing the tree's service in the place of an installed one would change.
+
+    The tree's service is that of the same unit and host: of the same profile if there is one, or of the one asked for.
+    """
+    candidates = snapshots_of(checked, new)
+    changes: list[Change] = []
+    notes: list[str] = []
+    for old in installed:
+        same = [each for each in candidates if _place(each) == _place(old)]
+        asked = [each for each in same if each.profile in only] if only else []
+        named = [each for each in same if each.profile == old.profile]
+        found = asked or ([] if only else named)
+        if found:
+            change = _beside(old, found[0])
+            changes += [] if change is None else [change]
+            continue
+        others = ", ".join(f"`{each.profile}`" for each in same)
+        instead = f"; {others} would take its place: name it" if others else ""
+        notes.append(
+            f"no profile asked for gives `{old.identity['unit']}` of `{old.profile}` on `{old.target}`{instead}"
+        )
+    changes += [
+        appeared(each)
+        for each in candidates
+        if each.profile in only and _place(each) not in {_place(old) for old in installed}
+    ]
+    return TreeChange(old=label, new=new.label, services=tuple(changes), notes=tuple(notes))
+
+
+def _beside(old: Snapshot, new: Snapshot) -> Change | None:
+    """Compare what both have: paths and files by the installed service's own set of files."""
+    # The indices of GPUs are no part of a plan file.
+    identity = {**new.identity, "GPUs": new.identity["GPUs"].partition(" (")[0]}
+    mine, theirs = f"{new.profile}/{new.target}/", f"{old.profile}/{old.target}/"
+    files = renamed = None
+    if old.files is not None:
+        files = {path: text for path, text in (new.files or {}).items() if path.startswith(mine)}
+        renamed = {f"{mine}{path.removeprefix(theirs)}": text for path, text in old.files.items()}
+    return compare(
+        evolve(old, files=renamed, profile=new.profile), evolve(new, files=files, identity=identity)
+    )
+
+
+def _place(snapshot: Snapshot) -> tuple[str, str]:
+    return snapshot.target, snapshot.identity["unit"]

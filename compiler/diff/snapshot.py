@@ -1,0 +1,187 @@
+"""One service as it is compared: of a tree that was compiled, or of the `plan.json` of an installed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from compiler.diagnostics import Span
+from compiler.judged import Judged
+from compiler.language.merge import Resolved
+from compiler.language.written import written
+from compiler.origins import Path, dotted
+from compiler.plan import Plan
+from compiler.planjson import COVER, plan_facts
+from compiler.quantities import Duration
+from compiler.ranges import Range
+from compiler.secrecy import is_secret
+from compiler.service import (
+    GRAPHS_AND_WARMUP_S,
+    READ_GB_PER_S,
+    checkpoint_gb,
+    expected_start_s,
+)
+from compiler.tree import OutFile
+from compiler.value import Value
+
+
+@frozen(eq=False, repr=False)
+class Shown(Value):
+    """A setting's value as a profile writes it, and the place that set it."""
+
+    value: str
+    place: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Figures(Value):
+    """What the memory comes to on one GPU; GiB, and tokens of the pool."""
+
+    fraction: float
+    required_tokens: int
+    pool: Range
+    margin: Range
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Start(Value):
+    """How long a start takes.
+
+    Attributes:
+        limit_s: when the unit gives up.
+        expected_s: an estimate, with its `basis`; `None` for a model that nobody described.
+        stop_s: how long running requests may take to end before; `None` when it is not known.
+    """
+
+    limit_s: int
+    expected_s: int | None = None
+    basis: str = ""
+    stop_s: int | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Snapshot(Value):
+    """One service.
+
+    Attributes:
+        identity: what tells it from others: model, host, GPUs, unit, engine, in this order.
+        settings: every setting that a file sets, but for other targets' own; `None` where only a plan is left.
+        command: the whole command line; `options` are its flags, each with its words.
+        findings: `error pool-too-small` and the like.
+        files: the texts of its files by path below `out/`; `None` where they are not known, or not written.
+    """
+
+    profile: str
+    target: str
+    verdict: str
+    identity: Mapping[str, str]
+    settings: Mapping[str, Shown] | None
+    command: tuple[str, ...]
+    options: Mapping[str, str]
+    environment: Mapping[str, str]
+    figures: Figures | None
+    findings: tuple[str, ...]
+    start: Start
+    files: Mapping[str, str] | None = field(repr=False)
+
+
+def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None) -> Snapshot:
+    """The snapshot of a service that was planned; `files` are those of its profile, `None` when it is refused.
+
+    Raises:
+        ValueError: when it was not planned.
+    """
+    plan = judged.plan
+    if plan is None or plan.target_name is None or plan.service is None:
+        raise ValueError(f"{judged.profile_name} was not planned")
+    facts = plan_facts(plan)
+    own = f"{judged.profile_name}/{plan.target_name}/"
+    folders = {each.path.rpartition("/")[0] for each in files or ()} - {judged.profile_name}
+    return Snapshot(
+        profile=judged.profile_name,
+        target=plan.target_name,
+        verdict=judged.verdict.value,
+        identity=_identity(plan),
+        settings=dict(_settings(resolved, target=plan.target_name)),
+        command=tuple(facts["argv"]),
+        options={each.flag: _words(each.flag, each.values) for each in plan.options},
+        environment=facts["env"],
+        figures=figures(facts),
+        findings=tuple(
+            dict.fromkeys(f"{each.severity.value} {each.code}" for each in judged.diagnostics)
+        ),
+        start=_start(plan),
+        files=None
+        if files is None
+        else {
+            each.path: each.text
+            for each in files
+            if each.path.startswith(own) or each.path.rpartition("/")[0] not in folders
+        },
+    )
+
+
+def _words(flag: str, values: tuple[str, ...]) -> str:
+    return " ".join(COVER if is_secret(flag, each) else each for each in values)
+
+
+def _identity(plan: Plan) -> Mapping[str, str]:
+    gpus, engine = plan.profile.gpus, plan.profile.engine
+    which = f" ({', '.join(map(str, gpus.indices))})" if gpus.indices else ""
+    build = f" with {engine.build}" if engine.build else ""
+    return {
+        "model": plan.profile.model.id,
+        "host": plan.target_name or "",
+        "GPUs": f"{gpus.count} x {gpus.kind}{which}",
+        "unit": f"{plan.service.unit if plan.service else ''}.service",
+        "engine": f"{engine.name} {engine.version}{build}",
+    }
+
+
+def _settings(resolved: Resolved, *, target: str) -> Iterator[tuple[str, Shown]]:
+    for path, origin in sorted(resolved.origins.by_path.items()):
+        if path[0] != "targets" or path[1:2] == (target,):
+            value = value_at(resolved, path)
+            yield dotted(path), Shown(written(value, key=path[-1]), place(origin.winner.value_span))
+
+
+def value_at(resolved: Resolved, path: Path) -> object:
+    """The merged value at a path that there is."""
+    value: Any = resolved.values
+    for key in path:
+        value = value[key]
+    return value
+
+
+def place(span: Span) -> str:
+    """A place as editors open it: `profiles/k2.6-200k.toml:11:12`."""
+    return f"{span.file}:{span.line}:{span.column}"
+
+
+def figures(facts: Mapping[str, Any]) -> Figures | None:
+    """The figures of `plan_facts`, or of a `plan.json`; `None` when memory was not known."""
+    pool, margin, fraction = facts["pool"], facts["reserve_margin_gib"], facts["fraction"]
+    if pool is None or margin is None or fraction is None:
+        return None
+    return Figures(
+        fraction=fraction,
+        required_tokens=pool["required_tokens"],
+        pool=Range(pool["low"], pool["best"], pool["high"]),
+        margin=Range(margin["low"], margin["best"], margin["high"]),
+    )
+
+
+def _start(plan: Plan) -> Start:
+    service, model = plan.service, plan.model
+    if service is None:
+        raise ValueError(f"{plan.profile_name} has no target")
+    if model is None:
+        return Start(limit_s=service.start_timeout_s, stop_s=service.stop_timeout_s)
+    return Start(
+        limit_s=service.start_timeout_s,
+        expected_s=expected_start_s(model),
+        basis=f"{checkpoint_gb(model):,.0f} GB read at {READ_GB_PER_S:g} GB/s, and {Duration(GRAPHS_AND_WARMUP_S)} for graphs and warm-up",
+        stop_s=service.stop_timeout_s,
+    )

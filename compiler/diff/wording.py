@@ -1,0 +1,119 @@
+"""The words that every form of a change has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from compiler.diff.comparing import Change, Difference, Kind, Restart
+from compiler.diff.snapshot import Figures
+from compiler.quantities import Duration
+from compiler.ranges import Range
+
+
+NOTHING = "not set"
+"""Stands for a setting, flag, or variable that a side does not have."""
+
+_MINUTE_S = 60
+
+
+def headline(changes: Sequence[Change]) -> str:
+    """How much changes, as one sentence."""
+    if not changes:
+        return "no service changes"
+    counts = {kind: sum(1 for each in changes if each.kind is kind) for kind in Kind}
+    restarts = sum(1 for each in changes if each.restart)
+    words = {
+        Kind.CHANGED: ("service changes", "services change"),
+        Kind.NEW: ("is new", "are new"),
+        Kind.REMOVED: ("is removed", "are removed"),
+        Kind.BROKEN: ("does not compile", "do not compile"),
+        Kind.MENDED: ("compiles that did not before", "compile that did not before"),
+    }
+    parts = [f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count]
+    return ", ".join([*parts, *([f"{restarts} to restart"] if restarts else [])])
+
+
+def outcome(change: Change) -> str:
+    """What becomes of a service, in a word or two."""
+    match change.kind:
+        case Kind.NEW:
+            return "new"
+        case Kind.REMOVED:
+            return "removed; what is installed stays until it is taken away"
+        case Kind.BROKEN:
+            return "does not compile"
+        case Kind.MENDED:
+            return "compiles, and did not before"
+        case Kind.CHANGED:
+            return "restart" if change.restart else "no restart"
+
+
+def identity(change: Change) -> str:
+    """What tells the service from others; a part that was another with what it was."""
+    parts = (
+        f"{name} {value}{_was(change, name)}" for name, value in change.identity.items() if value
+    )
+    return ", ".join(parts)
+
+
+def _was(change: Change, name: str) -> str:
+    return f" (was {change.identity_before[name]})" if name in change.identity_before else ""
+
+
+def arrow(each: Difference) -> tuple[str, str]:
+    """Before and after, in words for what is not there."""
+    return each.old or NOTHING, each.new or NOTHING
+
+
+def where(each: Difference) -> str:
+    """The place that sets it now; the place that did, for one that is gone."""
+    return each.new_place or (f"was {each.old_place}" if each.old_place else "")
+
+
+def figure_lines(change: Change) -> Iterator[tuple[str, str, str]]:
+    """The figures that differ: what, before, after."""
+    old, new = change.before, change.after
+    rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (
+        ("pool, tokens", lambda each: tokens(each.pool)),
+        ("needed, tokens", lambda each: f"{each.required_tokens:,}"),
+        ("reserve's margin, GiB", lambda each: gib(each.margin)),
+        ("static fraction", lambda each: f"{each.fraction:g}"),
+    )
+    for what, show in rows:
+        before, after = _shown(old, show), _shown(new, show)
+        if before != after:
+            yield what, before, after
+
+
+def _shown(figures: Figures | None, show: Callable[[Figures], str]) -> str:
+    return "not known" if figures is None else show(figures)
+
+
+def tokens(known: Range) -> str:
+    """Tokens, with the range where there is one."""
+    if known.is_exact:
+        return f"{known.best:,.0f}"
+    return f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
+
+
+def gib(known: Range) -> str:
+    """GiB, with the range where there is one."""
+    low, best, high = (f"{each:.2f}" for each in (known.low, known.best, known.high))
+    return best if low == high else f"{best} ({low} to {high})"
+
+
+def downtime(restart: Restart) -> str:
+    """How long it is down, and that it is an estimate."""
+    start = restart.start
+    limit = f"at most {Duration(start.limit_s)}, its start timeout"
+    stop = (
+        f"; before that up to {Duration(start.stop_s)} for running requests" if start.stop_s else ""
+    )
+    if start.expected_s is None:
+        return f"for how long is not known: {limit}{stop}"
+    return f"for about {minutes(start.expected_s)} by estimate ({start.basis}), {limit}{stop}"
+
+
+def minutes(seconds: int) -> str:
+    """A length of time that is only an estimate, in whole minutes."""
+    return f"{max(1, round(seconds / _MINUTE_S))} min"

@@ -1,0 +1,115 @@
+"""What an engine makes of a launch that somebody wrote: settings of a profile, and what there is to say about them.
+
+Words are told by their index in the launch; whoever read it knows where each stands. No behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from attrs import field, frozen
+
+from compiler.profile import Argument
+from compiler.value import Value
+
+
+class ChangeKind(StrEnum):
+    """What became of a part of the launch that does not stand in the profile as it stood there."""
+
+    FOLDED = "folded"
+    """Given twice: only the last one counts."""
+    RENAMED = "renamed"
+    """Written by another name: an abbreviation, or a flag on its way out."""
+    SECRET = "secret"  # noqa: S105 - a word, not a password
+    """Left out: it goes to a file on the host."""
+    UNKNOWN = "unknown"
+    """Left out: what it says is known at start only."""
+    DROPPED = "dropped"
+    """Left out: the profile has no place for it."""
+    ASSUMED = "assumed"
+    """Taken for granted, since the launch does not say."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Noted(Value):
+    """One such part, as the engine sees it."""
+
+    kind: ChangeKind
+    text: str
+    words: tuple[int, ...] = ()
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Found(Value):
+    """Where a launch stands in a command: what starts the engine, and the first word that is the server's own."""
+
+    entry: int
+    arguments: int
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Carried(Value):
+    """One flag of the launch on its way into a profile.
+
+    Attributes:
+        flag: its full name, with dashes.
+        argument: what `[flags]` would say.
+        words: its words in the launch.
+        settings: the typed settings that say the same; empty where there are none.
+        dest: the setting of the engine that it writes; `None` for a flag that the release refuses.
+    """
+
+    flag: str
+    argument: Argument
+    words: tuple[int, ...]
+    settings: Mapping[str, object] = field(factory=dict)
+    dest: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Reading(Value):
+    """A launch, read.
+
+    Attributes:
+        carried: the flags that count, in their order.
+        secrets: the flags whose values are secrets, with their words.
+        secrets_by_file: whether the release reads them from a file as well.
+        lost: words that belong to no flag.
+        notes: what there is to say.
+        values: what the release's parser makes of it, by the engine's own names, without the flags it refuses and without
+            what is not known.
+        refused: of `carried`, the flags that the release refuses.
+        missing: the settings that the server needs and the launch does not give, each with a stand-in, which `values` has too.
+        refusal: why the server does not start even without these; `None` when it would.
+    """
+
+    carried: tuple[Carried, ...] = ()
+    secrets: Mapping[str, tuple[int, ...]] = field(factory=dict)
+    secrets_by_file: bool = True
+    lost: tuple[tuple[int, ...], ...] = ()
+    notes: tuple[Noted, ...] = ()
+    values: Mapping[str, object] = field(factory=dict)
+    refused: tuple[Carried, ...] = ()
+    missing: Mapping[str, object] = field(factory=dict)
+    refusal: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Difference(Value):
+    """One setting of the engine that two command lines give different values."""
+
+    dest: str
+    wanted: object
+    found: object
+
+
+class Adopter(Protocol):
+    """Reads the launches of one release; make it once for many."""
+
+    def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
+        """Read a launch; `unknown` are the words that hold what is known at start only."""
+
+    def differences(self, reading: Reading, argv: Sequence[str]) -> tuple[Difference, ...]:
+        """What the release's parser reads from `argv` otherwise than from the launch; secrets are not compared."""

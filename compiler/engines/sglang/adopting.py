@@ -1,0 +1,300 @@
+"""A launch that somebody wrote goes in; flags on their way into a profile come out, read by the release's own parser.
+
+A flag that the release refuses does not hide the others: it is set aside, and the rest is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from compiler.engines.adopting import Carried, ChangeKind, Difference, Found, Noted, Reading
+from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
+from compiler.engines.sglang.arguments.actions import RefusedError
+from compiler.engines.sglang.arguments.parsed import Refusal
+from compiler.engines.sglang.arguments.words import Word, serve_words
+from compiler.engines.sglang.commandline import entry_of
+from compiler.engines.sglang.grouping import Group, argument, groups
+from compiler.engines.sglang.unspelling import settings_of_flag
+from compiler.facts import Action, Release
+from compiler.profile import Argument
+from compiler.secrecy import is_secret
+from compiler.value import Value
+
+
+_STAND_IN = "model"
+"""For a model that the launch does not name."""
+_BY_FLAG = frozenset({RefusalKind.VALUE, RefusalKind.RETIRED})
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Adopter(Value):
+    """Reads the launches of one release."""
+
+    release: Release
+    parser: Parser
+
+    def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
+        """As `engines.adopting.Adopter` says."""
+        try:
+            own = self._server_words(words, found)
+        except RefusedError as stopped:
+            return Reading(refusal=stopped.refusal.message)
+        several = tuple(groups(own, release=self.release))
+        secret = tuple(each for each in several if _is_secret(each))
+        doubtful = tuple(
+            each for each in several if each not in secret and not unknown.isdisjoint(each.places)
+        )
+        rest = tuple(each for each in several if each not in (*secret, *doubtful))
+        parsed, kept, refused = self._parse(rest)
+        last = {each.flag: each for each in refused if each.flag}
+        needed = next((each.full_name for each in kept if not each.places), None)
+        given = (each for each in self._carried(parsed, kept) if each.words)
+        return Reading(
+            carried=(*given, *last.values()),
+            secrets=_by_name(secret),
+            secrets_by_file="--config" in self.release.flags,
+            lost=tuple(each.words for each in refused if not each.flag),
+            notes=(
+                *self._notes(parsed, kept),
+                *(_unknown(each) for each in doubtful),
+                *(_repeated(each) for each in refused if each.flag and each is not last[each.flag]),
+                *self._other_notes(words, own, found),
+            ),
+            values=_values(parsed),
+            refused=tuple(last.values()),
+            missing={}
+            if needed is None
+            else settings_of_flag(needed, _STAND_IN, release=self.release),
+            refusal=parsed.refusal.message if parsed.refusal is not None else None,
+        )
+
+    def differences(self, reading: Reading, argv: Sequence[str]) -> tuple[Difference, ...]:
+        """As `engines.adopting.Adopter` says."""
+        found = entry_of(argv)
+        if found is None:
+            raise ValueError("the compiled command starts no server")
+        behind = [Word(text, place) for place, text in enumerate(argv)][found.arguments :]
+        left = list(reading.refused)
+        kept: list[Group] = []
+        for group in groups(behind, release=self.release):
+            same = next((each for each in left if _same(each, group)), None)
+            if same is None:
+                kept.append(group)
+            else:
+                left.remove(same)
+        got = self.parser.parse(_texts(kept))
+        return (
+            *(Difference(dest=each.flag, wanted=each.argument, found=None) for each in left),
+            *_differences(reading, got),
+        )
+
+    def _server_words(self, words: Sequence[str], found: Found) -> tuple[Word, ...]:
+        """The words that the server's parser gets; raises `RefusedError` where `sglang serve` stops itself."""
+        several = tuple(Word(text, place) for place, text in enumerate(words))[found.arguments :]
+        entry = _entry(found)
+        return serve_words(several, release=self.release) if entry is Entry.SERVE else several
+
+    def _parse(
+        self, several: tuple[Group, ...]
+    ) -> tuple[Parsed, tuple[Group, ...], tuple[Carried, ...]]:
+        """What the parser reads, from which flags, and those that it refuses.
+
+        A flag that is missing gets a stand-in, which stands nowhere in the launch.
+        """
+        refused: list[Carried] = []
+        while True:
+            parsed = self.parser.parse(_texts(several))
+            needed = _needed(parsed.refusal)
+            if needed is not None:
+                stand_in = (Word(needed), Word(_STAND_IN))
+                several = (*several, *groups(stand_in, release=self.release))
+                continue
+            culprits = () if parsed.refusal is None else _culprits(parsed.refusal, several)
+            if not culprits:
+                return parsed, several, tuple(sorted(refused, key=lambda each: each.words))
+            several = tuple(each for each in several if each not in culprits)
+            refused += [self._refused(each) for each in culprits]
+
+    def _refused(self, group: Group) -> Carried:
+        """A refused flag; one without a name for a word that belongs to none."""
+        value: object = group.values[0] if len(group.values) == 1 else True
+        settings = (
+            settings_of_flag(group.full_name, value, release=self.release) if group.flag else {}
+        )
+        return Carried(
+            flag=group.full_name,
+            argument=argument(group.values),
+            words=group.places,
+            settings=settings,
+        )
+
+    def _carried(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Carried]:
+        words = [word for group in kept for word in group.words]
+        if parsed.config is not None:
+            at = next(at for at, word in enumerate(words) if word.text == "--config")
+            places = _places(words, (at, at + 1))
+            yield Carried(
+                flag="--config",
+                argument=parsed.config,
+                words=places,
+                settings=settings_of_flag("--config", parsed.config, release=self.release),
+            )
+        without_effect = parsed.overridden
+        for given in parsed.given:
+            if given in without_effect or given.flag == "--config":
+                continue
+            yield Carried(
+                flag=given.flag,
+                argument=self._argument(given, words),
+                words=_places(words, given.places),
+                settings=settings_of_flag(given.flag, given.value, release=self.release),
+                dest=given.dest,
+            )
+
+    def _argument(self, given: Given, words: Sequence[Word]) -> Argument:
+        if self.release.flags[given.flag].effect is Action.PAIR:
+            return not given.spelling.startswith("--no-")
+        texts = [words[place].text for place in given.places]
+        _, equals, value = texts[0].partition("=")
+        return argument([value, *texts[1:]] if equals else texts[1:])
+
+    def _notes(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Noted]:
+        words = [word for group in kept for word in group.words]
+        last = {each.dest: each for each in parsed.given}
+        for given in parsed.overridden:
+            yield Noted(
+                kind=ChangeKind.FOLDED,
+                text=f"`{_shown(given, words)}` has no effect: `{_shown(last[given.dest], words)}` comes later",
+                words=_places(words, given.places),
+            )
+        for given in parsed.given:
+            places = _places(words, given.places)
+            if given.flag == "--config":
+                yield Noted(
+                    kind=ChangeKind.DROPPED,
+                    text=f"`{_shown(given, words)}` is read by nobody: the engine looks for `--config` as a word of its own",
+                    words=places,
+                )
+            elif given.abbreviated:
+                text = f"`{given.written}` is an abbreviation of `{given.spelling}`"
+                yield Noted(kind=ChangeKind.RENAMED, text=text, words=places)
+            deprecated = self.release.flags[given.flag].deprecated
+            if deprecated:
+                text = f"`{given.written}` is on its way out in {self.release.read_version}: {deprecated}"
+                yield Noted(kind=ChangeKind.RENAMED, text=text, words=places)
+
+    def _other_notes(
+        self, words: Sequence[str], own: Sequence[Word], found: Found
+    ) -> Iterator[Noted]:
+        """What `sglang serve` takes for itself."""
+        kept = {word.place for word in own}
+        gone = tuple(at for at in range(found.arguments, len(words)) if at not in kept)
+        if gone:
+            text = f"`{' '.join(words[at] for at in gone)}` is for `sglang serve`, and the module needs none of it"
+            yield Noted(kind=ChangeKind.DROPPED, text=text, words=gone)
+
+
+def make_adopter(release: Release) -> Adopter:
+    """The adopter of a release."""
+    return Adopter(release=release, parser=make_parser(release))
+
+
+def _entry(found: Found) -> Entry:
+    return Entry.SERVE if found.arguments - found.entry > 1 else Entry.MODULE
+
+
+def _needed(refusal: Refusal | None) -> str | None:
+    """The flag that the server cannot do without."""
+    return refusal.flag if refusal is not None and refusal.kind is RefusalKind.REQUIRED else None
+
+
+def _is_secret(group: Group) -> bool:
+    return group.name is not None and any(
+        is_secret(group.full_name, value) for value in group.values
+    )
+
+
+def _repeated(carried: Carried) -> Noted:
+    text = f"`{carried.flag}` is given again later; only the last one is carried"
+    return Noted(kind=ChangeKind.FOLDED, text=text, words=carried.words)
+
+
+def _by_name(several: Sequence[Group]) -> Mapping[str, tuple[int, ...]]:
+    places: dict[str, tuple[int, ...]] = {}
+    for each in several:
+        places[each.full_name] = (*places.get(each.full_name, ()), *each.places)
+    return places
+
+
+def _unknown(group: Group) -> Noted:
+    shown = " ".join(word.text for word in group.words)
+    text = (
+        f"`{shown}` is not known before the start"
+        if group.name is not None
+        else f"`{shown}` may hold more flags, known at the start only"
+    )
+    return Noted(kind=ChangeKind.UNKNOWN, text=text, words=group.places)
+
+
+def _texts(several: Sequence[Group]) -> tuple[str, ...]:
+    return tuple(word.text for group in several for word in group.words)
+
+
+def _places(words: Sequence[Word], indices: Sequence[int]) -> tuple[int, ...]:
+    places = (words[at].place for at in indices)
+    return tuple(dict.fromkeys(each for each in places if each is not None))
+
+
+def _shown(given: Given, words: Sequence[Word]) -> str:
+    return " ".join(words[at].text for at in given.places)
+
+
+def _culprits(refusal: Refusal, several: Sequence[Group]) -> tuple[Group, ...]:
+    """The flags that a refusal is about; none when it is about the whole."""
+    if refusal.kind is RefusalKind.AMBIGUOUS:
+        name = refusal.words[0].partition("=")[0]
+        return tuple(each for each in several if each.name == name)
+    if refusal.kind is RefusalKind.UNRECOGNIZED:
+        names = {word.partition("=")[0] for word in refusal.words}
+        own = tuple(each for each in several if each.flag is None and each.name in names)
+        return own or tuple(
+            each for each in several if each.name is None and each.words[0].text in refusal.words
+        )
+    if refusal.kind in _BY_FLAG and refusal.flag is not None:
+        return tuple(each for each in several if each.full_name == refusal.flag)
+    return ()
+
+
+def _same(carried: Carried, group: Group) -> bool:
+    return carried.flag == group.full_name and carried.argument == argument(group.values)
+
+
+def _values(parsed: Parsed) -> Mapping[str, object]:
+    """The settings; the file of `--config` where it is read, and nothing for one that is not."""
+    return {**_settled(parsed.values), "config": parsed.config} if parsed.values else {}
+
+
+def _differences(reading: Reading, got: Parsed) -> Iterator[Difference]:
+    if got.refusal is not None:
+        message = got.refusal.message
+        yield Difference(dest="", wanted="a command that starts", found=message)
+        return
+    left, right = reading.values, _values(got)
+    for dest in sorted(left.keys() | right.keys()):
+        # Secrets go into the file of `--config`.
+        if left.get(dest) != right.get(dest) and not (dest == "config" and reading.secrets):
+            yield Difference(dest=dest, wanted=left.get(dest), found=right.get(dest))
+
+
+def _settled(values: Mapping[str, object]) -> Mapping[str, object]:
+    """The values once the server has put a flag on its way out into its successor (0.5.22, `--enable-dp-attention`)."""
+    if not values.get("enable_dp_attention") or "attn_dp_size" not in values:
+        return values
+    return {
+        **values,
+        "enable_dp_attention": False,
+        "attn_dp_size": values["dp_size"],
+        "dp_size": 1,
+    }

@@ -1,0 +1,134 @@
+"""What a plan gives the server, typed settings and raw flags alike: the one place that rules ask for a flag's value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.spelling import typed_rows
+from compiler.plan import Plan
+from compiler.profile import Argument
+from compiler.value import Value
+from compiler.versions import version_key
+
+
+_FRACTION = "mem-fraction-static"
+_TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Given(Value):
+    """The flags of one plan, as they are given; what a release takes when nothing is given is not among them.
+
+    A flag is asked for by any of its names without dashes; where releases renamed it, by all of them, newest first.
+
+    Attributes:
+        raw: full name -> the key in `[flags]`, and the value; a flag that is switched off is not among them.
+    """
+
+    plan: Plan
+    raw: Mapping[str, tuple[str, Argument]]
+
+    def value(self, *names: str) -> Argument | None:
+        """The value of the first of these that is given; `None` when none is."""
+        return next((found[1] for name in names if (found := self._find(name)) is not None), None)
+
+    def setting(self, *names: str) -> str:
+        """The setting that gives it; a name with a dot is a setting already."""
+        for name in names:
+            if "." in name:
+                return name
+            found = self._find(name)
+            if found is not None:
+                return found[0]
+        return f"flags.{names[0]}"
+
+    def on(self, *names: str) -> bool:
+        """Whether a flag without a value is given."""
+        return self.value(*names) is True
+
+    def whole(self, *names: str) -> int | None:
+        """A value that is a whole number, or a text that reads as one."""
+        value = self.value(*names)
+        if isinstance(value, bool) or value is None or isinstance(value, tuple):
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            return None
+
+    def word(self, *names: str) -> str | None:
+        """A value that is one word."""
+        value = self.value(*names)
+        return value if isinstance(value, str) else None
+
+    def words(self, *names: str) -> tuple[str, ...]:
+        """A value as its words; none when it is not given."""
+        value = self.value(*names)
+        if value is None or isinstance(value, bool):
+            return ()
+        return value if isinstance(value, tuple) else (str(value),)
+
+    def switched_on(self, variable: str) -> bool:
+        """Whether an environment variable is one of the texts that the engine takes for true."""
+        return self.plan.profile.env.get(variable, "").lower() in _TRUE
+
+    def since(self, release: str) -> bool:
+        """Whether the server is this release or a later one."""
+        return at_least(self.plan.profile.engine.version, release)
+
+    def before(self, release: str) -> bool:
+        """Whether the server is a release before this one; a version that is no number is neither."""
+        version = self.plan.profile.engine.version
+        return version_key(version) is not None and not at_least(version, release)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the server may judge otherwise than the rules; `None` when its release was read."""
+        release, engine = self.plan.release, self.plan.profile.engine
+        if release is None or release.read_version != release.version:
+            return f"{engine.name} {engine.version} was not read, and may differ"
+        if engine.build is not None and release.build is None:
+            return f"the build `{engine.build}` is not described, and may differ"
+        return None
+
+    def _find(self, name: str) -> tuple[str, Argument] | None:
+        full = _full_name(self.plan, name)
+        found = self.raw.get(name) or self.raw.get(full)
+        if found is not None:
+            return f"flags.{found[0]}", found[1]
+        if full == _FRACTION:
+            fraction = _fraction(self.plan)
+            return None if fraction is None else ("memory.fraction", fraction)
+        row = typed_rows().get(f"--{name}") or typed_rows().get(f"--{full}")
+        words = row.words(self.plan.profile) if row is not None else None
+        if row is None or words is None:
+            return None
+        return row.setting, words[0] if len(words) == 1 else words or True
+
+
+def _fraction(plan: Plan) -> float | None:
+    """The static fraction; the one that "fit" found, where it found one."""
+    asked = plan.profile.memory.fraction
+    if not isinstance(asked, str):
+        return asked
+    return plan.memory.fraction if plan.memory is not None else None
+
+
+def given_by(plan: Plan) -> Given:
+    """The flags of a plan; what the release does not know keeps the name it has."""
+    return Given(
+        plan=plan,
+        raw={
+            _full_name(plan, name): (name, value)
+            for name, value in plan.profile.flags.items()
+            if value is not False
+        },
+    )
+
+
+def _full_name(plan: Plan, name: str) -> str:
+    aliases = plan.release.aliases if plan.release is not None else {}
+    return aliases.get(f"--{name}", f"--{name}")[2:]

@@ -1,0 +1,221 @@
+"""Attention backends against the GPU's generation and the model, and what a backend puts in place of other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.backends import (
+    Platform,
+    generation,
+    is_sparse,
+    platform,
+)
+from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.rules.places import at, caution, refusal
+from compiler.facts import Gpu, Mla, StateKind
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.rules import rule
+
+
+_BOTH, _PREFILL, _DECODE = (
+    "attention-backend",
+    "prefill-attention-backend",
+    "decode-attention-backend",
+)
+_AMPERE, _HOPPER, _LARGE, _SMALL = 8, 9, 10, 12
+_MLA_ONLY = frozenset({"trtllm_mla", "tokenspeed_mla", "cutedsl_mla"})
+_BLACKWELL = (_LARGE, _SMALL)
+
+
+def _asked(given: Given) -> Iterator[tuple[str, str]]:
+    """Each backend that is asked for, with the flag that does."""
+    for name in (_BOTH, _PREFILL, _DECODE):
+        backend = given.word(name)
+        if backend is not None:
+            yield name, backend
+
+
+def _generations(given: Given, flag: str, backend: str, *, latent: bool) -> tuple[int, ...] | None:
+    """The major numbers of the GPUs that a release lets a backend run on; `None` when it does not ask.
+
+    0.4.6 to 0.5.2 model_runner.py, later layers/attention/attention_registry.py for FlashAttention 3; server_args.py and
+    arg_groups/overrides.py, `_handle_attention_backend_compatibility`, for the others.
+    """
+    if backend == "fa3":
+        if given.before("0.4.6.post5"):
+            return (_HOPPER, *_BLACKWELL)  # it asks for 9 or more
+        return (_HOPPER,) if latent else (_AMPERE, _HOPPER)
+    if backend == "trtllm_mla":
+        return (_LARGE,) if given.before("0.5.9") else _BLACKWELL
+    if backend == "tokenspeed_mla":
+        return _BLACKWELL
+    if backend == "cutedsl_mla":
+        return (_LARGE,)
+    if backend == "trtllm_mha":
+        alone = flag == _BOTH and given.word(_PREFILL) is None
+        prefills = flag == _PREFILL or alone
+        if given.before("0.5.10") or (prefills and given.before("0.5.19")):
+            return (_LARGE,)
+        return (_HOPPER, *_BLACKWELL)
+    return None
+
+
+@rule("backend-gpu")
+def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A backend's kernels are built for some generations; see `_generations` for the sources."""
+    given, gpu, model = given_by(plan), plan.gpu, plan.model
+    if gpu is None:
+        return
+    latent = model is not None and isinstance(model.attention, Mla)
+    for flag, backend in _asked(given):
+        allowed = _generations(given, flag, backend, latent=latent)
+        if allowed is None or (platform(gpu) is Platform.CUDA and generation(gpu) in allowed):
+            continue
+        named = " and ".join(f"{each}.x" for each in allowed)
+        yield refusal(
+            given,
+            "backend-gpu",
+            f"the attention backend `{backend}` does not run on compute capability {gpu.compute_capability}",
+            at(
+                given,
+                where,
+                flag,
+                text=f"for {named}",
+                beside={"gpus.kind": f"has {gpu.compute_capability}"},
+            ),
+            because=f"the server takes it on compute capability {named} only, and stops at start",
+            help=(
+                f"choose {_alternatives(gpu, latent=latent)}, or leave the choice to the server",
+            ),
+        )
+
+
+def _alternatives(gpu: Gpu, *, latent: bool) -> str:
+    if platform(gpu) is not Platform.CUDA:
+        return "`triton`"
+    return "`triton`" if latent else "`flashinfer` or `triton`"
+
+
+@rule("backend-untried")
+def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """From 0.5.9 the check lets `trtllm_mla` pass on compute capability 12 (`is_blackwell_supported`).
+
+    TensorRT-LLM's MLA kernels of a prefill are built for 10.x; public report sgl-project/sglang#24633 with 0.5.10.
+    """
+    given, gpu = given_by(plan), plan.gpu
+    if gpu is None or generation(gpu) != _SMALL or given.before("0.5.9"):
+        return
+    for flag, backend in _asked(given):
+        if backend == "trtllm_mla" and flag != _DECODE:
+            yield caution(
+                "backend-untried",
+                f"the attention backend `{backend}` passes the check on compute capability {gpu.compute_capability}, and may fail in the first prefill",
+                at(
+                    given,
+                    where,
+                    flag,
+                    text="kernels for 10.x",
+                    beside={"gpus.kind": f"has {gpu.compute_capability}"},
+                ),
+                because="a public report of 0.5.10 on an RTX PRO 6000 has it fail there (sgl-project/sglang#24633)",
+                help=('set `engine.attention_backend = "triton"`, the server\'s own choice here',),
+            )
+
+
+@rule("backend-model")
+def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Some backends are for latent attention only, one for any other (0.5.1 to 0.5.23, attention_registry.py)."""
+    given, model = given_by(plan), plan.model
+    if model is None:
+        return
+    latent = isinstance(model.attention, Mla)
+    for flag, backend in _asked(given):
+        wrong = backend in _MLA_ONLY if not latent else backend == "trtllm_mha"
+        if not wrong or is_sparse(model):
+            continue
+        has, wants = ("latent", "no latent") if latent else ("no latent", "latent")
+        yield refusal(
+            given,
+            "backend-model",
+            f"the attention backend `{backend}` is for models with {wants} attention",
+            at(
+                given,
+                where,
+                flag,
+                text=f"for {wants} attention (MLA)",
+                beside={"model.id": f"has {has} attention"},
+            ),
+            because="the server stops after the weights are loaded",
+            help=("leave the choice to the server, or set a backend of the other kind",),
+        )
+
+
+def _hybrid_backends(given: Given, gpu: Gpu) -> frozenset[str] | None:
+    """The backends that a release takes for Gated DeltaNet on Blackwell (attention_registry.py, `attn_backend_wrapper`)."""
+    small = generation(gpu) == _SMALL
+    if not given.since("0.5.3") or (small and given.before("0.5.5")):
+        return None
+    if given.before("0.5.4"):
+        return frozenset({"triton", "trtllm_mha"})
+    if given.before("0.5.6"):
+        return frozenset({"triton"})
+    if given.before("0.5.10"):
+        return frozenset({"triton", "trtllm_mha"})
+    if given.before("0.5.16"):
+        return frozenset({"triton", "trtllm_mha", "fa4", "flashinfer"})
+    if small:
+        return frozenset({"triton", "trtllm_mha", "flashinfer"})
+    if given.before("0.5.21"):
+        return frozenset({"triton", "trtllm_mha", "fa4"})
+    return frozenset({"triton", "trtllm_mha", "fa4", "flashinfer"})
+
+
+@rule("backend-hybrid")
+def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Models with Gated DeltaNet layers take few backends on Blackwell (0.5.3 to 0.5.23; see `_hybrid_backends`)."""
+    given, gpu, model = given_by(plan), plan.gpu, plan.model
+    if gpu is None or model is None or model.state is None or model.state.kind is not StateKind.GDN:
+        return
+    allowed = _hybrid_backends(given, gpu) if generation(gpu) in _BLACKWELL else None
+    if allowed is None:
+        return
+    for flag, backend in _asked(given):
+        split = given.word(_PREFILL) is not None and given.word(_DECODE) is not None
+        if backend in allowed or (split and flag == _BOTH):
+            continue
+        named = ", ".join(f"`{each}`" for each in sorted(allowed))
+        yield refusal(
+            given,
+            "backend-hybrid",
+            f"the attention backend `{backend}` does not run beside Gated DeltaNet layers on compute capability {gpu.compute_capability}",
+            at(
+                given,
+                where,
+                flag,
+                text="not for this model here",
+                beside={
+                    "model.id": "has Gated DeltaNet layers",
+                    "gpus.kind": f"has {gpu.compute_capability}",
+                },
+            ),
+            because=f"the server stops with an assertion after the load; it takes {named}",
+            help=('set `engine.attention_backend = "triton"`',),
+        )
+
+
+@rule("backend-changed")
+def backend_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """FlashAttention 3 does not read fp8_e5m2: the server takes Triton (0.5.5 to 0.5.23, server_args.py and overrides.py)."""
+    given = given_by(plan)
+    kv = given.word("kv-cache-dtype")
+    if given.word(_BOTH) != "fa3" or kv != "fp8_e5m2" or not given.since("0.5.5"):
+        return
+    yield caution(
+        "backend-changed",
+        "the server runs with the attention backend `triton`, not `fa3`",
+        at(given, where, _BOTH, text="`fa3`", beside={"kv-cache-dtype": "`fa3` cannot read this"}),
+        because="FlashAttention 3 reads fp8_e4m3 only; the server changes the backend with a warning in its log",
+        help=('set `memory.kv_dtype = "fp8_e4m3"`, or leave the backend to the server',),
+    )

@@ -1,0 +1,250 @@
+"""The numbers of speculation that drafts token by token, and of NGRAM: which are refused, and which are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.rules.pages import used_page
+from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
+from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.rules import rule
+
+
+_STEPS, _TOPK, _TOKENS = (
+    "speculative-num-steps",
+    "speculative-eagle-topk",
+    "speculative-num-draft-tokens",
+)
+_BACKENDS = ("attention-backend", "prefill-attention-backend", "decode-attention-backend")
+_ADAPTIVE = "speculative-adaptive"
+_BREADTH = "speculative-ngram-max-bfs-breadth"
+_USUAL_BREADTH = 10
+_OVERLAP_VARIABLE = "SGLANG_ENABLE_SPEC_V2"
+
+
+def _algorithm(plan: Plan) -> str | None:
+    return plan.profile.speculative.algorithm if plan.profile.speculative is not None else None
+
+
+@rule("draft-numbers")
+def all_or_none(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Steps, branches and tokens are given together, or none of them.
+
+    0.4.6 to 0.5.23 (server_args.py, from 0.5.13 arg_groups/speculative_hook.py): without steps the others must not be there;
+    with steps, branches are compared with 1 as they are. One branch needs no tokens: they are set to steps + 1.
+    """
+    given = given_by(plan)
+    if _algorithm(plan) not in STEPWISE or given.on(_ADAPTIVE):
+        return
+    steps, topk, tokens = (given.whole(each) for each in (_STEPS, _TOPK, _TOKENS))
+    if (steps, topk, tokens) == (None, None, None):
+        return
+    missing = [
+        name
+        for name, value in ((_STEPS, steps), (_TOPK, topk), (_TOKENS, tokens))
+        if value is None and not (name == _TOKENS and topk == 1)
+    ]
+    if not missing:
+        return
+    there = {name: "given" for name in (_STEPS, _TOPK, _TOKENS) if name not in missing}
+    yield refusal(
+        given,
+        "draft-numbers",
+        f"{' and '.join(f'`--{name}`' for name in missing)} must be given, too",
+        at(
+            given,
+            where,
+            *there,
+            text="not without the others",
+            beside=dict(list(there.items())[1:]),
+        ),
+        because="the server stops at start, with a bare assertion or an error about `None`",
+        help=(
+            "give all three: one branch with steps + 1 tokens is the usual chain (3, 1, and 4)",
+            "or none: the server then chooses",
+        ),
+    )
+
+
+@rule("draft-tokens-changed")
+def chain_of_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """With one branch a request drafts steps + 1 tokens, whatever is asked for (0.4.6 to 0.5.23)."""
+    given = given_by(plan)
+    steps, topk, tokens = (given.whole(each) for each in (_STEPS, _TOPK, _TOKENS))
+    if _algorithm(plan) not in STEPWISE or topk != 1 or steps is None:
+        return
+    if tokens is None or tokens == steps + 1:
+        return
+    yield caution(
+        "draft-tokens-changed",
+        f"the server drafts {steps + 1} tokens, not {tokens}",
+        at(
+            given,
+            where,
+            _TOKENS,
+            text=f"{tokens} tokens",
+            beside={_STEPS: f"{steps} steps", _TOPK: "one branch"},
+        ),
+        because=f"one branch of {steps} steps has {steps} + 1 tokens; the server changes the number with a warning in its log",
+        help=(f"set `speculative-num-draft-tokens = {steps + 1}`",),
+    )
+
+
+@rule("draft-steps-ignored")
+def block_has_no_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """DFlash drafts a block at once: steps and branches are set to 1 (0.5.11 to 0.5.23, `_handle_dflash`)."""
+    given = given_by(plan)
+    if _algorithm(plan) not in BLOCK_DRAFTED:
+        return
+    ignored = [name for name in (_STEPS, _TOPK) if given.whole(name) not in {None, 1}]
+    if not ignored:
+        return
+    yield caution(
+        "draft-steps-ignored",
+        f"DFlash runs with 1 for {' and '.join(f'`--{name}`' for name in ignored)}",
+        at(
+            given,
+            where,
+            *ignored,
+            text="set to 1",
+            beside={"speculative.algorithm": "drafts a block"},
+        ),
+        because="the server changes it with a warning in its log; the block is what decides",
+        help=("leave the flag out, and set `speculative.block_size`",),
+    )
+
+
+def _branches(plan: Plan, given: Given) -> int:
+    """Branches of a drafted tree; 1 when it is a line, or when the server chooses."""
+    algorithm = _algorithm(plan)
+    if algorithm == NGRAM:
+        return given.whole(_BREADTH) or _USUAL_BREADTH
+    return (given.whole(_TOPK) or 1) if algorithm in STEPWISE else 1
+
+
+def _paged_tree_backends(plan: Plan, given: Given) -> frozenset[str] | None:
+    """The backends that verify a tree over pages of several tokens; `None` when the release does not ask."""
+    if _algorithm(plan) == NGRAM:
+        return frozenset({"flashinfer"}) if given.since("0.5.3") else None
+    if not given.since("0.5.2"):
+        return None
+    if given.before("0.5.6"):
+        return frozenset({"flashinfer"})
+    return frozenset({"flashinfer", "fa3"} | (set() if given.before("0.5.13") else {"triton"}))
+
+
+def _for_both_steps(plan: Plan, given: Given) -> str | None:
+    """The backend that the server compares; `None` where one step has another and the common one is not said."""
+    both, *split = (given.word(each) for each in _BACKENDS)
+    if both is not None:
+        return both
+    return None if any(split) else plan.attention_backend
+
+
+@rule("draft-topk-page")
+def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A tree of drafted tokens over pages of several tokens.
+
+    EAGLE: 0.5.2 to 0.5.23; NGRAM, whose tree is 10 wide: 0.5.3 to 0.5.23 (server_args.py, from 0.5.13 speculative_hook.py).
+    0.4.6 to 0.4.8 set the branches to 1.
+    """
+    given = given_by(plan)
+    branches, backend = _branches(plan, given), _for_both_steps(plan, given)
+    page = used_page(given)
+    allowed = _paged_tree_backends(plan, given)
+    if branches == 1 or page == 1 or backend is None or allowed is None or backend in allowed:
+        return
+    if backend == "trtllm_mha":
+        return  # verifies no tree at all, which is said elsewhere
+    width = _BREADTH if _algorithm(plan) == NGRAM else _TOPK
+    named = " or ".join(f"`{each}`" for each in sorted(allowed))
+    yield refusal(
+        given,
+        "draft-topk-page",
+        f"a tree with {branches} branches is not verified over pages of {page} tokens by `{backend}`",
+        at(
+            given,
+            where,
+            width,
+            "speculative.algorithm",
+            text=f"{branches} branches",
+            beside={"memory.page_size": f"pages of {page}", _BACKENDS[0]: f"`{backend}`"},
+        ),
+        because=f"the server refuses to start: of the backends {named} can",
+        help=(
+            *(("set `memory.page_size = 1`",) if page == plan.profile.memory.page_size else ()),
+            f"set `{width} = 1`",
+            f"set the backend {named}",
+        ),
+    )
+
+
+@rule("draft-topk-backend")
+def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Backends that verify a line only, or nothing.
+
+    `trtllm_mha`: 0.5.1 to 0.5.23; `flex_attention`: 0.5.3 to 0.5.23 (`_handle_attention_backend_compatibility`).
+    """
+    given = given_by(plan)
+    asked = {given.word(each) for each in _BACKENDS}
+    if _algorithm(plan) is None:
+        return
+    branches = _branches(plan, given)
+    flexible = given.word(_BACKENDS[0]) == "flex_attention" and given.since("0.5.3")
+    tree = "trtllm_mha" in asked and branches > 1 and _algorithm(plan) in STEPWISE
+    if not flexible and not (tree and given.since("0.5.1")):
+        return
+    backend = "flex_attention" if flexible else "trtllm_mha"
+    what = "drafted tokens" if flexible else f"a tree with {branches} branches"
+    yield refusal(
+        given,
+        "draft-topk-backend",
+        f"the attention backend `{backend}` does not verify {what}",
+        at(
+            given,
+            where,
+            *((_BACKENDS[0],) if flexible else (_TOPK, *_BACKENDS)),
+            text=f"`{backend}`" if flexible else f"{branches} branches",
+            beside={} if flexible else dict.fromkeys(_BACKENDS, f"`{backend}`"),
+        ),
+        help=("choose another backend" if flexible else f"set `{_TOPK} = 1`, or another backend",),
+    )
+
+
+@rule("draft-topk-overlap")
+def overlapped_line(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The worker that overlaps drafts a line only: refused with a tree in 0.5.7 to 0.5.10 (server_args.py).
+
+    0.5.5 and 0.5.6 start, and fail in the first step: sgl-project/sglang#13352.
+    """
+    given = given_by(plan)
+    branches = given.whole(_TOPK) or 1
+    if _algorithm(plan) not in STEPWISE or branches == 1:
+        return
+    if not given.switched_on(_OVERLAP_VARIABLE):
+        return
+    if not given.since("0.5.5") or not given.before("0.5.11"):
+        return
+    yield refusal(
+        given,
+        "draft-topk-overlap",
+        f"`{_OVERLAP_VARIABLE}` drafts one branch, not {branches}",
+        at(
+            given,
+            where,
+            _TOPK,
+            text=f"{branches} branches",
+            beside={f"env.{_OVERLAP_VARIABLE}": "the overlapping worker"},
+        ),
+        because=STOPS
+        if given.since("0.5.7")
+        else "the server starts, and fails in the first step: shapes of the tree do not match",
+        help=(
+            f"set `{_TOPK} = 1`, and the tokens to steps + 1",
+            f"or leave `env.{_OVERLAP_VARIABLE}` out",
+        ),
+    )

@@ -1,0 +1,131 @@
+"""Which server is meant in, what it or its log says of itself out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from ipaddress import IPv4Address, ip_address
+from pathlib import Path
+from typing import Final
+
+from attrs import evolve, frozen
+
+from compiler.diagnostics import error
+from compiler.engines.observing import Observer
+from compiler.host.httpget import Address
+from compiler.host.observe import (
+    Observed,
+    joined,
+    observe_file,
+    observe_journal,
+    observe_server,
+    observe_stream,
+)
+from compiler.host.promised import Promised
+from compiler.host.units import Scope
+from compiler.value import Value
+
+
+MOST_SECRET_BYTES: Final = 2**16
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Asked(Value):
+    """The server that is meant: exactly one of unit, URL and log, where the log `-` is standard input.
+
+    Attributes:
+        secret: the file that holds its API key, where that is not the plan's.
+    """
+
+    unit: str | None = None
+    url: Address | None = None
+    log: Path | None = None
+    scope: Scope = Scope.SYSTEM
+    secret: Path | None = None
+
+
+def observe(
+    asked: Asked, *, observer: Observer, promised: Promised | None, must_answer: bool
+) -> Observed:
+    """Ask the server or read its log; of a unit both, and its key from the file that the plan names.
+
+    Args:
+        asked: which.
+        observer: the engine's part that understands it.
+        promised: its plan, where there is one.
+        must_answer: whether a unit's journal is not enough.
+
+    Errors: `server-silent`, `log-unreadable`, `log-incomplete`.
+    """
+    if asked.unit is not None:
+        journal = observe_journal(asked.unit, scope=asked.scope, observer=observer)
+        if promised is None:
+            return journal  # only the plan says where it listens
+        server = _ask_unit(asked, asked.unit, observer=observer, promised=promised)
+        if server.start is None and journal.fault is None and not must_answer:
+            return journal
+        return joined(server, journal)
+    if asked.url is not None:
+        return _ask(asked, asked.url, observer=observer, promised=promised)
+    if asked.log is None:
+        raise ValueError("nothing was asked for")
+    if asked.log == Path("-"):
+        return observe_stream(sys.stdin.buffer, observer=observer)
+    return observe_file(asked.log, observer=observer)
+
+
+def _ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
+    host, port = observer.address(promised.argv)
+    address = Address(scheme="http", host=_local(host), port=port)
+    if not address.is_loopback:
+        fault = error(
+            "server-silent",
+            f"the server of `{unit}` listens on `{host}` alone, which is not asked by itself",
+            help=(f"say where to ask it: `--url {address.url}`",),
+        )
+        return Observed(start=None, source=unit, fault=fault)
+    return _ask(asked, address, observer=observer, promised=promised)
+
+
+def _local(host: str) -> str:
+    """Where this machine reaches a server that listens on `host`: the loopback when that means every address."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host
+    return "127.0.0.1" if isinstance(address, IPv4Address) else "::1"
+
+
+def _ask(
+    asked: Asked, address: Address, *, observer: Observer, promised: Promised | None
+) -> Observed:
+    path = None if promised is None else observer.secret_file(promised.argv)
+    path = path if asked.secret is None else str(asked.secret)
+    if path is None:
+        return observe_server(address, key=None, observer=observer)
+    key, why = _read_key(path, observer)
+    observed = observe_server(address, key=key, observer=observer)
+    if why is None:
+        return observed
+    note = f"going on without the API key of `{path}`: {why}"
+    fault = observed.fault
+    if fault is not None:
+        return evolve(observed, fault=evolve(fault, notes=(*fault.notes, note)))
+    return evolve(observed, notes=(*observed.notes, note))
+
+
+def _read_key(path: str, observer: Observer) -> tuple[str | None, str | None]:
+    """The key in a file, or why there is none; never a word of the file itself."""
+    try:
+        # What is no file (a pipe, a device) must not hold the run up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+            text = file.read(MOST_SECRET_BYTES).decode("utf-8-sig")
+    except OSError as fault:
+        return None, (fault.strerror or type(fault).__name__).lower()
+    except UnicodeDecodeError:
+        return None, "it is not UTF-8"
+    key = observer.read_key(text)
+    return (key, None) if key is not None else (None, "it has no line `api-key: ...` with text")

@@ -1,0 +1,109 @@
+"""What a compiled target needs of its host, read from its plan.json, its unit, and its environment file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+from compiler.engines import ENGINES
+from compiler.host.units import service_name
+from compiler.quoting.shellfile import read_env_file
+from compiler.quoting.unitfile import Unit, read_unit
+from compiler.quoting.unitvalue import read_command_line, read_text
+from compiler.value import Value
+
+
+_PATHS: Final = {"model.path": "model.path", "speculative.draft": "speculative.draft_path"}
+"""The settings whose flags name a folder on the host or something to download -> the setting for the folder."""
+
+_VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Needs(Value):
+    """What the host must have.
+
+    Attributes:
+        unit: whole name.
+        user: who the service runs as; `None` for the manager's own user.
+        python: the engine's interpreter.
+        models: setting -> path or public name.
+        secrets: files that only the service may read.
+        address: where the server listens; `None` when its engine is unknown.
+        gpu_kind: catalogue id.
+        visible: the GPUs it may see, as `CUDA_VISIBLE_DEVICES` lists them; `None` for all.
+        locks_memory: whether the unit asks for unlimited locked memory.
+        state_dir: where its generations are.
+        size: of its files, bytes.
+    """
+
+    unit: str
+    user: str | None
+    python: str
+    models: Mapping[str, str]
+    secrets: tuple[str, ...]
+    address: tuple[str, int] | None
+    gpu_kind: str
+    gpu_count: int
+    visible: tuple[str, ...] | None
+    locks_memory: bool
+    state_dir: str
+    size: int
+
+
+def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
+    """What the target in a folder needs; `plan` is the content of the profile's plan.json.
+
+    Raises:
+        OSError: when a file cannot be read.
+        LookupError: when the tree is not as a compile writes it.
+        ValueError: likewise.
+    """
+    target = plan["targets"][folder.name]
+    name = service_name(target["unit"])
+    unit = read_unit((folder / name).read_text("utf-8", "surrogateescape"))
+    argv = _words(unit, "ExecStart")
+    engine = ENGINES.get(plan["engine"]["name"])
+    observer = None if engine is None else engine.observer()
+    secret = None if observer is None else observer.secret_file(argv)
+    flags = {} if engine is None else engine.owned_flags()
+    users = unit.values("Service", key="User")
+    limits = unit.values("Service", key="LimitMEMLOCK")
+    return Needs(
+        unit=name,
+        user=read_text(users[-1]).text if users else None,
+        python=argv[0],
+        models=dict(_models(argv, flags)),
+        secrets=() if secret is None else (secret,),
+        address=None if observer is None else observer.address(argv),
+        gpu_kind=plan["gpus"]["kind"],
+        gpu_count=plan["gpus"]["count"],
+        visible=_visible(folder / f"{name.removesuffix('.service')}.env"),
+        locks_memory=limits[-1:] == ("infinity",),
+        state_dir=target["state_dir"],
+        size=sum(each.stat().st_size for each in folder.iterdir()),
+    )
+
+
+def _words(unit: Unit, key: str) -> tuple[str, ...]:
+    """The words of the one command of a setting; `LookupError` without one."""
+    return read_command_line(unit.values("Service", key=key)[-1]).commands[0].argv
+
+
+def _models(argv: Sequence[str], flags: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [
+        (_PATHS[flags[flag]], value) for flag, value in pairwise(argv) if flags.get(flag) in _PATHS
+    ]
+
+
+def _visible(file: Path) -> tuple[str, ...] | None:
+    if not file.is_file():
+        return None
+    values = read_env_file(file.read_text("utf-8", "surrogateescape")).values
+    if _VISIBLE not in values:
+        return None
+    return tuple(each.strip() for each in values[_VISIBLE].split(",") if each.strip())

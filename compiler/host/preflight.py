@@ -1,0 +1,94 @@
+"""What the host must have before anything is written: users, files, GPUs, a port, limits, disk.
+
+Each check takes the needs of a target and asks the probe; it gives findings, and says what it could not check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from compiler.diagnostics import Diagnostic, error
+from compiler.host.needs import read_needs
+from compiler.host.preflight_files import (
+    check_account,
+    check_disk,
+    check_models,
+    check_python,
+    check_secrets,
+)
+from compiler.host.preflight_hardware import (
+    check_gpus,
+    check_memlock,
+    check_port,
+    check_shared_memory,
+)
+from compiler.host.preflight_probe import HostProbe
+from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.units import Scope
+from compiler.value import Value
+
+
+CHECKS: tuple[Callable[[Situation], Iterator[Found]], ...] = (
+    check_account,
+    check_python,
+    check_models,
+    check_secrets,
+    check_gpus,
+    check_port,
+    check_memlock,
+    check_shared_memory,
+    check_disk,
+)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Preflight(Value):
+    """What was found, and what could not be checked."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether any finding is an error."""
+        return any(each.is_error for each in self.diagnostics)
+
+
+def preflight(
+    plan: Mapping[str, Any], folder: Path, *, scope: Scope, probe: HostProbe
+) -> Preflight:
+    """Check a host for a compiled target. Nothing is written; all checks are made, whatever the first ones find.
+
+    Args:
+        plan: the content of the profile's `plan.json`.
+        folder: the target's folder, with its unit and environment file.
+        scope: the manager that will run it.
+        probe: what the host is asked; `RealProbe()` is this host.
+
+    Errors, in the result: `host-tree`, `host-user`, `host-python`, `host-model`, `host-secret`, `host-driver`,
+    `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`; a warning is `host-memlock`.
+    """
+    try:
+        needs = read_needs(plan, folder)
+    except (OSError, LookupError, TypeError, ValueError) as fault:
+        return Preflight(diagnostics=(_no_tree(folder, fault),), skipped=())
+    name = (needs.user or "root") if scope is Scope.SYSTEM else None
+    situation = Situation(needs=needs, scope=scope, probe=probe, account=probe.account(name))
+    found = [each for check in CHECKS for each in check(situation)]
+    return Preflight(
+        diagnostics=tuple(each for each in found if isinstance(each, Diagnostic)),
+        skipped=tuple(each for each in found if isinstance(each, Skipped)),
+    )
+
+
+def _no_tree(folder: Path, fault: Exception) -> Diagnostic:
+    return error(
+        "host-tree",
+        f"`{folder.name}` cannot be read as a compiled target",
+        notes=(f"{type(fault).__name__}: {fault}",),
+        help=("compile it again with this version: `poolproof compile`",),
+    )

@@ -1,0 +1,146 @@
+"""What is remembered beside the generations: the last number, what was started last, and how each one did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from compiler.host.machine import Machine
+from compiler.host.places import NEW_RECORD, RECORD
+from compiler.value import Value
+
+
+SCHEMA = 1
+
+
+class State(StrEnum):
+    """How a generation did."""
+
+    NEW = "new"
+    """It was never started."""
+    STARTING = "starting"
+    """It was started, and nobody waited to the end of its load."""
+    GOOD = "good"
+    """It became ready, with the pool that was promised."""
+    FAILED = "failed"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Note(Value):
+    """What is remembered of one generation.
+
+    Attributes:
+        why: why it failed, one line.
+        load_s: how long its last load took, whole seconds.
+        left: when another one became current in its place, seconds since 1970; `None` while it is current or never was.
+    """
+
+    state: State = State.NEW
+    why: str | None = None
+    load_s: int | None = None
+    left: float | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Record(Value):
+    """The record of one unit.
+
+    Attributes:
+        unit: whose it is, with `.service`.
+        last: the highest number that was ever given.
+        loaded: the generation that systemd read last; `None` when that is not known.
+        started: the generation that a verb started last; `None` when none was, or it was stopped.
+        invocation: the id systemd gave to that start; where the unit has another, it was started again since.
+    """
+
+    unit: str
+    last: int = 0
+    loaded: int | None = None
+    started: int | None = None
+    invocation: str | None = None
+    notes: Mapping[int, Note] = field(factory=dict)
+
+    def note(self, number: int) -> Note:
+        """What is remembered of a generation; of an unknown one nothing."""
+        return self.notes.get(number, Note())
+
+    def noted(self, number: int, **changes: Any) -> Record:  # noqa: ANN401 - as attrs.evolve has it
+        """The same with something new about one generation."""
+        return evolve(self, notes={**self.notes, number: evolve(self.note(number), **changes)})
+
+    def without(self, number: int) -> Record:
+        """The same without a generation that is gone; its number stays taken."""
+        return evolve(self, notes={n: note for n, note in self.notes.items() if n != number})
+
+
+def read_record(state: Path) -> Record | None:
+    """The record in a folder of generations; `None` where there is none that can be read.
+
+    Raises:
+        OSError: when there is one and the system does not give it.
+    """
+    try:
+        text = (state / RECORD).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return _decode(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _decode(value: Any) -> Record:  # noqa: ANN401 - what JSON gives
+    if value["schema"] != SCHEMA:
+        raise ValueError(value["schema"])
+    return Record(
+        unit=str(value["unit"]),
+        last=int(value["last"]),
+        loaded=_number(value["loaded"]),
+        started=_number(value["started"]),
+        invocation=value["invocation"],
+        notes={
+            int(number): Note(
+                state=State(each["state"]),
+                why=each["why"],
+                load_s=_number(each["load_s"]),
+                left=each["left"],
+            )
+            for number, each in value["generations"].items()
+        },
+    )
+
+
+def _number(value: Any) -> int | None:  # noqa: ANN401 - as above
+    return None if value is None else int(value)
+
+
+def write_record(machine: Machine, state: Path, record: Record) -> None:
+    """Put a record in the place of the one before, in one step."""
+    value = {
+        "schema": SCHEMA,
+        "unit": record.unit,
+        "last": record.last,
+        "loaded": record.loaded,
+        "started": record.started,
+        "invocation": record.invocation,
+        "generations": {
+            str(number): {
+                "state": note.state.value,
+                "why": note.why,
+                "load_s": note.load_s,
+                "left": note.left,
+            }
+            for number, note in sorted(record.notes.items())
+        },
+    }
+    new = state / NEW_RECORD
+    if new.exists():
+        machine.remove(new)
+    machine.write(new, (json.dumps(value, indent=2) + "\n").encode(), mode=0o644)
+    machine.rename(new, state / RECORD)
+    machine.sync(state)

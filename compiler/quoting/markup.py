@@ -1,0 +1,35 @@
+"""Encoders for XML and HTML: text, the value of an attribute in double quotes, and a number."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.quoting.encoders import Encoded
+
+
+# XML 1.0 (2.2 Characters) has no way to write these, not even as references.
+_NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IN_MARKUP = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\r": "&#13;"}
+)
+
+
+def markup_text(value: str) -> Encoded:
+    """Text between tags, or the value of an attribute in quotes; what XML cannot hold is shown as `U+FFFD`."""
+    return Encoded(_NO_CHARACTER.sub("\ufffd", value).translate(_IN_MARKUP))
+
+
+def markup_number(value: float) -> Encoded:
+    """A length or a place in a drawing, to a tenth: the same text whatever the last bits are."""
+    return Encoded(f"{round(value, 1) + 0.0:g}")
+
+
+def markup_whole(value: str) -> Encoded:
+    """A drawing that a template of ours made, set into a page as it is.
+
+    Raises:
+        ValueError: when it is no drawing.
+    """
+    if not value.startswith("<svg ") or not value.endswith("</svg>\n"):
+        raise ValueError(f"{value[:40]!r} is no drawing")
+    return Encoded(value)

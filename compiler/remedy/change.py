@@ -1,0 +1,143 @@
+"""What can be changed and what came of it: levers, moves, remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Flag, IntEnum, auto
+
+from attrs import frozen
+
+from compiler.memory.outcome import Outcome
+from compiler.plan import Plan
+from compiler.profile import Profile
+from compiler.value import Value
+
+
+class Budget(Flag):
+    """The two budgets of a GPU."""
+
+    NONE = 0
+    POOL = auto()
+    RESERVE = auto()
+    BOTH = POOL | RESERVE
+
+
+class Cost(IntEnum):
+    """What a change gives up, the cheapest first; the order in which changes are offered."""
+
+    NOTHING = 0
+    """Room that nothing was promised for."""
+    WAITING = 1
+    """Fewer requests run at once."""
+    SPEED = 2
+    ACCURACY = 3
+    DRAFT = 4
+    """All of the speed that speculation gives."""
+    PROMISE = 5
+    """The promise itself becomes smaller."""
+    HARDWARE = 6
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Goal(Value):
+    """How well both budgets have to hold; neither is worse than `Outcome.UNCERTAIN`."""
+
+    pool: Outcome = Outcome.PASSES
+    reserve: Outcome = Outcome.PASSES
+
+
+CERTAIN = Goal()
+"""The promise holds over the whole range of what is not known."""
+LIKELY = Goal(reserve=Outcome.UNCERTAIN)
+"""The pool surely holds it, the reserve by the best estimate: what passes without `--strict`."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Change(Value):
+    """New settings.
+
+    Attributes:
+        settings: each with its value as TOML has it; `unset` stands for what is taken away.
+        profile: the profile with them.
+    """
+
+    settings: tuple[tuple[str, str], ...]
+    profile: Profile
+
+    def __str__(self) -> str:
+        """The change as it would be written."""
+        return " and ".join(f"{setting} = {value}" for setting, value in self.settings)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Moves(Value):
+    """The moves of a lever from where it stands, numbered from 1, the smallest first."""
+
+    count: int
+    at: Callable[[int], Change]
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Lever(Value):
+    """One thing that may be changed, in one direction.
+
+    Attributes:
+        setting: the setting it is named by.
+        eases: the budgets that get better, or stay, with each further move; the other may get worse.
+        advised: the budgets whose refusal shows it; `fit` tries all levers.
+        moves: its moves in a plan, or why it has none there.
+        gives: what it does, for the help of a refusal, from the plans before and after.
+        loses: what it costs those who use the server, likewise.
+    """
+
+    setting: str
+    eases: Budget
+    cost: Cost
+    advised: Budget = Budget.NONE
+    moves: Callable[[Plan], Moves | str]
+    gives: Callable[[Plan, Plan], str]
+    loses: Callable[[Plan, Plan], str]
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Remedy(Value):
+    """One change, or a pair that belongs together, that reaches a goal.
+
+    Attributes:
+        settings: the new values, by setting, as TOML would have them.
+        gives: what it does, in few words.
+        loses: what it costs, a sentence for each lever.
+        plan: the plan it leads to.
+        cost: the dearest of its parts.
+        levers: what was moved.
+    """
+
+    settings: tuple[tuple[str, str], ...]
+    gives: str
+    loses: tuple[str, ...]
+    plan: Plan
+    cost: Cost
+    levers: tuple[Lever, ...]
+
+    def __str__(self) -> str:
+        """The change as it would be written."""
+        return " and ".join(f"{setting} = {value}" for setting, value in self.settings)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Unhelpful(Value):
+    """A lever that was tried and does not help.
+
+    Attributes:
+        tried: the move that comes nearest, as it would be written; `None` where there was none to try.
+        mended: the move that mends what the lever eases, where the other budget is then short.
+    """
+
+    setting: str
+    tried: str | None = None
+    why: str
+    mended: Change | None = None
+
+    def __str__(self) -> str:
+        """What was tried, and why it does not help."""
+        return f"{self.tried or self.setting}: {self.why}"

@@ -1,0 +1,237 @@
+"""What may be changed to keep a promise: one row a lever, with what it gives and what it costs.
+
+A new lever is a row here and a function in `moves`; refusals and `fit` both read these tables.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from compiler.memory.outcome import Outcome, reserve_outcome
+from compiler.plan import Plan
+from compiler.ranges import Range
+from compiler.remedy import moves
+from compiler.remedy.change import Budget, Cost, Lever
+from compiler.remedy.moves import memory_of
+from compiler.value import Value
+
+
+def _pool(plan: Plan) -> str:
+    return f"pool {memory_of(plan).pool.tokens.best:,.0f}"
+
+
+def _span(known: Range) -> str:
+    return f"{known.low:.1f} to {known.high:.1f} GiB"
+
+
+def _reserve_needs(after: Plan) -> str:
+    return f"needs {_span(memory_of(after).reserve.needed_gib)}"
+
+
+def _reserve_moves(before: Plan, after: Plan) -> str:
+    old, new = memory_of(before).reserve, memory_of(after).reserve
+    need = f"{new.needed_gib.low:.1f} to {new.needed_gib.high:.1f}"
+    text = f"reserve {old.available_gib.best:.2f} -> {new.available_gib.best:.2f} GiB for {need}"
+    holds = reserve_outcome(memory_of(after)) is Outcome.PASSES
+    return text if holds else f"{text}, uncertain"
+
+
+def _at_once(plan: Plan) -> str:
+    number = plan.profile.serve.concurrency
+    return f"{number} {'request' if number == 1 else 'requests'} of full context at once"
+
+
+def _evidence(plan: Plan) -> str:
+    pool = memory_of(plan).pool
+    return "" if pool.boot else "; no recorded boot is of that layout, so its weights are derived"
+
+
+RAISE_CAP = Lever(
+    setting="memory.max_pool_tokens",
+    eases=Budget.POOL,
+    cost=Cost.NOTHING,
+    advised=Budget.POOL,
+    moves=moves.raise_cap,
+    gives=lambda _, __: "the cap is what makes the pool short",
+    loses=lambda _, __: "only the cap",
+)
+RAISE_FRACTION = Lever(
+    setting="memory.fraction",
+    eases=Budget.POOL,
+    cost=Cost.NOTHING,
+    advised=Budget.POOL,
+    moves=moves.raise_fraction,
+    gives=lambda before, after: f"least for the pool; {_reserve_moves(before, after)}",
+    loses=lambda _, __: "nothing that a client sees; the reserve becomes smaller",
+)
+LOWER_FRACTION = Lever(
+    setting="memory.fraction",
+    eases=Budget.RESERVE,
+    cost=Cost.NOTHING,
+    advised=Budget.RESERVE,
+    moves=moves.lower_fraction,
+    gives=lambda _, after: (
+        f"{_pool(after)}; reserve {_span(memory_of(after).reserve.available_gib)}"
+    ),
+    loses=lambda _, __: "a smaller pool keeps fewer prefixes for later requests",
+)
+FEWER_REQUESTS = Lever(
+    setting="serve.max_running_requests",
+    eases=Budget.BOTH,
+    cost=Cost.WAITING,
+    advised=Budget.RESERVE,
+    moves=moves.fewer_requests,
+    gives=lambda _, after: f"{_reserve_needs(after)}; the pool stays",
+    loses=lambda before, after: (
+        f"{after.running_requests} requests run at once, not {before.running_requests}; others wait"
+    ),
+)
+SMALLER_GRAPHS = Lever(
+    setting="memory.cuda_graph_max_batch",
+    eases=Budget.BOTH,
+    cost=Cost.SPEED,
+    moves=moves.smaller_graphs,
+    gives=lambda _, after: f"{_reserve_needs(after)}; larger batches run slower",
+    loses=lambda _, after: (
+        f"steps of more than {after.profile.memory.cuda_graph_max_batch} requests run without a graph, slower"
+    ),
+)
+SMALLER_CHUNK = Lever(
+    setting="memory.chunked_prefill",
+    eases=Budget.BOTH,
+    cost=Cost.SPEED,
+    advised=Budget.RESERVE,
+    moves=moves.smaller_chunk,
+    gives=lambda _, after: f"{_reserve_needs(after)}; long prompts start slower",
+    loses=lambda before, after: (
+        f"a prompt is computed {after.prefill_chunk:,} tokens at a time, not {before.prefill_chunk:,}: "
+        "long ones start slower"
+    ),
+)
+NARROW_CACHE = Lever(
+    setting="memory.kv_dtype",
+    eases=Budget.BOTH,
+    cost=Cost.ACCURACY,
+    advised=Budget.BOTH,
+    moves=moves.narrow_cache,
+    gives=lambda _, after: f"{_pool(after)}; costs accuracy, check answers",
+    loses=lambda _, __: "accuracy: keys and values are kept in eight bits; check answers",
+)
+NO_DRAFT = Lever(
+    setting="speculative",
+    eases=Budget.BOTH,
+    cost=Cost.DRAFT,
+    moves=moves.no_draft,
+    gives=lambda _, after: f"{_pool(after)}; without the draft's speed",
+    loses=lambda _, __: "all of the speed that the draft gives: one token a step",
+)
+SHORTER_CONTEXT = Lever(
+    setting="serve.context",
+    eases=Budget.BOTH,
+    cost=Cost.PROMISE,
+    advised=Budget.POOL,
+    moves=moves.shorter_context,
+    gives=lambda _, after: f"a request holds {after.profile.serve.tokens - 2:,} tokens",
+    loses=lambda before, after: (
+        f"a request holds {after.profile.serve.tokens - 2:,} tokens, not {before.profile.serve.tokens - 2:,}"
+    ),
+)
+LESS_AT_ONCE = Lever(
+    setting="serve.concurrency",
+    eases=Budget.BOTH,
+    cost=Cost.PROMISE,
+    advised=Budget.POOL,
+    moves=moves.less_at_once,
+    gives=lambda _, after: _at_once(after),
+    loses=lambda before, after: f"{_at_once(after)}, not {before.profile.serve.concurrency}",
+)
+MORE_GPUS = Lever(
+    setting="gpus.count",
+    eases=Budget.BOTH,
+    cost=Cost.HARDWARE,
+    moves=moves.more_gpus,
+    gives=lambda _, after: _pool(after),
+    loses=lambda before, after: (
+        f"{after.profile.gpus.count} GPUs, not {before.profile.gpus.count}{_evidence(after)}"
+    ),
+)
+
+LEVERS = (
+    RAISE_CAP,
+    RAISE_FRACTION,
+    LOWER_FRACTION,
+    FEWER_REQUESTS,
+    SMALLER_GRAPHS,
+    SMALLER_CHUNK,
+    NARROW_CACHE,
+    NO_DRAFT,
+    SHORTER_CONTEXT,
+    LESS_AT_ONCE,
+    MORE_GPUS,
+)
+"""Every lever, in the order in which they are tried."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Pair(Value):
+    """Two levers that belong together: the first mends one budget at the price of the other, or half of it.
+
+    Attributes:
+        advised: the budgets whose refusal shows it.
+        lead: what the two do, for the help of a refusal.
+    """
+
+    first: Lever
+    second: Lever
+    advised: Budget = Budget.NONE
+    lead: str
+
+    def gives(self, before: Plan, after: Plan) -> str:
+        """What they do together."""
+        return f"{self.lead}, {_reserve_moves(before, after)}"
+
+
+PAIRS = (
+    Pair(
+        first=RAISE_FRACTION,
+        second=FEWER_REQUESTS,
+        advised=Budget.POOL,
+        lead="least for the pool; the reserve then needs fewer requests",
+    ),
+    Pair(
+        first=RAISE_FRACTION,
+        second=SMALLER_CHUNK,
+        lead="least for the pool; the reserve then needs smaller steps",
+    ),
+    Pair(
+        first=NARROW_CACHE,
+        second=RAISE_FRACTION,
+        lead="a narrower cache, and the least for the pool",
+    ),
+    Pair(
+        first=NARROW_CACHE,
+        second=LOWER_FRACTION,
+        lead="a narrower cache leaves room for a lower fraction",
+    ),
+    Pair(
+        first=NARROW_CACHE,
+        second=FEWER_REQUESTS,
+        lead="a narrower cache; the reserve then needs fewer requests",
+    ),
+    Pair(
+        first=NO_DRAFT,
+        second=RAISE_FRACTION,
+        lead="no draft, and the least for the pool",
+    ),
+    Pair(
+        first=LOWER_FRACTION,
+        second=SHORTER_CONTEXT,
+        lead="a lower fraction, and the context that its pool holds",
+    ),
+    Pair(
+        first=MORE_GPUS,
+        second=LOWER_FRACTION,
+        lead="more GPUs leave room for a lower fraction",
+    ),
+)
+"""Pairs, each tried where neither of its levers is enough alone."""

@@ -1,0 +1,201 @@
+"""From a plan to the moves of each lever in it, the smallest first; or why there are none."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import evolve
+
+from compiler.plan import Memory, Plan
+from compiler.planner import THOUSANDTHS
+from compiler.profile import Memory as MemorySettings
+from compiler.profile import Profile, Serve
+from compiler.remedy.change import Change, Moves
+
+
+CONTEXT_STEP = 100
+"""A context is offered in whole hundreds, as a person would write it."""
+NARROW_KV: Literal["fp8_e4m3"] = "fp8_e4m3"
+_LEAST_CHUNK = 1024
+_MOST_GPUS = 16  # in one host
+
+
+def with_fraction(profile: Profile, thousandths: int) -> Change:
+    """A fraction of so many thousandths."""
+    value = thousandths / THOUSANDTHS
+    return _memory_change(
+        profile, evolve(profile.memory, fraction=value), ("fraction", f"{value:g}")
+    )
+
+
+def with_context(profile: Profile, context: int) -> Change:
+    """A context of so many tokens."""
+    return _serve_change(profile, evolve(profile.serve, context=context), ("context", context))
+
+
+def with_concurrency(profile: Profile, concurrency: int) -> Change:
+    """So many requests of full context at once."""
+    serve = evolve(profile.serve, concurrency=concurrency)
+    return _serve_change(profile, serve, ("concurrency", concurrency))
+
+
+def with_requests(profile: Profile, requests: int) -> Change:
+    """At most so many running requests."""
+    serve = evolve(profile.serve, max_running_requests=requests)
+    return _serve_change(profile, serve, ("max_running_requests", requests))
+
+
+def _memory_change(profile: Profile, memory: MemorySettings, set_: tuple[str, str]) -> Change:
+    key, written = set_
+    return Change(settings=((f"memory.{key}", written),), profile=evolve(profile, memory=memory))
+
+
+def _serve_change(profile: Profile, serve: Serve, set_: tuple[str, int]) -> Change:
+    key, value = set_
+    return Change(settings=((f"serve.{key}", whole(value)),), profile=evolve(profile, serve=serve))
+
+
+def whole(value: int) -> str:
+    """A whole number as people write it: `8192`, `200_000`."""
+    return f"{value:_}" if value >= 10_000 else str(value)  # noqa: PLR2004 - five digits and more are grouped
+
+
+def memory_of(plan: Plan) -> Memory:
+    """Both budgets; only what was planned with them is fitted."""
+    if plan.memory is None:
+        raise ValueError(f"{plan.profile_name} was planned without memory")
+    return plan.memory
+
+
+def thousandths_of(plan: Plan) -> int:
+    """The fraction in effect, what "fit" found included."""
+    return round(memory_of(plan).fraction * THOUSANDTHS)
+
+
+def raise_cap(plan: Plan) -> Moves | str:
+    """The cap of the pool, up to what the promise needs."""
+    cap, required = plan.profile.memory.max_pool_tokens, memory_of(plan).pool.required_tokens
+    if cap is None:
+        return "there is no cap"
+    if cap >= required:
+        return f"the cap of {cap:,} tokens is not what makes the pool short"
+    memory = evolve(plan.profile.memory, max_pool_tokens=required)
+    change = _memory_change(plan.profile, memory, ("max_pool_tokens", whole(required)))
+    return Moves(count=1, at=lambda _: change)
+
+
+def raise_fraction(plan: Plan) -> Moves | str:
+    """The fraction, up by thousandths."""
+    now = thousandths_of(plan)
+    if now >= THOUSANDTHS - 1:
+        return "no higher one is tried"
+    return Moves(
+        count=THOUSANDTHS - 1 - now, at=lambda number: with_fraction(plan.profile, now + number)
+    )
+
+
+def lower_fraction(plan: Plan) -> Moves | str:
+    """The fraction, down by thousandths."""
+    now = thousandths_of(plan)
+    if now <= 1:
+        return "there is no lower one"
+    return Moves(count=now - 1, at=lambda number: with_fraction(plan.profile, now - number))
+
+
+def fewer_requests(plan: Plan) -> Moves | str:
+    """Running requests, down to those that are promised."""
+    now, fewest = plan.running_requests, plan.profile.serve.concurrency
+    if now is None:
+        return "not known how many run at once"
+    if now <= fewest:
+        return f"{now} run at once, and {fewest} are promised"
+    return Moves(count=now - fewest, at=lambda number: with_requests(plan.profile, now - number))
+
+
+def smaller_graphs(plan: Plan) -> Moves | str:
+    """The largest captured batch, down to one."""
+    asked, running = plan.profile.memory.cuda_graph_max_batch, plan.running_requests
+    now = asked if running is None else min(asked or running, running)
+    if now is None or now <= 1:
+        return "no larger batch than one is captured"
+
+    def at(number: int) -> Change:
+        memory = evolve(plan.profile.memory, cuda_graph_max_batch=now - number)
+        return _memory_change(plan.profile, memory, ("cuda_graph_max_batch", whole(now - number)))
+
+    return Moves(count=now - 1, at=at)
+
+
+def smaller_chunk(plan: Plan) -> Moves | str:
+    """A prefill step, down through the powers of two."""
+    now = plan.prefill_chunk or 0
+    largest = (now - 1).bit_length() - 1 if now > 1 else 0  # 2 ** largest is below it
+    count = largest - _LEAST_CHUNK.bit_length() + 2
+    if count < 1:
+        return f"no smaller one than {_LEAST_CHUNK} is tried"
+
+    def at(number: int) -> Change:
+        chunk = 2 ** (largest + 1 - number)
+        memory = evolve(plan.profile.memory, chunked_prefill=chunk)
+        return _memory_change(plan.profile, memory, ("chunked_prefill", whole(chunk)))
+
+    return Moves(count=count, at=at)
+
+
+def narrow_cache(plan: Plan) -> Moves | str:
+    """A cache of eight bits a number."""
+    if plan.profile.memory.kv_dtype.startswith("fp8"):
+        return "the cache is narrow already"
+    memory = evolve(plan.profile.memory, kv_dtype=NARROW_KV)
+    change = _memory_change(plan.profile, memory, ("kv_dtype", f'"{NARROW_KV}"'))
+    return Moves(count=1, at=lambda _: change)
+
+
+def no_draft(plan: Plan) -> Moves | str:
+    """No speculation."""
+    if plan.profile.speculative is None:
+        return "there is no speculation to leave out"
+    change = Change(
+        settings=(("unset", '["speculative"]'),), profile=evolve(plan.profile, speculative=None)
+    )
+    return Moves(count=1, at=lambda _: change)
+
+
+def shorter_context(plan: Plan) -> Moves | str:
+    """The promised context, down through the hundreds."""
+    hundreds = (plan.profile.serve.tokens - 1) // CONTEXT_STEP
+    if hundreds < 1:
+        return f"no shorter one than {CONTEXT_STEP} is tried"
+    return Moves(
+        count=hundreds,
+        at=lambda number: with_context(plan.profile, (hundreds + 1 - number) * CONTEXT_STEP),
+    )
+
+
+def less_at_once(plan: Plan) -> Moves | str:
+    """The promised concurrency, down to one."""
+    now = plan.profile.serve.concurrency
+    if now == 1:
+        return "one request at a time is promised"
+    return Moves(count=now - 1, at=lambda number: with_concurrency(plan.profile, now - number))
+
+
+def more_gpus(plan: Plan) -> Moves | str:
+    """Twice the GPUs and ranks, and twice again."""
+    gpus, parallel = plan.profile.gpus, plan.profile.parallel
+    if gpus.indices:
+        return "`gpus.indices` names the GPUs"
+
+    def at(number: int) -> Change:
+        count, tensor = gpus.count * 2**number, parallel.tensor * 2**number
+        return Change(
+            settings=(("gpus.count", str(count)), ("parallel.tensor", str(tensor))),
+            profile=evolve(
+                plan.profile,
+                gpus=evolve(gpus, count=count),
+                parallel=evolve(parallel, tensor=tensor),
+            ),
+        )
+
+    count = (_MOST_GPUS // gpus.count).bit_length() - 1
+    return Moves(count=count, at=at) if count > 0 else f"no more than {_MOST_GPUS} are tried"

@@ -1,0 +1,106 @@
+"""A lever and a plan in; the smallest of its moves that reaches a goal out, or why none does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.bisection import least
+from compiler.plan import Plan
+from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
+from compiler.remedy.levers import Pair
+from compiler.remedy.trials import Trials, holds, margin, shortfall
+
+
+_FEW = 4
+
+
+def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy | Unhelpful:
+    """The smallest move that reaches the goal.
+
+    Each budget that a lever eases is better, or the same, with each further move, so there is one edge to find; the
+    other budget is worst off beyond it, so it is looked at just there.
+    """
+    moves = lever.moves(plan)
+    if isinstance(moves, str):
+        return Unhelpful(setting=lever.setting, why=moves)
+    if lever.eases is not Budget.BOTH and holds(plan, goal, budgets=lever.eases):
+        budget = str(lever.eases.name).lower()
+        return Unhelpful(setting=lever.setting, why=f"the {budget} is not what is short")
+    number = _least(moves, trials, goal, lever.eases)
+    if number is None:
+        return _too_little(lever, moves, trials, goal)
+    change = moves.at(number)
+    after = trials.plan(change.profile)
+    if not holds(after, goal):
+        return Unhelpful(
+            setting=lever.setting,
+            tried=str(change),
+            why=f"{shortfall(after, goal)} then",
+            mended=change,
+        )
+    return Remedy(
+        settings=change.settings,
+        gives=lever.gives(plan, after),
+        loses=(lever.loses(plan, after),),
+        plan=after,
+        cost=lever.cost,
+        levers=(lever,),
+    )
+
+
+def _least(moves: Moves, trials: Trials, goal: Goal, budgets: Budget) -> int | None:
+    """The smallest move at which some budgets reach a goal. Few moves are all looked at: they need not have one edge."""
+
+    def over(number: int) -> float:
+        return margin(trials.plan(moves.at(number).profile), goal, budgets=budgets)
+
+    if moves.count <= _FEW:
+        return next((each for each in range(1, moves.count + 1) if over(each) >= 0), None)
+    return least(low=1, high=moves.count, margin=over)
+
+
+def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:
+    last = moves.at(moves.count)
+    after = trials.plan(last.profile)
+    return Unhelpful(
+        setting=lever.setting,
+        tried=f"even {last}" if moves.count > 1 else str(last),
+        why=f"{shortfall(after, goal)} still",
+    )
+
+
+def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -> Remedy | None:
+    """Two changes where the first mends what it can and the second the rest; the first goal that they reach."""
+    first, second = pair.first, pair.second
+    for goal in goals:
+        begun = _begin(first, plan, trials, goal)
+        if begun is None:
+            continue
+        before = trials.plan(begun.profile)
+        ended = try_lever(second, before, trials, goal=goal)
+        if isinstance(ended, Remedy):
+            return Remedy(
+                settings=(*begun.settings, *ended.settings),
+                gives=pair.gives(plan, ended.plan),
+                loses=(first.loses(plan, ended.plan), *ended.loses),
+                plan=ended.plan,
+                cost=max(first.cost, second.cost),
+                levers=(first, second),
+            )
+    return None
+
+
+def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
+    """The smallest move that mends one budget and leaves the other short; a single move that eases anything is one, too."""
+    tried = try_lever(lever, plan, trials, goal=goal)
+    if isinstance(tried, Remedy):
+        return None
+    moves = lever.moves(plan)
+    if tried.mended is not None or isinstance(moves, str):
+        return tried.mended
+    if moves.count == 1:
+        only = moves.at(1)
+        eases = margin(trials.plan(only.profile), goal) > margin(plan, goal)
+        return only if eases else None
+    number = _least(moves, trials, goal, Budget.POOL)
+    return None if number is None else moves.at(number)

@@ -1,0 +1,192 @@
+"""memory.svg: the bars of a plan as a drawing that code hosts show inside PLAN.md. Nothing in it runs or is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from compiler.bars import Bar, Part, memory_bars
+from compiler.plan import Memory
+from compiler.render.templates import fill
+from compiler.value import Value
+
+
+# All lengths are px of the drawing, which scales with its page.
+WIDTH = 760
+_MARGIN = 12
+_BAR_WIDTH = WIDTH - 2 * _MARGIN
+_BAR_HEIGHT = 26
+_TITLE_HEIGHT = 24
+_MARK_HEIGHT = 20
+_LEGEND_HEIGHT = 18
+_GAP = 14
+_COLUMNS = 2
+_CHARACTER = 6.4  # of a 12 px sans-serif font, on average
+_LEGEND_CHARACTERS = int((_BAR_WIDTH / _COLUMNS - 20) / _CHARACTER)
+COLOURS = 8
+"""How many colours the style sheet has; more parts begin again."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Box(Value):
+    """A rectangle of a bar; `kind` is `sure`, `likely`, or `possible`."""
+
+    x: float
+    width: float
+    kind: str
+    colour: int
+    title: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Entry(Value):
+    """A line of a legend."""
+
+    x: float
+    y: float
+    colour: int
+    text: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Rule(Value):
+    """A mark across a bar; the words stand to the left of it where the right has no room."""
+
+    x: float
+    low: float
+    high: float
+    text: str
+    anchor: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Drawn(Value):
+    """One bar in its place."""
+
+    title: str
+    y: float
+    bar_y: float
+    mark_y: float
+    boxes: tuple[Box, ...]
+    rule: Rule | None
+    legend: tuple[Entry, ...]
+    height: float
+
+
+def render_picture(memory: Memory, *, title: str) -> str:
+    """The text of memory.svg."""
+    drawn: list[Drawn] = []
+    y = float(_MARGIN)
+    for bar in memory_bars(memory):
+        drawn.append(_drawn(bar, y=y))
+        y += drawn[-1].height + _GAP
+    return fill(
+        "memory.svg.j2",
+        title=title,
+        description="; ".join(_sentence(bar) for bar in memory_bars(memory)),
+        width=WIDTH,
+        height=y,
+        left=_MARGIN,
+        bar_width=_BAR_WIDTH,
+        bar_height=_BAR_HEIGHT,
+        bars=drawn,
+    )
+
+
+def _sentence(bar: Bar) -> str:
+    held = f", {bar.mark.name} {bar.ranged(bar.mark.at)}" if bar.mark else ""
+    parts = ", ".join(f"{each.name} {bar.ranged(each.size)}" for each in bar.parts)
+    return f"{bar.title}: {bar.ranged(bar.size)} {bar.unit}{held}; {parts}"
+
+
+def _drawn(bar: Bar, *, y: float) -> Drawn:
+    bar_y = y + _TITLE_HEIGHT
+    mark = _MARK_HEIGHT if bar.mark else 4
+    legend_y = bar_y + _BAR_HEIGHT + mark
+    legend = tuple(_legend(bar, y=legend_y)) if len(bar.parts) > 1 else ()
+    rows = -(-len(legend) // _COLUMNS)
+    return Drawn(
+        title=f"{bar.title}: {bar.ranged(bar.size)} {bar.unit}",
+        y=y + _TITLE_HEIGHT - 8,
+        bar_y=bar_y,
+        mark_y=bar_y + _BAR_HEIGHT + _MARK_HEIGHT - 3,
+        boxes=tuple(_boxes(bar)),
+        rule=_rule(bar),
+        legend=legend,
+        height=_TITLE_HEIGHT + _BAR_HEIGHT + mark + rows * _LEGEND_HEIGHT,
+    )
+
+
+def _boxes(bar: Bar) -> Iterator[Box]:
+    """Each part as far as it is sure, then as far as it is likely; what all of them may take beyond is one box."""
+    start = 0.0
+    for index, part in enumerate(bar.parts):
+        sure, likely = part.size.low, part.size.best - part.size.low
+        title = _told(part, bar)
+        if sure > 0:
+            yield _box(bar, start, sure, kind="sure", colour=index % COLOURS, title=title)
+        if likely > 0:
+            yield _box(
+                bar, start + sure, likely, kind="likely", colour=index % COLOURS, title=title
+            )
+        start += part.size.best
+    if bar.size.high > start:
+        beyond = bar.size.high - start
+        title = f"possibly {bar.written(beyond)} {bar.unit} more"
+        yield _box(bar, start, beyond, kind="possible", colour=0, title=title)
+
+
+def _box(bar: Bar, start: float, size: float, *, kind: str, colour: int, title: str) -> Box:
+    return Box(
+        x=_place(bar, start),
+        width=size / bar.whole * _BAR_WIDTH,
+        kind=kind,
+        colour=colour,
+        title=title,
+    )
+
+
+def _place(bar: Bar, amount: float) -> float:
+    return _MARGIN + (amount / bar.whole * _BAR_WIDTH if bar.whole else 0.0)
+
+
+def _told(part: Part, bar: Bar) -> str:
+    return f"{part.name} {bar.ranged(part.size)} {bar.unit}"
+
+
+def _rule(bar: Bar) -> Rule | None:
+    if bar.mark is None:
+        return None
+    x = _place(bar, bar.mark.at.best)
+    text = f"{bar.mark.name} {bar.ranged(bar.mark.at)}"
+    fits = x + len(text) * _CHARACTER < WIDTH - _MARGIN
+    return Rule(
+        x=x,
+        low=_place(bar, bar.mark.at.low),
+        high=_place(bar, bar.mark.at.high),
+        text=text,
+        anchor="start" if fits else "end",
+    )
+
+
+def _legend(bar: Bar, *, y: float) -> Sequence[Entry]:
+    entries: list[Entry] = []
+    for index, part in enumerate(bar.parts):
+        row, column = divmod(index, _COLUMNS)
+        entries.append(
+            Entry(
+                x=_MARGIN + column * _BAR_WIDTH / _COLUMNS,
+                y=y + row * _LEGEND_HEIGHT,
+                colour=index % COLOURS,
+                text=_short(part, bar),
+            )
+        )
+    return entries
+
+
+def _short(part: Part, bar: Bar) -> str:
+    figures = bar.ranged(part.size)
+    room = max(8, _LEGEND_CHARACTERS - len(figures) - 1)
+    name = part.name if len(part.name) <= room else f"{part.name[: room - 3]}..."
+    return f"{name} {figures}"

@@ -1,0 +1,116 @@
+"""The profiles of a new tree: three fragments that later services share, and one that is deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.language.written import key_toml, number_toml, text_toml
+from compiler.starter.wanted import Wanted
+
+
+def profile_files(wanted: Wanted) -> Mapping[str, str]:
+    """The text of each profile, by its name."""
+    return {
+        "base/service": _SERVICE,
+        f"base/{wanted.name}": _model(wanted),
+        f"base/sglang-{wanted.version}": _engine(wanted),
+        f"hw/{hardware(wanted)}": _hardware(wanted),
+        wanted.profile: _deployed(wanted),
+    }
+
+
+def hardware(wanted: Wanted) -> str:
+    """The name of the fragment of its GPUs."""
+    return f"{wanted.count}x-{wanted.gpu}"
+
+
+_SERVICE = """\
+schema = 1
+
+# What every service here has in common. `127.0.0.1` is for a proxy on the same host; an open address wants an API key.
+[serve]
+host = "127.0.0.1"
+port = 30000
+
+[flags]
+enable-metrics = true
+"""
+
+
+def _model(wanted: Wanted) -> str:
+    return f"""\
+schema = 1
+
+[model]
+id = {text_toml(wanted.model)}
+path = {text_toml(wanted.model_path)}
+served_name = {text_toml(wanted.name)}
+"""
+
+
+def _engine(wanted: Wanted) -> str:
+    return f"""\
+schema = 1
+
+[engine]
+name = "sglang"
+version = {text_toml(wanted.version)}
+python = {text_toml(wanted.python)}
+"""
+
+
+def _hardware(wanted: Wanted) -> str:
+    return f"""\
+schema = 1
+
+[gpus]
+kind = {text_toml(wanted.gpu)}
+count = {wanted.count}
+
+[parallel]
+tensor = {wanted.count}
+"""
+
+
+def _deployed(wanted: Wanted) -> str:
+    parents = (
+        "base/service",
+        f"base/{wanted.name}",
+        f"base/sglang-{wanted.version}",
+        f"hw/{hardware(wanted)}",
+    )
+    extends = "".join(f"    {text_toml(each)},\n" for each in parents)
+    context = f"{wanted.context:,} tokens"
+    requests = "one request" if wanted.concurrency == 1 else f"{wanted.concurrency} requests"
+    return f"""\
+schema = 1
+extends = [
+{extends}]
+description = {text_toml(f"{wanted.model}, {requests} of {context} at a time")}
+
+# The promise: the pool must hold concurrency x context.
+[serve]
+context = {number_toml(wanted.context)}
+concurrency = {wanted.concurrency}
+{_memory(wanted)}
+[targets.{key_toml(wanted.target)}]
+kind = "systemd"
+user = {text_toml(wanted.user)}
+"""
+
+
+def _memory(wanted: Wanted) -> str:
+    if wanted.is_described:
+        return _FOUND
+    return _GUESSED
+
+
+_FOUND = """
+[memory]
+fraction = "fit"  # the least that keeps the promise; what was found stands in PLAN.md
+"""
+# Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
+_GUESSED = """
+[memory]
+fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+"""

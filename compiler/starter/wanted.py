@@ -1,0 +1,51 @@
+"""What a new tree is for: the answers that `init` asks for."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Wanted(Value):
+    """One service to begin with.
+
+    Attributes:
+        model: its id, as in the catalogue or on its hub.
+        model_path: where its files are on the host.
+        gpu: a kind of GPU of the catalogue.
+        count: how many of them one host has; all of them serve it.
+        version: the release of SGLang.
+        python: the interpreter that has the engine, on the host.
+        context: tokens that one request may have.
+        concurrency: requests of that size at once.
+        is_described: whether the model and the GPU are, so that the fraction can be found.
+        target: the host's name.
+        user: the account it runs as.
+    """
+
+    model: str
+    model_path: str
+    gpu: str
+    count: int
+    version: str
+    python: str
+    context: int
+    concurrency: int
+    is_described: bool
+    target: str
+    user: str
+
+    @property
+    def name(self) -> str:
+        """A word for the model that a file and a unit may be called by."""
+        short = self.model.rpartition("/")[2].lower()
+        return re.sub(r"[^a-z0-9._-]+", "-", short).strip("-.") or "model"
+
+    @property
+    def profile(self) -> str:
+        """The name of its deployable profile."""
+        return f"{self.name}-{self.target}"

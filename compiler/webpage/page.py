@@ -1,0 +1,201 @@
+"""The values of the page: a row a service, and behind it its findings, budgets, bars, and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from compiler.judged import Judged
+from compiler.plan import Line, Memory, Plan
+from compiler.ranges import Range
+from compiler.render.picture import render_picture
+from compiler.render.templates import fill
+from compiler.value import Value
+from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
+from compiler.webpage.sweep import Point, Sweep
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Row(Value):
+    """A line of a budget, as text."""
+
+    item: str
+    low: str
+    best: str
+    high: str
+    evidence: str
+    formula: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class ServiceView(Value):
+    """One service, as the page shows it."""
+
+    anchor: str
+    name: str
+    target: str
+    verdict: str
+    model: str
+    gpus: str
+    engine: str
+    context: str
+    pool: str
+    required: str
+    pool_order: int
+    reserve: str
+    reserve_order: float
+    unit: str
+    findings: tuple[tuple[str, str, str], ...]
+    static: tuple[Row, ...]
+    needs: tuple[Row, ...]
+    steps: str
+    picture: str
+    charts: tuple[Chart, ...]
+    unpriced: tuple[str, ...]
+
+
+def render_page(judged: Sequence[Judged], *, sweeps: Mapping[str, Sweep]) -> str:
+    """The page of these services; `sweeps` by the names of their profiles."""
+    views = tuple(
+        _view(number, each, sweeps.get(each.profile_name)) for number, each in enumerate(judged)
+    )
+    counts = {each.verdict.value: 0 for each in judged}
+    for each in judged:
+        counts[each.verdict.value] += 1
+    return fill(
+        "report.html.j2",
+        services=views,
+        counts=tuple(f"{count} {verdict}" for verdict, count in sorted(counts.items())),
+        width=WIDTH,
+        height=HEIGHT,
+        left=LEFT,
+        top=TOP,
+        bottom=BOTTOM,
+    )
+
+
+def _view(number: int, judged: Judged, swept: Sweep | None) -> ServiceView:
+    plan = judged.plan
+    memory = plan.memory if plan else None
+    return ServiceView(
+        anchor=f"service-{number + 1}",
+        name=judged.profile_name,
+        target=judged.target_name or "",
+        verdict=judged.verdict.value,
+        model=plan.profile.model.id if plan else "",
+        gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
+        engine=_engine(plan) if plan else "",
+        context=_promised(plan) if plan else "",
+        pool=_tokens(memory.pool.tokens) if memory else "not known",
+        required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
+        pool_order=int(memory.pool.tokens.best) if memory else -1,
+        reserve=_gib(memory.reserve.margin_gib) if memory else "not known",
+        reserve_order=memory.reserve.margin_gib.best if memory else -1e9,
+        unit=f"{plan.service.unit}.service" if plan and plan.service else "",
+        findings=tuple(
+            (each.severity.value, each.code, each.summary) for each in judged.diagnostics
+        ),
+        static=tuple(_row(each) for each in memory.static) if memory else (),
+        needs=tuple(_row(each) for each in memory.reserve_lines) if memory else (),
+        steps="\n".join(memory.pool.best_formula) if memory else "",
+        picture=_picture(judged.profile_name, number, memory) if memory else "",
+        charts=tuple(_charts(plan, swept)) if plan and memory and swept else (),
+        unpriced=memory.unpriced if memory else (),
+    )
+
+
+def _picture(name: str, number: int, memory: Memory) -> str:
+    """The drawing of PLAN.md; its ids made this service's own, since a page may have each only once."""
+    text = render_picture(memory, title=f"memory of {name}")
+    for id_ in ("title", "description", "hatch"):
+        text = text.replace(f'id="{id_}"', f'id="{id_}-{number}"').replace(
+            f"url(#{id_})", f"url(#{id_}-{number})"
+        )
+    return text.replace(
+        'aria-labelledby="title description"',
+        f'aria-labelledby="title-{number} description-{number}"',
+    )
+
+
+def _charts(plan: Plan, swept: Sweep) -> Iterator[Chart]:
+    """Pool and reserve, over the fraction and over the context."""
+    if plan.memory is None:
+        return
+    for at, points, own, across in (
+        ("fraction", swept.by_fraction, plan.memory.fraction, _fraction),
+        ("context", swept.by_context, float(plan.profile.serve.context), _short),
+    ):
+        pool = chart(
+            f"KV pool, tokens, over the {at}",
+            (
+                Series(name="the pool", kind="have", points=_over(points, "pool_tokens")),
+                Series(name="the promise", kind="need", points=_over(points, "required_tokens")),
+            ),
+            own=own,
+            across=across,
+            upwards=_short,
+        )
+        reserve = chart(
+            f"reserve, GiB, over the {at}",
+            (
+                Series(name="what there is", kind="have", points=_over(points, "available_gib")),
+                Series(name="what must fit", kind="need", points=_over(points, "needed_gib")),
+            ),
+            own=own,
+            across=across,
+            upwards=lambda amount: f"{amount:.1f}",
+        )
+        yield from (each for each in (pool, reserve) if each is not None)
+
+
+def _over(points: Sequence[Point], quantity: str) -> tuple[tuple[float, Range], ...]:
+    found: list[tuple[float, Range]] = []
+    for each in points:
+        value = getattr(each, quantity)
+        found.append((each.at, value if isinstance(value, Range) else Range.exactly(value)))
+    return tuple(found)
+
+
+def _promised(plan: Plan) -> str:
+    serve = plan.profile.serve
+    context = serve.context if isinstance(serve.context, str) else f"{serve.context:,}"
+    return f"{serve.concurrency} x {context}"
+
+
+def _engine(plan: Plan) -> str:
+    engine = plan.profile.engine
+    build = f" ({engine.build})" if engine.build else ""
+    return f"{engine.name} {engine.version}{build}"
+
+
+def _row(line: Line) -> Row:
+    gib = line.gib
+    return Row(
+        item=line.item,
+        low=f"{gib.low:.2f}",
+        best=f"{gib.best:.2f}",
+        high=f"{gib.high:.2f}",
+        evidence=line.evidence.value,
+        formula=line.formula,
+    )
+
+
+def _tokens(tokens: Range) -> str:
+    low, best, high = (f"{each:,.0f}" for each in (tokens.low, tokens.best, tokens.high))
+    return best if low == high else f"{best} ({low} to {high})"
+
+
+def _gib(gib: Range) -> str:
+    return f"{gib.best:.1f} ({gib.low:.1f} to {gib.high:.1f})"
+
+
+def _fraction(amount: float) -> str:
+    return f"{amount:.2f}"
+
+
+def _short(amount: float) -> str:
+    """Tokens along an edge."""
+    if abs(amount) >= 1_000_000:  # noqa: PLR2004 - millions from a million on
+        return f"{amount / 1e6:.1f}M"
+    return f"{amount / 1e3:.0f}k" if abs(amount) >= 1000 else f"{amount:.0f}"  # noqa: PLR2004 - and thousands

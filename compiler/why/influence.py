@@ -1,0 +1,156 @@
+"""Which settings and which facts a part of a plan depends on.
+
+Nobody keeps a table of that: it is asked of the planner itself. Each setting and each figure of the catalogue is changed a
+little, one at a time, and what comes out otherwise depends on it. So the answer is right whatever the formulas are. What
+only counts beyond a limit that is not reached is not named: it made nothing of what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from compiler.engines.engine import Facts
+from compiler.origins import dotted
+from compiler.plan import Plan
+from compiler.planner import plans_of
+from compiler.profile import Profile
+from compiler.value import Value
+from compiler.why.variants import variants
+
+
+_ENGINE = ("engine", "name")
+"""With another engine everything would be another; it is named where it is shown."""
+
+Parts = Mapping[str, object]
+"""Pieces of what is written, by a path that stays the same when others come or go."""
+
+
+@frozen(kw_only=True, eq=False, repr=False, order=False)
+class Source(Value):
+    """What a part depends on: a setting (`memory.fraction`), or a key of a fact (`model`, `attention.kv_lora_rank`)."""
+
+    setting: str | None = None
+    fact: str | None = None
+    key: str = ""
+
+    @property
+    def order(self) -> tuple[bool, str, str]:
+        """Sorts settings before facts."""
+        return (self.setting is None, self.setting or self.fact or "", self.key)
+
+
+def influences(
+    name: str,
+    profile: Profile,
+    facts: Facts,
+    *,
+    versions: tuple[str, ...] = (),
+    parts_of: Callable[[tuple[Plan, ...]], Parts],
+) -> Mapping[str, tuple[Source, ...]]:
+    """For each part what it depends on, settings first; nothing for what is the same whatever is changed.
+
+    `versions` are releases of the engine to try in the place of the profile's own.
+    """
+    plans = plans_of(name, profile, facts)
+    base, sized = parts_of(plans), plans[0].memory is not None
+    found: dict[str, list[Source]] = {part: [] for part in base}
+    for source, tries in (
+        *_tried(name, profile, facts),
+        *_other_releases(name, profile, facts, versions),
+    ):
+        changed: set[str] = set()
+        for planning in tries:
+            parts = _parts(planning, parts_of, sized=sized)
+            changed |= {
+                part for part in base if part not in changed and _differs(part, base, parts)
+            }
+        for part in changed:
+            found[part].append(source)
+    return {
+        part: tuple(sorted(several, key=lambda each: each.order)) for part, several in found.items()
+    }
+
+
+def _differs(part: str, base: Parts, other: Parts) -> bool:
+    return bool(other) and other.get(part) != base[part]
+
+
+Planning = Callable[[], tuple[Plan, ...]]
+
+
+def _parts(
+    planning: Planning, parts_of: Callable[[tuple[Plan, ...]], Parts], *, sized: bool
+) -> Parts:
+    """The parts of what was tried; none when it makes no sense to the planner, or is nothing that it can size."""
+    try:
+        plans = planning()
+        return {} if sized and plans[0].memory is None else parts_of(plans)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return {}
+
+
+def _tried(name: str, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
+    for variant in variants(profile, facts=False):
+        if variant.path[0] != "accept" and variant.path != _ENGINE:
+            yield (
+                Source(setting=dotted(variant.path)),
+                [_planning(name, changed, facts) for changed in variant.wholes],
+            )
+    for fact, whole, put in _facts(facts):
+        for variant in variants(whole, facts=True):
+            yield (
+                Source(fact=fact, key=".".join(variant.path)),
+                [_planning(name, profile, put(changed)) for changed in variant.wholes],
+            )
+
+
+def _other_releases(
+    name: str, profile: Profile, facts: Facts, versions: tuple[str, ...]
+) -> Iterator[tuple[Source, list[Planning]]]:
+    """Another release counts memory in another way, by the same flags."""
+    if facts.release is not None:
+        others = [
+            evolve(facts.release, version=version, read_version=version) for version in versions
+        ]
+        yield (
+            Source(setting="engine.version"),
+            [_planning(name, profile, evolve(facts, release=other)) for other in others],
+        )
+
+
+def _planning(name: str, profile: Profile, facts: Facts) -> Planning:
+    return lambda: plans_of(name, profile, facts)
+
+
+Put = Callable[[Any], Facts]
+
+
+def _facts(facts: Facts) -> Iterator[tuple[str, object, Put]]:
+    """The facts that are known, each with how to put another in its place."""
+    for name in ("gpu", "model", "draft"):
+        if getattr(facts, name) is not None:
+            yield name, getattr(facts, name), _putting(facts, name)
+    release = facts.release
+    if release is not None and release.build is not None:
+        yield (
+            "build",
+            release.build,
+            lambda build: evolve(facts, release=evolve(release, build=build)),
+        )
+    for place, known in enumerate(facts.boots):
+        yield known.boot.name, known.boot, _putting_boot(facts, place)
+
+
+def _putting(facts: Facts, name: str) -> Put:
+    return lambda value: evolve(facts, **{name: value})
+
+
+def _putting_boot(facts: Facts, place: int) -> Put:
+    def put(boot: Any) -> Facts:  # noqa: ANN401 - a boot
+        known = evolve(facts.boots[place], boot=boot)
+        return evolve(facts, boots=(*facts.boots[:place], known, *facts.boots[place + 1 :]))
+
+    return put

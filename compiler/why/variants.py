@@ -1,0 +1,84 @@
+"""A value goes in; the same with one leaf of it a little different comes out, leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
+
+from attrs import evolve, fields, frozen, has
+
+from compiler.quantities import Duration
+from compiler.ranges import Range
+from compiler.value import Value
+
+
+Path = tuple[str, ...]
+
+_LEFT_OUT = frozenset({"shipped", "sources", "id", "file", "name", "flags", "removed", "aliases"})
+"""Fields of a fact that only name it or say where it is from, and tables of flags, of which no figure depends."""
+
+
+@frozen(eq=False, repr=False)
+class Variant(Value):
+    """One leaf's path, and the whole with that leaf changed in one way after another."""
+
+    path: Path
+    wholes: tuple[Any, ...]
+
+
+def variants(whole: Any, *, kind: object = None, facts: bool) -> Iterator[Variant]:  # noqa: ANN401 - any class of ours
+    """Every leaf of a value that is set, in the order of its fields; `facts` leaves out what only names a fact."""
+    if isinstance(whole, Range):
+        yield Variant((), (whole.scaled(1.01), whole.scaled(0.98)))
+    elif has(type(whole)) and not isinstance(whole, Duration):
+        for each in fields(type(whole)):
+            if facts and each.name in _LEFT_OUT:
+                continue
+            below = variants(getattr(whole, each.name), kind=each.type, facts=facts)
+            for one in below:
+                wholes = tuple(evolve(whole, **{each.name: value}) for value in one.wholes)
+                yield Variant((each.name, *one.path), wholes)
+    elif isinstance(whole, Mapping):
+        for key, value in sorted(whole.items()):
+            for one in variants(value, facts=facts):
+                yield Variant(
+                    (str(key), *one.path), tuple({**whole, key: value} for value in one.wholes)
+                )
+    else:
+        others = tuple(_others(whole, kind))
+        if others:
+            yield Variant((), others)
+
+
+def _others(value: object, kind: object) -> Iterator[object]:
+    """Other values that the leaf might have."""
+    words = [word for word in _words(kind) if word != value]
+    match value:
+        case bool():
+            yield not value
+        case Enum():
+            yield from (each for each in type(value) if each is not value)
+        case int():
+            yield from (2 * value, value + 1, *([value // 2] if value > 1 else []))
+        case float():
+            yield from (value * 0.99, value * 1.01)
+        case Duration():
+            yield Duration(2 * value.seconds)
+        case str():
+            yield from words or [f"{value}x"]
+            # A fraction is a number, or this word.
+            yield from [0.5] if value == "fit" else []
+        case tuple():
+            yield from [value[:-1]] if value else []
+            if value and all(isinstance(each, int) for each in value):
+                yield tuple(each + 1 for each in value)
+
+
+def _words(kind: object) -> Iterator[str]:
+    """The words of a type that is, or may be, one of a few."""
+    if get_origin(kind) is Literal:
+        yield from (each for each in get_args(kind) if isinstance(each, str))
+    for each in get_args(kind):
+        if get_origin(each) is Literal:
+            yield from _words(each)

@@ -1,0 +1,557 @@
+"""What a change does: against revisions of real repositories, folders, and installed plans, in each form."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checkouts import (
+    DEPLOYABLE,
+    FP8,
+    REPOSITORY,
+    SHORT,
+    STORY,
+    UNIT,
+    Checkout,
+    command,
+    compiled_checkout,
+    environment,
+)
+from compiler.diff.markdown import LONGEST
+from repositories import commit, everything, git, repository
+
+
+BROKEN = "schema = 1\n[serve\n"
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A compiled tree in a repository of one commit; not to be changed."""
+    return repository(compiled_checkout(tmp_path_factory.mktemp("once") / "tree"))
+
+
+@pytest.fixture
+def tree(once: Checkout, tmp_path: Path) -> Checkout:
+    """A compiled tree in a repository of one commit."""
+    return once.copy(tmp_path / "tree")
+
+
+def edit(tree: Checkout, name: str, old: str, new: str) -> None:
+    """Replace what stands once in a profile."""
+    path = tree.profile(name)
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def services(tree: Checkout, *words: str) -> dict[str, dict[str, object]]:
+    """The services of `diff --format json`, by profile."""
+    return {
+        each["profile"]: each
+        for each in tree.run("diff", *words, "--format", "json").json["services"]
+    }
+
+
+# --- what changes ---------------------------------------------------------------------------------
+
+
+def test_nothing_changed(tree: Checkout) -> None:
+    """A tree as it was committed changes nothing, which exits 0 also where 4 was asked for."""
+    done = tree.run("diff", "--exit-code")
+    assert (done.code, done.err) == (0, "")
+    assert re.fullmatch(
+        r"HEAD \([0-9a-f]{12}\) -> the working tree: no service changes\n", done.out
+    )
+
+
+def test_a_setting_with_what_it_does(tree: Checkout) -> None:
+    """A changed fraction is told with its place, the pool and the reserve before and after, and the restart."""
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    (service,) = services(tree).values()
+    assert service["settings"] == [
+        {
+            "name": "memory.fraction",
+            "old": "0.93",
+            "new": "0.94",
+            "old_place": f"profiles/{STORY}.toml:11:12",
+            "new_place": f"profiles/{STORY}.toml:11:12",
+        }
+    ]
+    before, after = service["before"], service["after"]
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    assert before["pool_tokens"]["best"] < after["pool_tokens"]["best"]
+    assert before["reserve_margin_gib"]["best"] > after["reserve_margin_gib"]["best"]
+    restart = service["restart"]
+    assert isinstance(restart, dict)
+    assert restart["reasons"] == ["command line", "unit"]
+    # 595.2 GB at 1 GB/s and five minutes: the figures of the start timeout, without its safety.
+    assert restart["expected_s"] == 595 + 300
+    assert restart["limit_s"] == 1800
+    paths = {each["path"] for each in service["files"]}  # type: ignore[attr-defined]
+    assert paths == {
+        f"out/{STORY}/{each}"
+        for each in (
+            "PLAN.md",
+            "memory.svg",
+            "plan.json",
+            "ct200/kimi-k2.6.service",
+            "ct200/launch.sh",
+        )
+    }
+
+
+def test_a_comment_changes_no_service(tree: Checkout) -> None:
+    """A file that differs in a comment is listed with whom it reaches; no service changes, and the exit is 0."""
+    edit(tree, "base/service", "# What every service here has in common.", "# What all have.")
+    done = tree.run("diff", "--exit-code")
+    assert done.code == 0
+    assert "no service changes" in done.out
+    assert f"~ base/service.toml: {STORY}, {FP8}, {SHORT}" in done.out
+
+
+def test_a_base_lists_every_service_it_touches(tree: Checkout) -> None:
+    """A setting of a shared fragment changes each service that extends it, with the fragment's place."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    found = services(tree)
+    assert found.keys() == DEPLOYABLE
+    places = [setting["new_place"] for each in found.values() for setting in each["settings"]]  # type: ignore[attr-defined]
+    assert places == ["profiles/base/service.toml:6:8"] * 3
+    assert tree.run("diff", "--exit-code").code == 4
+
+
+def test_a_boot_changes_what_is_predicted(tree: Checkout) -> None:
+    """No setting changes when a recorded boot does, and yet the pool: both are told."""
+    edit(tree, "boots/ct200-0.85", "pool_tokens = 101_134", "pool_tokens = 100_134")
+    done = tree.run("diff", SHORT)
+    assert "pool, tokens  101,134 (101,134 to 101,135) -> 100,13" in done.out
+    assert "settings" not in done.out
+    assert "~ boots/ct200-0.85.toml" in done.out
+
+
+def test_new_and_removed_services(tree: Checkout) -> None:
+    """A profile that is new, and one that is gone."""
+    shutil.move(tree.profile(SHORT), tree.profile("k2.6-33k"))
+    found = services(tree)
+    assert {name: each["change"] for name, each in found.items()} == {
+        "k2.6-33k": "new",
+        SHORT: "removed",
+    }
+    assert found[SHORT]["restart"] is None
+
+
+def test_only_the_named_profiles(tree: Checkout) -> None:
+    """With profiles, only theirs; one without a REF is compared with HEAD."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    assert services(tree, "HEAD", STORY).keys() == {STORY}
+    assert services(tree, f"profiles/{SHORT}.toml", FP8).keys() == {SHORT, FP8}
+
+
+def test_a_promise_that_is_broken(tree: Checkout) -> None:
+    """A change that is refused is shown, with its verdict and no file, and exits 1."""
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.85")
+    done = tree.run("diff", "--exit-code")
+    assert done.code == 1
+    assert "verdict  uncertain -> refused" in done.out
+    assert "found    error pool-too-small" in done.out
+    assert "out/" not in done.out
+    assert "error[pool-too-small]" in done.err
+
+
+def test_fit_that_finds_another_fraction(tree: Checkout) -> None:
+    """A fraction of "fit" is the same setting, and its figure another."""
+    edit(tree, SHORT, "fraction = 0.85", 'fraction = "fit"')
+    commit(tree)
+    edit(tree, SHORT, "context = 32_768", "context = 30_000")
+    (service,) = services(tree).values()
+    assert [each["name"] for each in service["settings"]] == ["serve.context"]  # type: ignore[attr-defined]
+    assert service["before"]["fraction"] > service["after"]["fraction"]  # type: ignore[index]
+
+
+# --- what it is compared with ---------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_revisions_by_any_name(tree: Checkout) -> None:
+    """A branch, a tag, a hash, and an expression name the same commit."""
+    first = git(tree.root, "rev-parse", "HEAD")
+    git(tree.root, "tag", "v1")
+    edit(tree, SHORT, "fraction = 0.85", "fraction = 0.86")
+    commit(tree)
+    for name in ("v1", first, first[:10], "HEAD~1", "main~1"):
+        assert services(tree, name).keys() == {SHORT}, name
+    assert services(tree, "main") == {}
+
+
+def test_a_tree_inside_a_repository(once: Checkout, tmp_path: Path) -> None:
+    """The tree may be a folder of its repository, and the user in a folder of the tree."""
+    inside = once.copy(tmp_path / "whole" / "deep" / "tree")
+    shutil.rmtree(inside.root / ".git")
+    outside = Checkout(tmp_path / "whole")
+    git(outside.root, "init", "--quiet")
+    commit(outside)
+    edit(inside, SHORT, "fraction = 0.85", "fraction = 0.86")
+    done = inside.run("diff", within="profiles/base")
+    assert f"{SHORT} on ct200: restart" in done.out
+
+
+def test_a_fragment_that_is_a_link(tree: Checkout) -> None:
+    """A symlink in a revision is followed, as on the disk."""
+    fragment = tree.profile("base/service")
+    shutil.move(fragment, tree.root / "profiles" / "shared.toml")
+    fragment.symlink_to("../shared.toml")
+    commit(tree)
+    assert services(tree) == {}
+    edit(tree, "shared", "port = 30000", "port = 30001")
+    assert services(tree).keys() == DEPLOYABLE
+
+
+def test_another_folder(tree: Checkout, once: Checkout) -> None:
+    """A folder with `profiles/` is compared as a tree, without git."""
+    shutil.rmtree(tree.root / ".git")
+    edit(tree, SHORT, "fraction = 0.85", "fraction = 0.86")
+    assert services(tree, str(once.root)).keys() == {SHORT}
+
+
+def installed(tree: Checkout, folder: Path, name: str = STORY) -> Path:
+    """A generation as it lies on a host."""
+    shutil.copytree(tree.out / name / "ct200", folder)
+    for file in ("plan.json", "PLAN.md"):
+        shutil.copy(tree.out / name / file, folder)
+    return folder
+
+
+def test_an_installed_generation(tree: Checkout, tmp_path: Path) -> None:
+    """An installed plan is compared with the service of its unit: nothing, then what a change does to its flags."""
+    folder = installed(tree, tmp_path / "gen-7")
+    done = tree.run("diff", str(folder), "--exit-code")
+    assert (done.code, done.err) == (0, "")
+    edit(tree, STORY, "max_running_requests = 8 ", "max_running_requests = 9 ")
+    done = tree.run("diff", str(folder), "--exit-code")
+    assert done.code == 4
+    assert "--max-running-requests  8 -> 9" in done.out
+    assert f"~ out/{UNIT}" in done.out
+
+
+def test_an_alternative_in_the_place_of_an_installed_one(tree: Checkout, tmp_path: Path) -> None:
+    """A named profile of the same unit and host is what would take the installed one's place."""
+    folder = installed(tree, tmp_path / "gen-7")
+    (service,) = services(tree, str(folder), SHORT).values()
+    flags = {each["name"]: (each["old"], each["new"]) for each in service["options"]}  # type: ignore[attr-defined]
+    assert flags == {
+        "--context-length": ("200000", "32768"),
+        "--max-running-requests": ("8", "64"),
+        "--mem-fraction-static": ("0.93", "0.85"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "no JSON"),
+        ("[]", "no plan"),
+        ('{"schema": 2}', "schema 2"),
+        ('{"schema": 1}', "no plan"),
+        ('{"schema": 1, "targets": {"a": {}}}', "no plan"),
+        (b"\xff", "not UTF-8"),
+    ],
+)
+def test_a_plan_that_cannot_be_read(
+    tree: Checkout, tmp_path: Path, text: str | bytes, reason: str
+) -> None:
+    """`plan-unreadable`: whatever is wrong with a `plan.json` is one finding."""
+    (tmp_path / "plan.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    done = tree.run("diff", str(tmp_path))
+    assert done.code == 1
+    assert done.out == ""
+    assert "error[plan-unreadable]" in done.err
+    assert reason in done.err
+
+
+# --- what cannot be compared ----------------------------------------------------------------------
+
+
+def test_a_revision_that_is_not_there(tree: Checkout) -> None:
+    """`revision-unknown`: the name, one like it, exit 1, and nothing on stdout."""
+    git(tree.root, "branch", "release")
+    done = tree.run("diff", "relaese")
+    assert (done.code, done.out) == (1, "")
+    assert "error[revision-unknown]: there is no revision `relaese`" in done.err
+    assert "`release`" in done.err
+
+
+def test_a_revision_that_looks_like_an_option(tree: Checkout) -> None:
+    """What begins with a dash is never handed to git as an option."""
+    done = tree.run("diff", "--", "--output=x")
+    assert done.code == 1
+    assert "revision-unknown" in done.err
+    assert not (tree.root / "x").exists()
+
+
+def test_a_shallow_clone(tree: Checkout, tmp_path: Path) -> None:
+    """In a shallow clone the way out is told; what it has is compared."""
+    edit(tree, SHORT, "fraction = 0.85", "fraction = 0.86")
+    tree.compile()
+    commit(tree)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{tree.root}", str(shallow))
+    clone = Checkout(shallow)
+    done = clone.run("diff", "HEAD~1")
+    assert done.code == 1
+    assert "git fetch --unshallow" in done.err
+    assert clone.run("diff").code == 0
+
+
+def test_no_repository(tree: Checkout) -> None:
+    """`git-unusable`: a tree that no repository is around."""
+    shutil.rmtree(tree.root / ".git")
+    done = tree.run("diff", GIT_CEILING_DIRECTORIES=str(tree.root.parent))
+    assert (done.code, done.out) == (1, "")
+    assert "error[git-unusable]" in done.err
+    assert "not a git repository" in done.err
+
+
+def test_no_git(tree: Checkout, tmp_path: Path) -> None:
+    """`git-unusable`: a machine without git; a folder is compared all the same."""
+    done = tree.run("diff", PATH=str(tmp_path))
+    assert done.code == 1
+    assert "git is not installed" in done.err
+    assert tree.run("diff", ".", PATH=str(tmp_path)).code == 0
+
+
+def test_a_repository_without_a_commit(tree: Checkout) -> None:
+    """A repository that was only made has no HEAD to compare with."""
+    shutil.rmtree(tree.root / ".git")
+    git(tree.root, "init", "--quiet")
+    done = tree.run("diff")
+    assert done.code == 1
+    assert "there is no commit yet" in done.err
+
+
+def test_a_revision_before_the_profiles(tree: Checkout) -> None:
+    """A revision without `profiles/` makes everything new, and that is said."""
+    git(tree.root, "checkout", "--quiet", "--orphan", "empty")
+    git(tree.root, "rm", "--quiet", "-r", "--cached", ".")
+    git(tree.root, "commit", "--quiet", "--allow-empty", "--message", "nothing")
+    done = tree.run("diff")
+    assert done.code == 0
+    assert "3 are new" in done.out
+    assert "there are no profiles at HEAD" in done.err
+
+
+def test_a_revision_of_another_schema(tree: Checkout) -> None:
+    """Profiles that this compiler does not read are told apart from those that are new."""
+    text = tree.profile(SHORT).read_text("utf-8")
+    tree.write(SHORT, text.replace("schema = 1", "schema = 0"))
+    commit(tree)
+    tree.write(SHORT, text)
+    done = tree.run("diff")
+    assert done.code == 0
+    assert f"{SHORT} on ct200: compiles, and did not before" in done.out
+    assert f"because of schema-unknown at profiles/{SHORT}.toml:1:10" in done.out
+    assert "in a schema that this compiler does not read" in done.err
+
+
+def test_a_profile_that_compiles_here_only(tree: Checkout) -> None:
+    """What did not compile before has nothing to be compared with; the others are compared."""
+    text = tree.profile(SHORT).read_text("utf-8")
+    tree.write(SHORT, BROKEN)
+    commit(tree)
+    tree.write(SHORT, text)
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    found = services(tree)
+    assert {name: each["change"] for name, each in found.items()} == {
+        SHORT: "mended",
+        STORY: "changed",
+    }
+
+
+def test_a_profile_that_compiled_there_only(tree: Checkout) -> None:
+    """What does not compile any more is told with its reason, beside the others, and exits 1."""
+    tree.write(SHORT, BROKEN)
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    done = tree.run("diff", "--exit-code")
+    assert done.code == 1
+    assert f"{SHORT} on ct200: does not compile" in done.out
+    assert f"because of toml-syntax at profiles/{SHORT}.toml:2:" in done.out
+    assert f"{STORY} on ct200: restart" in done.out
+    assert "error[toml-syntax]" in done.err
+
+
+def test_a_profile_that_is_on_no_side(tree: Checkout) -> None:
+    """A name that neither side has is a mistake, not an empty answer."""
+    done = tree.run("diff", "HEAD", "k2.6-32")
+    assert (done.code, done.out) == (1, "")
+    assert "error[profile-missing]" in done.err
+    assert f"`{SHORT}`" in done.err
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (shutil.rmtree, "there is no `out/` yet"),
+        (lambda out: (out / UNIT).unlink(), "`out/` is not what the profiles give"),
+        (lambda out: (out / UNIT).write_text("x"), "`out/` is not what the profiles give"),
+    ],
+    ids=["missing", "a file is missing", "edited"],
+)
+def test_an_out_that_is_not_current(
+    tree: Checkout, damage: Callable[[Path], object], said: str
+) -> None:
+    """A missing or dirty `out/` is said, on stderr, and changes neither the comparison nor the exit code."""
+    damage(tree.out)
+    done = tree.run("diff", "--exit-code")
+    assert done.code == 0
+    assert said in done.err
+    assert "no service changes" in done.out
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_nothing_is_written(tree: Checkout, form: str) -> None:
+    """Not a byte of the tree or the repository changes, its index and its locks included."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    before = everything(tree.root)
+    tree.run("diff", "--format", form)
+    assert everything(tree.root) == before
+
+
+# --- how it is shown ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_same_bytes_again(tree: Checkout) -> None:
+    """Two runs print the same, in each form."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    for form in ("text", "markdown", "json"):
+        once, again = (tree.run("diff", "--format", form).out for _ in range(2))
+        assert once == again
+
+
+def test_forty_columns(tree: Checkout) -> None:
+    """On a narrow terminal lines are broken between words; only a word that is longer runs over."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    done = tree.run("diff", COLUMNS="40")
+    long = [line for line in done.out.splitlines() if len(line) > 40]
+    assert all(len(line.removeprefix("    ~ ").split()) == 1 for line in long)
+    assert done.out.count("serve.port") == 3
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away(tree: Checkout) -> None:
+    """A pipe that closes early takes nothing from the exit code, and prints no complaint."""
+    edit(tree, "base/service", "port = 30000", "port = 30001")
+    words = " ".join(command("diff", "--exit-code", "--format", "json"))
+    done = subprocess.run(
+        ["bash", "-c", f"{words} | head -c 1; echo ${{PIPESTATUS[0]}}"],
+        cwd=tree.root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr.count("Traceback")) == ("{4\n", 0)
+
+
+NASTY = "a | b <script>alert(1)</script> `x` @everyone #1 ](http://example.org) </details> $& *_~"
+
+
+def test_markdown_escapes_everything(tree: Checkout) -> None:
+    """What a profile says stays text: in code, a bar escaped; no HTML, no mention, no link, no end of a fold."""
+    edit(tree, SHORT, "many requests of up to 32k tokens", NASTY)
+    out = tree.run("diff", "--format", "markdown").out
+    (row,) = (line for line in out.splitlines() if "alert" in line)
+    assert re.search(r"(?<!\\)\|", row.strip("| ").split(" | ")[2]) is None
+    assert row.count("``") >= 2
+    assert len(re.findall(r"(?<!\\)\|", row)) == 5
+    assert out.count("<details>") == out.count("</details>") - 1  # the one inside the code
+    assert out.startswith(
+        "<!-- poolproof-diff -->\n### Poolproof: 1 service changes, 1 to restart\n"
+    )
+
+
+@pytest.mark.slow
+def test_markdown_is_short(tree: Checkout) -> None:
+    """A change of a hundred services fits into a comment: the first in full, the rest counted."""
+    text = tree.profile(SHORT).read_text("utf-8")
+    for number in range(100):
+        tree.write(f"many/p{number:03}", text)
+    out = tree.run("diff", "--format", "markdown").out
+    assert len(out) <= LONGEST
+    assert "100 are new" in out
+    assert "and 50 more" in out
+    assert out.count("\n<details>\n") >= 2
+
+
+def test_a_secret_is_covered(tree: Checkout) -> None:
+    """A value that looks like a secret is not repeated in any form."""
+    secret = "hf_" + "a1B2c3D4e5F6g7H8"
+    edit(tree, SHORT, "[targets.ct200]", f'[env]\nHF_TOKEN = "{secret}"\n\n[targets.ct200]')
+    for form in ("text", "markdown", "json"):
+        out = tree.run("diff", "--format", form).out
+        assert secret not in out
+        assert "env.HF_TOKEN" in out
+
+
+def test_the_contract(tree: Checkout) -> None:
+    """The keys of the JSON are what tools build on; nothing may be taken away."""
+    edit(tree, SHORT, "fraction = 0.85", "fraction = 0.86")
+    found = json.loads(tree.run("diff", "--format", "json").out)
+    assert found.keys() == {"schema", "old", "new", "services", "inputs", "notes"}
+    assert found["services"][0].keys() == {
+        *("profile", "target", "change", "identity", "identity_before", "settings", "options"),
+        *("environment", "before", "after", "verdict_before", "verdict_after", "findings_new"),
+        *("findings_gone", "restart", "files", "reasons"),
+    }
+    assert found["inputs"] == [{"path": f"{SHORT}.toml", "state": "changed", "profiles": [SHORT]}]
+
+
+@pytest.mark.slow
+def test_this_repository_has_a_head() -> None:
+    """The verb works on the repository it is developed in, where that is one."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("not in a repository")
+    assert Checkout(REPOSITORY).run("diff").code in (0, 1)
+
+
+# --- affected -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("base/service", DEPLOYABLE),
+        ("profiles/base/service.toml", DEPLOYABLE),
+        (STORY, {STORY}),
+        ("profiles/boots/ct200-0.85.toml", DEPLOYABLE),
+        ("boots/ct200-0.85", DEPLOYABLE),
+        ("compiler/catalog/data/models/moonshotai--Kimi-K2.6.toml", DEPLOYABLE),
+        ("profiles/catalog/gpus/rtx-pro-6000-blackwell.toml", DEPLOYABLE),
+        ("compiler/catalog/data/engines/sglang/builds/ddtree.toml", DEPLOYABLE),
+        ("compiler/catalog/data/gpus/h100.toml", set()),
+    ],
+)
+def test_affected(once: Checkout, file: str, expected: set[str]) -> None:
+    """A fragment, a profile, a boot, and an entry of the catalogue list the profiles that are made of them."""
+    done = once.run("affected", file)
+    assert (done.code, done.err) == (0, "")
+    assert set(done.out.split()) == expected
+
+
+def test_affected_by_a_fragment_that_is_gone(tree: Checkout) -> None:
+    """A fragment that was removed still touches those that extend it."""
+    tree.profile("base/service").unlink()
+    assert set(tree.run("affected", "base/service").out.split()) == DEPLOYABLE
+
+
+def test_affected_by_what_is_not_there(once: Checkout) -> None:
+    """`file-unknown`: a misspelt file is a mistake, not an empty answer; the others are answered."""
+    done = once.run("affected", "base/servcie", SHORT)
+    assert (done.code, done.out) == (1, f"{SHORT}\n")
+    assert "error[file-unknown]" in done.err
+    assert "profiles/base/service.toml" in done.err

@@ -1,0 +1,390 @@
+"""`fit` from end to end: what it offers really does what it says, and what it writes is proved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tomllib
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout
+from compiler.amend import Amended, Wanted, amend
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
+from compiler.language.load import DiskReader
+from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
+from compiler.pipeline import Inputs, check_profiles
+from compiler.plan import Plan
+from compiler.planner import plan_profile, replan
+from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
+from compiler.remedy.change import CERTAIN, LIKELY, Remedy
+from compiler.remedy.fitting import Fitting, fit
+from compiler.remedy.levers import LEVERS
+from compiler.remedy.moves import memory_of
+from compiler.remedy.objections import Rules
+from compiler.remedy.room import Most, spare, the_most
+from compiler.remedy.search import try_lever
+from compiler.remedy.trials import Trials, holds
+from deployments import check_text, only_plan
+from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
+
+
+SHARED = Path(__file__).parent / "rules" / "shared"
+MOST_PLANS = 85
+"""A plan takes about a millisecond. The most that any of these cases makes is 80, the story itself 39."""
+STORY_PLANS = 45
+DEPLOYED, *OTHERS = ENGINES
+SOME_ENGINES = (DEPLOYED, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS))
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree with what the cases share."""
+    folder = tmp_path_factory.mktemp("tree") / "profiles"
+    shutil.copytree(SHARED, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(profiles: Path) -> Catalog:
+    """What is known in that tree."""
+    return open_catalog(FolderReader(profiles))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Checkout:
+    """A copy of this repository's tree, with a story that is short."""
+    made = checkout(tmp_path / "tree")
+    text = made.profile(STORY).read_text("utf-8")
+    made.write(STORY, text.replace("fraction = 0.93", "fraction = 0.85   # as it was"))
+    return made
+
+
+def trials_of(plan: Plan, catalog: Catalog) -> Trials:
+    return Trials(replan=partial(replan, plan, catalog=catalog))
+
+
+@cache
+def fitted(
+    name: str, profiles: Path, catalog: Catalog, *, engine: str = DEPLOYED
+) -> tuple[Plan, Fitting, Trials]:
+    text = fragment(REFUSED[name], engine=engine) + TARGET
+    plan = only_plan(check_text(profiles, text, name=f"fit-{engine}", catalog=catalog))
+    trials = trials_of(plan, catalog)
+    return plan, fit(plan, trials, objection=Rules(known=frozenset())), trials
+
+
+@pytest.mark.parametrize("engine", SOME_ENGINES)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_offered_is_proved(
+    name: str, engine: str, profiles: Path, catalog: Catalog
+) -> None:
+    """Written to the profile, each change compiles to the very plan that was offered, and the promise holds."""
+    plan, fitting, _ = fitted(name, profiles, catalog, engine=engine)
+    inputs = Inputs(reader=DiskReader(profiles), catalog=catalog)
+    for remedy in fitting.remedies:
+        wanted = Wanted(
+            profile=plan.profile_name,
+            settings=remedy.settings,
+            plan=remedy.plan,
+            file=plan.profile_name,
+        )
+        done = amend(wanted, inputs)
+        assert isinstance(done, Amended), (str(remedy), done)
+        after = check_text(profiles, done.after, name="written", catalog=catalog)
+        assert not after.refused, (str(remedy), after.all_diagnostics)
+        memory = memory_of(only_plan(after))
+        assert memory == remedy.plan.memory
+        assert pool_outcome(memory) is Outcome.PASSES
+        assert memory_outcome(memory) <= Outcome.UNCERTAIN
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -> None:
+    """The move before the one that is offered is not enough, whatever was skipped on the way."""
+    plan, fitting, trials = fitted(name, profiles, catalog)
+    seen = 0
+    for remedy in fitting.remedies:
+        if len(remedy.levers) > 1:
+            continue
+        goal = CERTAIN if holds(remedy.plan, CERTAIN) else LIKELY
+        moves = remedy.levers[0].moves(plan)
+        assert not isinstance(moves, str)
+        number = next(
+            each for each in range(1, moves.count + 1) if moves.at(each).settings == remedy.settings
+        )
+        if number > 1:
+            seen += 1
+            before = trials.plan(moves.at(number - 1).profile)
+            assert not holds(before, goal), str(remedy)
+    assert seen or name in {"story 0.85", "capped", "uncertain", "default chunk", *HOPELESS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", ["h100", "rtx-4090", "rtx-pro-6000-blackwell"])
+def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
+    """For each model of the catalogue, every move of some levers is tried: the search finds the first that is enough."""
+    compared = 0
+    for number, model in enumerate(catalog.ids(Kind.MODEL)):
+        profile = Profile(
+            model=Model(id=Text(model)),
+            gpus=Gpus(kind=Name(gpu), count=4),
+            engine=Engine(name=Name("sglang"), version=Text("0.5.11")),
+            parallel=Parallel(tensor=4),
+            serve=Serve(context=32_768, concurrency=4, max_running_requests=64),
+            memory=Memory(fraction=(0.7, 0.85, 0.95)[number % 3]),
+        )
+        plan = plan_profile("any", profile, catalog).plans[0]
+        trials = trials_of(plan, catalog)
+        for lever in (LEVERS[number % len(LEVERS)], LEVERS[(number + 5) % len(LEVERS)]):
+            moves = lever.moves(plan)
+            if plan.memory is None or isinstance(moves, str) or holds(plan, CERTAIN):
+                continue
+            compared += 1
+            changes = [moves.at(each) for each in range(1, moves.count + 1)]
+            enough = (each for each in changes if holds(trials.plan(each.profile), CERTAIN))
+            first = next((each.settings for each in enough), None)
+            found = try_lever(lever, plan, trials, goal=CERTAIN)
+            assert (found.settings if isinstance(found, Remedy) else None) == first, model
+    assert compared
+
+
+@pytest.mark.parametrize("engine", SOME_ENGINES)
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_lever_is_accounted_for(
+    name: str, engine: str, profiles: Path, catalog: Catalog
+) -> None:
+    """Each lever is offered or said not to help, with a reason; none is left out in silence, and few plans are made."""
+    _, fitting, trials = fitted(name, profiles, catalog, engine=engine)
+    alone = {each.levers[0] for each in fitting.remedies if len(each.levers) == 1}
+    assert len(alone) + len(fitting.unhelpful) == len(LEVERS)
+    assert all(each.why for each in fitting.unhelpful)
+    is_story = (name, engine) == ("story 0.85", DEPLOYED)
+    assert trials.count <= (STORY_PLANS if is_story else MOST_PLANS)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_changes_are_ranked(name: str, profiles: Path, catalog: Catalog) -> None:
+    """What surely holds comes before what likely does, and among equals the cheaper first."""
+    _, fitting, _ = fitted(name, profiles, catalog)
+    ranks = [(memory_outcome(memory_of(each.plan)), each.cost) for each in fitting.remedies]
+    assert ranks == sorted(ranks)
+    assert len({str(each) for each in fitting.remedies}) == len(fitting.remedies)
+
+
+@pytest.mark.parametrize("asked", Most)
+@pytest.mark.parametrize("name", ["k2.6-200k", "k2.6-32k", "k2.6-200k-fp8kv"])
+def test_the_most_is_the_most(name: str, asked: Most) -> None:
+    """It holds as it is said to, and one step further it does not."""
+    folder = REPOSITORY / "profiles"
+    inputs = Inputs(reader=DiskReader(folder), catalog=open_catalog(FolderReader(folder)))
+    plan = only_plan(check_profiles([name], inputs))
+    trials = trials_of(plan, inputs.catalog)
+    found = the_most(asked, plan, trials)
+    assert found
+    for each in found:
+        assert memory_outcome(memory_of(each.plan)) <= Outcome.UNCERTAIN
+        ((setting, written),) = each.settings
+        value = tomllib.loads(f"x = {written}")["x"]
+        step = {"serve.context": 100, "serve.concurrency": 1, "memory.fraction": 0.001}[setting]
+        if "beyond that" in each.gives:
+            further = _with(plan, setting, round(value + step, 3))
+            goal = CERTAIN if holds(each.plan, CERTAIN) else LIKELY
+            assert not holds(trials.plan(further), goal)
+
+
+def _with(plan: Plan, setting: str, value: Any) -> Any:  # noqa: ANN401 - a profile
+    from attrs import evolve  # noqa: PLC0415 - here only
+
+    table, key = setting.split(".")
+    profile = plan.profile
+    return evolve(profile, **{table: evolve(getattr(profile, table), **{key: value})})
+
+
+def test_what_a_profile_has_to_spare() -> None:
+    """Of a profile that passes: tokens and GiB over, and how far each promise could go."""
+    folder = REPOSITORY / "profiles"
+    inputs = Inputs(reader=DiskReader(folder), catalog=open_catalog(FolderReader(folder)))
+    plan = only_plan(check_profiles([SHORT], inputs))
+    room = spare(plan, trials_of(plan, inputs.catalog))
+    assert room.goal is CERTAIN
+    assert room.tokens == 101_134 - 98_319
+    assert [each.written for each in room.rooms][:2] == [
+        "serve.context = 33_700",
+        "serve.concurrency = 3",
+    ]
+
+
+def changed_lines(tree: Checkout, name: str, before: str) -> list[tuple[str, str]]:
+    after = tree.profile(name).read_text("utf-8").splitlines()
+    pairs = zip(before.splitlines(), after, strict=True)
+    return [(old, new) for old, new in pairs if old != new]
+
+
+def test_a_change_is_written(tree: Checkout) -> None:
+    """The change is in the file, with comments and everything else as it was, and check passes."""
+    before = tree.profile(STORY).read_text("utf-8")
+    os.chmod(tree.profile(STORY), 0o640)  # noqa: PTH101 - as a user would
+    assert tree.run("check", STORY).code == 1
+    number = number_of(tree, "memory.fraction")
+    done = tree.run("fit", STORY, "--write", number)
+    assert done.code == 0, done.err
+    assert f"wrote change {number} to profiles/{STORY}.toml" in done.out
+    assert changed_lines(tree, STORY, before) == [
+        ("fraction = 0.85   # as it was", "fraction = 0.926   # as it was")
+    ]
+    assert stat.S_IMODE(tree.profile(STORY).stat().st_mode) == 0o640
+    assert tree.run("check", STORY).code == 0
+
+
+def test_a_change_by_its_number(tree: Checkout) -> None:
+    """`--write N` writes the change with that number in the list; JSON says which and where."""
+    listed = tree.run("fit", STORY, "--json").json
+    number = next(
+        at
+        for at, each in enumerate(listed["changes"], 1)
+        if [one["setting"] for one in each["settings"]] == ["memory.kv_dtype"]
+    )
+    done = tree.run("fit", STORY, "--write", str(number), "--json").json
+    assert done["written"] == {
+        "change": number,
+        "file": f"profiles/{STORY}.toml",
+        "also": [],
+    }
+    values = tomllib.loads(tree.profile(STORY).read_text("utf-8"))
+    assert values["memory"] == {"fraction": 0.85, "kv_dtype": "fp8_e4m3"}
+    (plan,) = tree.run("check", STORY, "--json").json["plans"]
+    assert plan["pool"] == listed["changes"][number - 1]["pool"]
+
+
+def test_a_profile_that_passes(tree: Checkout) -> None:
+    """A profile that passes is told its slack, and there is nothing to write."""
+    done = tree.run("fit", SHORT)
+    assert done.code == 0
+    assert "2,815 tokens of pool" in done.out
+    refused = tree.run("fit", SHORT, "--write")
+    assert (refused.code, "fit-impossible" in refused.err) == (1, True)
+
+
+def test_the_most_is_written(tree: Checkout) -> None:
+    """`--max context --write` raises the promise to the last that surely holds."""
+    done = tree.run("fit", SHORT, "--max", "context", "--write")
+    assert done.code == 0, done.err
+    assert "context = 33_700\n" in tree.profile(SHORT).read_text("utf-8")
+    assert "pass" in tree.run("check", SHORT).out
+
+
+def test_a_setting_in_another_file(tree: Checkout) -> None:
+    """`--in` writes to a file that the profile extends, and says so where that would break another profile."""
+    base = "base/service"
+    number = number_of(tree, "memory.kv_dtype")
+    written = tree.run("fit", STORY, "--write", number, "--in", f"profiles/{base}.toml")
+    assert written.code == 0, written.err
+    assert f"it also changes {FP8}, {SHORT}" in written.out
+    assert 'kv_dtype = "fp8_e4m3"' in tree.profile(base).read_text("utf-8")
+    assert tree.run("check").code == 0
+
+
+def test_a_neighbour_is_not_broken(tree: Checkout) -> None:
+    """A change to a shared file that another profile could not bear is refused, and names that profile."""
+    shared = "[memory]\nfraction = 0.85\n"
+    tree.write("base/memory", shared)
+    text = tree.profile(STORY).read_text("utf-8").replace("fraction = 0.85   # as it was", "")
+    tree.write(STORY, text.replace('"base/service",', '"base/service", "base/memory",'))
+    other = tree.profile(SHORT).read_text("utf-8").replace("fraction = 0.85", "")
+    other = other.replace('"base/service",', '"base/service", "base/memory",')
+    tree.write(SHORT, other.replace("max_running_requests = 64", "max_running_requests = 170"))
+    assert tree.run("check", SHORT).code == 0
+    done = tree.run(
+        "fit", STORY, "--write", number_of(tree, "memory.fraction"), "--in", "base/memory"
+    )
+    assert done.code == 1
+    assert "edit-unproved" in done.err
+    assert SHORT in done.err
+    assert tree.profile("base/memory").read_text("utf-8") == shared
+
+
+def number_of(tree: Checkout, setting: str) -> str:
+    """The number of the change to one setting alone."""
+    changes = tree.run("fit", STORY, "--json").json["changes"]
+    names = [[one["setting"] for one in each["settings"]] for each in changes]
+    return str(1 + names.index([setting]))
+
+
+def refused_write(tree: Checkout, *words: str) -> Done:
+    before = {path: path.read_bytes() for path in (tree.root / "profiles").rglob("*.toml")}
+    done = tree.run("fit", *words)
+    after = {path: path.read_bytes() for path in (tree.root / "profiles").rglob("*.toml")}
+    assert before == after
+    assert done.code in (1, 2, 5)
+    return done
+
+
+def test_a_setting_that_is_forced(tree: Checkout) -> None:
+    """A change that another file overrules is not written; the message says where the setting is decided."""
+    tree.write("base/policy", "[force.memory]\nfraction = 0.85\n")
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace('"base/service",', '"base/service", "base/policy",'))
+    number = number_of(tree, "memory.fraction")
+    done = refused_write(tree, STORY, "--write", number)
+    assert "edit-unproved" in done.err
+    assert "profiles/base/policy.toml:2" in done.err
+    assert tree.run("fit", STORY, "--write", number, "--in", "base/policy").code == 0
+    assert tree.profile("base/policy").read_text("utf-8") == "[force.memory]\nfraction = 0.926\n"
+
+
+def test_a_file_that_the_profile_does_not_extend(tree: Checkout) -> None:
+    """`--in` takes only what the profile is made of."""
+    assert "edit-refused" in refused_write(tree, STORY, "--write", "--in", SHORT).err
+
+
+def test_a_symlink_is_not_written(tree: Checkout) -> None:
+    """A profile that is a symlink is left as it is."""
+    path = tree.profile(STORY)
+    path.rename(tree.root / "elsewhere.toml")
+    path.symlink_to(tree.root / "elsewhere.toml")
+    assert "edit-refused" in refused_write(tree, STORY, "--write").err
+
+
+def test_a_file_that_cannot_be_written(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system would not, the exit code says the machine, and no file is left beside it."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    done = refused_write(tree, STORY, "--write")
+    assert (done.code, "edit-unwritable" in done.err) == (5, True)
+    assert (
+        sorted(path.name for path in (tree.root / "profiles").iterdir() if path.name[0] == ".")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("--write", "99"), ("--write", "0"), ("--write", "x"), ("--in", "y")]
+)
+def test_a_number_that_there_is_not(tree: Checkout, words: tuple[str, ...]) -> None:
+    """A change that was not offered is not written."""
+    refused_write(tree, STORY, *words)
+
+
+def test_what_cannot_be_fitted(tree: Checkout) -> None:
+    """A fragment, a profile that there is not, and one whose memory is not known are said plainly, in JSON too."""
+    assert "profile-not-deployable" in refused_write(tree, "base/service").err
+    assert "profile-missing" in refused_write(tree, "nobody").err
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write("odd", f'{text}\n[model]\nid = "nobody/Nothing-1B"\n')
+    assert "fit-impossible" in refused_write(tree, "odd").err
+    codes = [each["code"] for each in refused_write(tree, "odd", "--json").json["diagnostics"]]
+    assert codes[-1] == "fit-impossible"
+
+
+def test_nothing_helps(tree: Checkout) -> None:
+    """Where nothing keeps the promise the exit code says so, and each lever has its reason."""
+    layout = "[gpus]\ncount = 4\nindices = [0, 1, 2, 3]\n[parallel]\ntensor = 4\n"
+    tree.write(STORY, f"{tree.profile(STORY).read_text('utf-8')}\n{layout}")
+    done = tree.run("fit", STORY)
+    assert done.code == 1
+    assert "nothing that was tried keeps the promise" in done.out
+    assert "`gpus.indices` names the GPUs" in done.out

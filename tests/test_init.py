@@ -1,0 +1,196 @@
+"""`init`: the tree it writes is one that compiles, and nothing that is there is touched."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from checkouts import REPOSITORY, command, environment
+
+
+QWEN = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "gpu01")
+
+
+def poolproof(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command in a folder, without a terminal."""
+    return subprocess.run(
+        [*command(), *words],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def written(folder: Path) -> set[str]:
+    """The files below a folder."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
+    """The tree for a known model and GPU passes, compiles, and is then what its profiles give."""
+    made = poolproof(tmp_path, "init", *QWEN)
+    assert made.returncode == 0, made.stderr
+    assert "qwen3-32b-gpu01 on gpu01  pass" in made.stdout
+    assert poolproof(tmp_path, "check", "--strict").returncode == 0
+    assert poolproof(tmp_path, "fmt", "--check").returncode == 0
+    assert poolproof(tmp_path, "compile").returncode == 0
+    assert poolproof(tmp_path, "compile", "--check", "--strict").returncode == 0
+    assert (tmp_path / "out/qwen3-32b-gpu01/gpu01/qwen3-32b.service").is_file()
+
+
+def test_a_new_tree_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
+    """The folder is made, and everything is below it."""
+    assert poolproof(tmp_path, "init", "team", *QWEN).returncode == 0
+    assert {each.split("/")[0] for each in written(tmp_path)} == {"team"}
+
+
+@pytest.mark.parametrize("there", ["poolproof.toml", "profiles/hw/2x-h100.toml", ".gitattributes"])
+def test_nothing_that_is_there_is_written_over(tmp_path: Path, there: str) -> None:
+    """One file of the tree that exists keeps all of it from being written, and is named."""
+    (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / there).write_text("mine\n")
+    made = poolproof(tmp_path, "init", *QWEN)
+    assert made.returncode == 1
+    assert f"`{there}`" in made.stderr
+    assert written(tmp_path) == {there}
+    assert (tmp_path / there).read_text() == "mine\n"
+
+
+def test_a_promise_that_does_not_hold_is_not_written(tmp_path: Path) -> None:
+    """A context that no pool of these GPUs holds is refused with its reason, and nothing is written."""
+    made = poolproof(tmp_path, "init", *QWEN, "--context", "40960", "--concurrency", "40")
+    assert made.returncode == 1
+    assert "error[" in made.stderr
+    assert "nothing was written" in made.stderr
+    assert written(tmp_path) == set()
+
+
+def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
+    """Without its shapes the tree is written all the same, with a fraction that is said not to be proved."""
+    made = poolproof(
+        tmp_path,
+        "init",
+        "--model",
+        "acme/Secret-7B",
+        "--gpu",
+        "h100",
+        "--count",
+        "1",
+        "--host",
+        "a",
+    )
+    assert made.returncode == 0, made.stderr
+    assert "warning[model-unknown]" in made.stderr
+    profile = (tmp_path / "profiles/secret-7b-a.toml").read_text()
+    assert tomllib.loads(profile)["memory"] == {"fraction": 0.85}
+    assert "not proved" in profile
+    assert poolproof(tmp_path, "compile").returncode == 0
+
+
+def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    """Without a terminal the options that were not given are named, and the exit is that of usage."""
+    made = poolproof(tmp_path, "init", "--gpu", "h100")
+    assert made.returncode == 2
+    assert "--model, --count, --host" in made.stderr
+    assert written(tmp_path) == set()
+
+
+def test_a_terminal_is_asked(tmp_path: Path) -> None:
+    """On a terminal the answers are asked for one by one; an empty one takes what is offered."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*command(), "init", "--gpu", "h100"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        os.close(theirs)
+        os.write(ours, b"Qwen/Qwen3-32B\n2\ngpu01\n\n")
+        said, _ = running.communicate(timeout=60)
+    os.close(ours)
+    assert running.returncode == 0, said
+    assert "context = 32_768" in (tmp_path / "profiles/qwen3-32b-gpu01.toml").read_text()
+
+
+@pytest.mark.parametrize("host", ["", "../up", "a b", "-x", "x\n"])
+def test_a_host_that_cannot_be_a_name_is_refused(tmp_path: Path, host: str) -> None:
+    """The host's name becomes a file's; one that cannot is refused at once."""
+    made = poolproof(tmp_path, "init", *QWEN[:-1], host)
+    assert made.returncode == 2
+    assert written(tmp_path) == set()
+
+
+def test_the_workflow_runs_what_a_pull_request_must_pass(tmp_path: Path) -> None:
+    """The workflow is YAML that checks, compares, and comments, with the compiler pinned as in the tree."""
+    assert poolproof(tmp_path, "init", *QWEN).returncode == 0
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/poolproof.yml").read_text())
+    runs = [step["run"] for step in workflow["jobs"]["poolproof"]["steps"] if "run" in step]
+    for verb in ("check --format github", "compile --check", "diff"):
+        assert any(f"poolproof {verb}" in each for each in runs), verb
+    pin = tomllib.loads((tmp_path / "poolproof.toml").read_text())["requires"]
+    assert workflow["env"]["POOLPROOF"] == f"poolproof{pin}"
+    # What comes from outside reaches a script through its environment only.
+    assert not any("${{" in each for each in runs)
+
+
+def test_the_hooks_of_this_repository_and_of_a_new_tree_are_yaml() -> None:
+    """Each hook has what pre-commit asks of it."""
+    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+    assert all({"id", "name", "entry", "language", "files"} <= set(each) for each in hooks)
+    own = yaml.safe_load((REPOSITORY / "compiler/starter/files/pre-commit-config.yaml").read_text())
+    assert all(
+        {"id", "entry", "language"} <= set(hook) for repo in own["repos"] for hook in repo["hooks"]
+    )
+
+
+def test_this_repository_has_the_attributes_that_it_gives() -> None:
+    """What a new tree gets is what we use."""
+    given = (REPOSITORY / "compiler/starter/files/gitattributes").read_text()
+    assert (REPOSITORY / ".gitattributes").read_text() == given
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_completion(tmp_path: Path, shell: str) -> None:
+    """The script names the command and the variable that asks it."""
+    made = poolproof(tmp_path, "completion", shell)
+    assert made.returncode == 0
+    assert "_POOLPROOF_COMPLETE" in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("poolproof comp", {"compile", "completion"}),
+        ("poolproof check k2.6-200", {"k2.6-200k", "k2.6-200k-fp8kv"}),
+        ("poolproof compile profiles/k2.6-3", {"profiles/k2.6-32k.toml"}),
+        ("poolproof explain pool-t", {"pool-too-small"}),
+    ],
+)
+def test_words_are_completed(words: str, offered: set[str]) -> None:
+    """Verbs, profiles by name and by path, and codes are offered."""
+    asked = {
+        "_POOLPROOF_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    made = subprocess.run(
+        command(),
+        cwd=REPOSITORY,
+        env=environment() | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert {line.partition(",")[2] for line in made.stdout.splitlines()} == offered

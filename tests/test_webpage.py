@@ -1,0 +1,257 @@
+"""`report`: one page that holds every service, read without scripts or a network, and looked at in a real browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, checkout, command, environment
+from compiler.quoting.markup import markup_whole
+from compiler.ranges import Range
+from compiler.webpage.chart import BOTTOM, LEFT, TOP, Series, chart
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+VOID = {"meta", "input", "br", "link", "hr", "img"}
+
+
+class Reading(HTMLParser):
+    """Open tags, ids, links, and text of a page; tags that do not close in order are kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An opening tag, with its id and links."""
+        named = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [named["id"] or ""] if "id" in named else []
+        self.links += [named[key] or "" for key in ("href", "src") if key in named]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A tag that is open and closed at once."""
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """A closing tag."""
+        if not self.open or self.open[-1] != tag:
+            self.wrong.append(tag)
+        else:
+            self.open.pop()
+
+
+def report(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command(), "report", *words],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The report of this repository."""
+    made = report(REPOSITORY)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+def reading(page: str) -> Reading:
+    parsed = Reading()
+    parsed.feed(page)
+    return parsed
+
+
+def test_every_tag_closes_and_every_id_is_one(page: str) -> None:
+    """The page is well formed, its ids are its own, and its links lead to them."""
+    parsed = reading(page)
+    assert (parsed.wrong, parsed.open) == ([], [])
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert {each.removeprefix("#") for each in parsed.links} <= set(parsed.ids)
+
+
+def test_nothing_is_fetched(page: str) -> None:
+    """No address of anywhere is in it but the name of SVG, and its policy lets nothing in."""
+    assert "default-src 'none'" in page
+    assert set(re.findall(r"https?://[^\"' <]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"@import|url\((?!#)", page)
+
+
+def test_all_services_are_there_without_scripts(page: str) -> None:
+    """Names, verdicts, pools, budgets, and the bounds of the charts are text of the page itself."""
+    still = re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
+    for name in (STORY, SHORT, FP8):
+        assert f">{name}<" in still
+    assert "205,837 (205,748 to 216,210)" in still
+    assert "reserve-uncertain" in still
+    assert "captured graphs" in still
+
+
+def test_it_can_be_read_aloud(page: str) -> None:
+    """Drawings have names, tables have heads with a scope, and the language is given."""
+    assert '<html lang="en">' in page
+    assert all("aria-" in each for each in re.findall(r"<svg [^>]*>", page))
+    assert all("scope=" in each for each in re.findall(r"<th[ >][^>]*>", page))
+
+
+def test_the_same_tree_gives_the_same_page(page: str) -> None:
+    """Two runs give the same bytes."""
+    assert report(REPOSITORY).stdout == page
+
+
+def test_a_refused_service_is_shown_as_one(tmp_path: Path) -> None:
+    """The page is written all the same, and the exit says that a promise does not hold."""
+    tree: Checkout = checkout(tmp_path / "tree")
+    path = tree.profile(STORY)
+    path.write_text(path.read_text().replace("context = 200_000", "context = 260_000"))
+    made = report(tree.root, "-o", "page.html")
+    assert made.returncode == 1
+    text = (tree.root / "page.html").read_text()
+    assert '<td class="verdict refused">refused</td>' in text
+    assert "pool-too-small" in text
+
+
+def test_names_of_profiles_stay_text(tmp_path: Path) -> None:
+    """What a profile says is never markup."""
+    tree = checkout(tmp_path / "tree")
+    path = tree.profile(STORY)
+    text = path.read_text().replace(
+        "[serve]", '[model]\nserved_name = "<img src=x onerror=alert(1)>"\n\n[serve]', 1
+    )
+    path.write_text(text)
+    made = report(tree.root, STORY)
+    assert "<img" not in made.stdout
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    """A page that cannot be written ends with the exit of the machine, and leaves nothing."""
+    made = report(REPOSITORY, "-o", str(tmp_path / "none" / "page.html"))
+    assert made.returncode == 5
+    assert "cannot be written" in made.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_chart_lies_in_its_frame() -> None:
+    """Every corner is inside, and one place alone is no chart."""
+    points = tuple((at / 10, Range(at - 1, at, at + 2)) for at in range(1, 9))
+    made = chart(
+        "x",
+        (Series(name="a", kind="have", points=points),),
+        own=0.3,
+        across=str,
+        upwards=str,
+    )
+    assert made is not None
+    corners = [tuple(map(float, each.split(","))) for each in made.lines[0].band.split(" ")]
+    assert all(x >= LEFT and TOP <= y <= BOTTOM for x, y in corners)
+    alone = (Series(name="a", kind="have", points=points[:1]),)
+    assert chart("x", alone, own=0.1, across=str, upwards=str) is None
+
+
+def test_only_drawings_are_set_in_whole() -> None:
+    """The one encoder that passes markup takes nothing but a drawing."""
+    with pytest.raises(ValueError, match="no drawing"):
+        markup_whole("<script>alert(1)</script>")
+
+
+# --- in a browser --------------------------------------------------------------------------------
+
+
+def browsed(page: Path, *options: str) -> str:
+    """What a headless Chromium makes of a page: its document after scripts ran."""
+    if BROWSER is None:
+        if os.environ.get("POOLPROOF_NEEDS_CHROMIUM"):
+            pytest.fail("there is no Chromium, and it was asked for")
+        pytest.skip("there is no Chromium here")
+    made = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=3000",
+            *options,
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return made.stdout
+
+
+# Types into the filter and clicks a head, as a person would, and leaves what is seen in the page's title.
+PERSON = """<script>
+const seen = () => [...document.querySelectorAll("table[data-services] tbody tr")].filter((row) => row.checkVisibility()).map((row) => row.cells[0].textContent);
+const box = document.querySelector("input");
+const all = seen();
+document.querySelectorAll("table[data-services] th button")[7].click();
+const sorted = seen();
+document.querySelectorAll("table[data-services] th button")[7].click();
+const backwards = seen();
+box.value = "uncertain 0.5.11"; box.dispatchEvent(new Event("input"));
+const filtered = seen();
+document.title = JSON.stringify({all, sorted, backwards, filtered, said: document.querySelector("[role=status]").textContent});
+</script></body>"""
+
+
+def test_rows_are_filtered_and_sorted(page: str, tmp_path: Path) -> None:
+    """In a real browser the filter hides rows and a click on a head sorts them by their numbers."""
+    file = tmp_path / "page.html"
+    policy = re.search(r"<meta http-equiv[^>]*>", page)
+    assert policy is not None
+    file.write_text(page.replace("</body>", PERSON))
+    title = re.search(r"<title>(\{.*?\})</title>", browsed(file, "--dump-dom"))
+    assert title is not None
+    seen = json.loads(html.unescape(title[1]))
+    assert seen["all"] == [STORY, FP8, SHORT]
+    assert seen["sorted"] == [SHORT, STORY, FP8]
+    assert seen["backwards"] == [FP8, STORY, SHORT]
+    assert seen["filtered"] == [STORY]
+    assert seen["said"] == "1 of 3"
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_page_paints_in_light_and_dark(page: str, tmp_path: Path, look: str) -> None:
+    """A screenshot is mostly its paper: white in light, near black in dark."""
+    file = tmp_path / "page.html"
+    file.write_text(page)
+    picture = tmp_path / "page.png"
+    dark = ("--blink-settings=preferredColorScheme=0",) if look == "dark" else ()
+    browsed(file, f"--screenshot={picture}", "--window-size=1000,700", "--hide-scrollbars", *dark)
+    shade = corner(picture)
+    assert shade < 40 if look == "dark" else shade == 255
+
+
+def corner(picture: Path) -> int:
+    """The first byte of a PNG's first pixel (PNG 1.2: the first row's filter changes nothing on its left edge)."""
+    data, at, packed = picture.read_bytes(), 8, b""
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        if data[at + 4 : at + 8] == b"IDAT":
+            packed += data[at + 8 : at + 8 + length]
+        at += 12 + length
+    return zlib.decompress(packed)[1]
