@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from compiler.catalog import Catalog, open_catalog
 from compiler.engines.engine import Measured
@@ -43,6 +42,7 @@ class Case:
     side: str | None = None
     aside: str | None = None
     checkpoint_named: bool = True
+    not_known: str | None = None
 
     @property
     def is_named(self) -> bool:
@@ -155,12 +155,13 @@ def _catalogue() -> Catalog:
 
 
 @cache
-def _predictor(version: str) -> Predictor:
+def predictor(version: str) -> Predictor:
+    """Of one release, made once."""
     return make_predictor(_catalogue(), engine="sglang", version=version)
 
 
 def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> Answer:
-    """Put a case to `predict`."""
+    """Put a case to `predict`, without the boots that the catalogue ships: some are of these very cases."""
     measured = Measured()
     if with_log:
         measured = Measured(
@@ -174,95 +175,10 @@ def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> 
         gpu_memory_gib=case.gpu_memory_gib,
         measured=measured,
         boots=boots,
+        public=False,
     )
-    judged = _predictor(case.version).predict(case.command, question)
+    judged = predictor(case.version).predict(case.command, question)
     return Answer(case=case, judged=judged)
-
-
-def carried(cases: Iterable[Case]) -> Iterator[Answer]:
-    """Each boot predicted from every other one of the same model on the same GPUs."""
-    known = [
-        (case, boot)
-        for case in cases
-        if case.started and case.is_named and case.tokens and (boot := _boot(case)) is not None
-    ]
-    for case, _ in known:
-        for other, boot in known:
-            alike = (case.model, case.gpu, case.count) == (other.model, other.gpu, other.count)
-            if not alike or other.id == case.id:
-                continue
-            answer = ask(case, boots=(boot,))
-            if answer.memory is not None and answer.memory.pool.boot is not None:
-                yield answer
-
-
-def _boot(case: Case) -> Boot | None:
-    """The case as a recorded boot; nothing of it is taken from a prediction but the settings' defaults."""
-    plan = ask(case).plan
-    if plan is None or plan.memory is None or "--mem-fraction-static" not in case.command:
-        return None
-    profile = plan.profile
-    speculative = profile.speculative
-    return Boot(
-        name=case.id,
-        engine="sglang",
-        version=case.version,
-        model=profile.model.id,
-        gpu=profile.gpus.kind,
-        gpu_count=profile.gpus.count,
-        tensor=profile.parallel.tensor,
-        pipeline=profile.parallel.pipeline,
-        data=profile.parallel.data,
-        expert=profile.parallel.expert,
-        dp_attention=profile.parallel.dp_attention,
-        kv_dtype=profile.memory.kv_dtype,
-        page_size=profile.memory.page_size or 1,
-        fraction=float(profile.memory.fraction),
-        context=profile.serve.context,
-        max_running_requests=profile.serve.max_running_requests,
-        chunked_prefill=profile.memory.chunked_prefill,
-        algorithm=speculative.algorithm if speculative else None,
-        draft=speculative.draft if speculative else None,
-        pool_tokens=case.tokens or 0,
-        free_before_load_gib=case.free_before_gib,
-        flags={k: v for k, v in profile.flags.items() if not isinstance(v, tuple)},
-        source=case.source,
-    )
-
-
-@frozen(kw_only=True)
-class Results:
-    """All that was asked."""
-
-    cases: tuple[Case, ...]
-    a: tuple[Answer, ...]
-    b: tuple[Answer, ...]
-    c: tuple[Answer, ...]
-    seconds: float
-
-    @property
-    def predictions(self) -> int:
-        """How many commands were judged."""
-        return len(self.a) + len(self.b) + len(self.c)
-
-
-def run(cases: Sequence[Case]) -> Results:
-    """Ask about every case, in every tier it has the figures for."""
-    named = [case for case in cases if case.is_named]
-    for case in named:
-        _predictor(case.version)
-    start = time.perf_counter()
-    a = tuple(ask(case, with_log=True) for case in named if case.has_log)
-    b = tuple(ask(_weighed(case)) for case in named)
-    c = tuple(carried(case for case in named if case.aside is None))
-    return Results(cases=tuple(cases), a=a, b=b, c=c, seconds=time.perf_counter() - start)
-
-
-def _weighed(case: Case) -> Case:
-    """Without its log a boot needs a checkpoint that is known."""
-    if case.checkpoint_named or case.aside is not None:
-        return case
-    return evolve(case, aside="the checkpoint is not named")
 
 
 def counted(answers: Iterable[Answer]) -> tuple[Answer, ...]:

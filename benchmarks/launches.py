@@ -43,7 +43,7 @@ class Deployment:
 
 
 def read_commands(versions: tuple[str, ...]) -> Iterator[PublicCommand]:
-    """The commands of the file; `versions` are the releases in the order of its signs."""
+    """The commands of the file; `versions` are the releases in the order of its signs, the last of them where it has fewer."""
     for line in COMMANDS.read_text("utf-8").splitlines():
         row = json.loads(line)
         yield PublicCommand(
@@ -51,7 +51,11 @@ def read_commands(versions: tuple[str, ...]) -> Iterator[PublicCommand]:
             literal=row["literal"],
             words=(*ENTRIES[row["entry"]], *row["argv"]),
             accepted=tuple(
-                each for each, sign in zip(versions, row["accepted"], strict=True) if sign == "+"
+                each
+                for each, sign in zip(
+                    versions[-len(row["accepted"]) :], row["accepted"], strict=True
+                )
+                if sign == "+"
             ),
         )
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from compiler.architecture import (
+    Compressed,
     Format,
     Gqa,
     Indexer,
@@ -21,6 +22,7 @@ from compiler.architecture import (
     Rope,
     State,
     StateKind,
+    Tables,
     Vision,
     VisionPart,
     Window,
@@ -35,6 +37,7 @@ __all__ = [
     "Action",
     "Boot",
     "Build",
+    "Compressed",
     "Draft",
     "Evidence",
     "Flag",
@@ -133,10 +136,11 @@ class Model(Value):
     dense_layers: int
     intermediate: int
     heads: int
-    attention: Mla | Gqa
+    attention: Mla | Gqa | Compressed
     window: Window | None = None
     state: State | None = None
     moe: Moe | None = None
+    tables: Tables | None = None
     vision: Vision | None = None
     nextn: Nextn | None = None
     rope: Rope | None = None
@@ -199,6 +203,7 @@ class Boot(Value):
         flags: all other engine flags it ran with, without their dashes; `None` when they were not recorded, and are taken
             to be those of the profile.
         draft_k_gib, draft_v_gib: the draft pool's two figures of the log, GiB, two decimals.
+        shipped: whether it is a public one of the catalogue: another card, perhaps with another driver.
     """
 
     name: str
@@ -233,6 +238,7 @@ class Boot(Value):
     flags: Mapping[str, Scalar] | None = None
     source: str
     file: str = ""
+    shipped: bool = False
 
 
 @frozen(kw_only=True, eq=False, repr=False)

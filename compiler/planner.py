@@ -152,7 +152,7 @@ def look_up(
             draft=catalog.draft(boot.draft)[0] if boot.draft else None,
             release=catalog.release(boot.engine, boot.version, boot.build)[0],
         )
-        for boot in boots
+        for boot in (*boots, *catalog.public_boots(profile.model.id))
         if boot.model == profile.model.id and boot.gpu == profile.gpus.kind
     )
     unknowns: tuple[Unknown, ...] = ()

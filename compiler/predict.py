@@ -20,7 +20,6 @@ from compiler.facts import Boot, Gpu, Model, Release, Unknown
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.memory.weights import Split
-from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_of
@@ -54,6 +53,7 @@ class Question(Value):
         model: as its own config describes it; else it is looked for by the command's name or path.
         weights: what its own files take on one GPU, GiB.
         boots: recorded boots beside those of the catalogue.
+        public: whether the catalogue's public boots count too.
     """
 
     gpu: str
@@ -65,6 +65,7 @@ class Question(Value):
     weights: Callable[[Split], Range] | None = None
     measured: Measured = field(factory=Measured)
     boots: tuple[Boot, ...] = ()
+    public: bool = True
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -101,30 +102,35 @@ class Predictor(Value):
         return identify_model(name, names=self.names)
 
     def _no_release(self, question: Question) -> Diagnostic:
+        known = ", ".join(self.catalog.versions(question.engine))
         return error(
             "release-unknown",
             f"nobody described {question.engine} {question.version}",
-            notes=(
-                f"known releases: {', '.join(self.catalog.versions(question.engine)) or 'none'}",
-            ),
+            notes=(f"known releases: {known or 'none'}",),
         )
 
     def _facts(self, profile: Profile, question: Question) -> Facts:
         model = self.catalog.model(profile.model.id)[0]
-        if question.model is not None:
-            model = evolve(question.model, id=profile.model.id or question.model.id)
+        own = question.model
+        model = model if own is None else evolve(own, id=profile.model.id or own.id)
         asked = profile.speculative
         draft = self.catalog.draft(asked.draft)[0] if asked and asked.draft else None
-        boots = (*question.boots, *self.catalog.boots()[0])
         return Facts(
             gpu=self._gpu(question),
             model=model,
             draft=draft,
             release=self.release,
-            boots=tuple(self._known(each) for each in boots if _may_match(each, profile)),
+            boots=tuple(map(self._known, self._boots(profile, question))),
             measured=question.measured,
             weights=question.weights,
         )
+
+    def _boots(self, profile: Profile, question: Question) -> Iterator[Boot]:
+        # A public boot of a whole card says nothing about a part of one.
+        public = question.public and question.gpu_memory_gib is None
+        shipped = self.catalog.public_boots(profile.model.id) if public else ()
+        several = (*question.boots, *self.catalog.boots()[0], *shipped)
+        return (each for each in several if _may_match(each, profile))
 
     def _gpu(self, question: Question) -> Gpu | None:
         known = self.catalog.gpu(question.gpu)[0]
@@ -139,11 +145,9 @@ class Predictor(Value):
         return _custom(asked, count=question.count) if question.gpu == CUSTOM else None
 
     def _known(self, boot: Boot) -> KnownBoot:
-        return KnownBoot(
-            boot=boot,
-            draft=self.catalog.draft(boot.draft)[0] if boot.draft else None,
-            release=self.catalog.release(boot.engine, boot.version, boot.build)[0],
-        )
+        draft = self.catalog.draft(boot.draft)[0] if boot.draft else None
+        release = self.catalog.release(boot.engine, boot.version, boot.build)[0]
+        return KnownBoot(boot=boot, draft=draft, release=release)
 
     def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
         """The profile with what the engine works out by itself: the context, then the fraction."""
@@ -180,10 +184,9 @@ class Predictor(Value):
 
     def _with_near(self, unknown: Unknown) -> Unknown:
         kinds = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
-        kind = kinds.get(unknown.code)
-        if kind is None:
+        if (kind := kinds.get(unknown.code)) is None:
             return unknown
-        return evolve(unknown, near=near(unknown.name, self.catalog.ids(kind)))
+        return evolve(unknown, near=self.catalog.near(kind, unknown.name))
 
 
 def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:

@@ -29,7 +29,8 @@ BOOTS = """
 ## Recorded boots
 
 `profiles/boots/NAME.toml` holds what one start of a server was given and what its log printed. It fixes the weights for
-that model, those GPUs, and that layout. A minimal one:
+that model, those GPUs, and that layout. Where a tree has none of a model on its kind of GPU, the public ones that come with
+poolproof count (`poolproof catalog list boots`). A minimal one:
 
 ```toml
 engine = "sglang"
@@ -46,7 +47,7 @@ pool_tokens = 101_134        # max_total_num_tokens of the log
 source = "log of ct200, 2026-05-20"
 ```
 """
-_GIVEN = frozenset({"name", "file"})
+_GIVEN = frozenset({"name", "file", "shipped"})
 
 
 def reference() -> Iterator[str]:

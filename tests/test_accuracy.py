@@ -6,7 +6,8 @@ import statistics
 from functools import cache
 
 from benchmarks.accuracy import REPORT, report
-from benchmarks.asking import Answer, Results, read_cases, run
+from benchmarks.asking import Answer, read_cases
+from benchmarks.results import Results, run
 
 
 @cache
@@ -43,6 +44,22 @@ def test_with_model_gpu_and_flags_alone() -> None:
     assert statistics.median(errors(found)) <= 0.03
     assert errors(found)[int(0.9 * len(found))] <= 0.10
     assert sum(each.covers for each in found) / len(found) >= 0.9
+
+
+def test_with_the_shipped_boots_but_its_own() -> None:
+    """Tier B with the public boots that the catalogue ships: no wider, and the range still holds the truth for nine in ten."""
+    without, others = counted(results().b), counted(results().others)
+    assert [each.case.id for each in others] == [each.case.id for each in without]
+    carried = [each for each in others if each.memory and each.memory.pool.boot is not None]
+    assert len(carried) >= 5
+    for each in carried:
+        assert each.memory is not None
+        assert each.memory.pool.boot is not None
+        assert each.memory.pool.boot.name != f"public/{each.case.id}"
+    assert statistics.median(errors(others)) <= 0.03
+    assert sum(each.covers for each in others) / len(others) >= 0.9
+    widths = [statistics.median(each.width for each in several) for several in (others, without)]
+    assert widths[0] <= widths[1]
 
 
 def test_carried_from_another_boot() -> None:

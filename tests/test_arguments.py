@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compiler.catalog import open_catalog
 from compiler.engines.sglang.arguments import (
@@ -20,12 +22,16 @@ from compiler.engines.sglang.arguments import (
     make_parser,
     parse,
 )
+from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
+from compiler.engines.sglang.arguments.parser import flag_parser
 from compiler.facts import Action, Flag, Release
 from wheels import commands
 
 
 CATALOG = open_catalog()
-VERSIONS = CATALOG.versions("sglang")
+RECORDED_SINCE = "0.4.6"
+RELEASES = CATALOG.versions("sglang")
+VERSIONS = RELEASES[RELEASES.index(RECORDED_SINCE) :]
 COMMANDS = commands(Path(__file__).parent / "data" / "launch-commands.jsonl")
 MODEL = ("--model-path", "m")
 
@@ -449,6 +455,41 @@ def test_one_command_line_leaves_nothing_for_the_next() -> None:
     read(*MODEL, "--foo")
     assert read(*MODEL).values["port"] == 30_000
     assert read(*MODEL, "--lora-paths", "a", "--port", "1") == first
+
+
+FLAGS = (
+    "--tp",
+    "--tp-size=4",
+    "--mem-fraction-static",
+    "--log-requests",
+    "--lora-paths",
+    "--no-such",
+    "--mem-f",
+)
+WORDS = st.lists(
+    st.sampled_from((*FLAGS, "2", "0.9", "a", "--", "-1", "--kv-cache-dtype=auto")), max_size=6
+)
+
+
+@given(words=WORDS)
+@settings(derandomize=True, deadline=None, max_examples=100)
+def test_a_parser_of_the_flags_that_are_there_does_what_all_do(words: list[str]) -> None:
+    """It looks at the flags that are named, and comes to the values, the rest, and the refusal of the whole parser."""
+    release, _ = CATALOG.release("sglang", "0.5.23")
+    assert release is not None
+    parser = flag_parser(release)
+
+    def outcome(run: Callable[[list[str], Namespace], list[str]]) -> object:
+        namespace = Namespace()
+        try:
+            extra = run([*MODEL, *words], namespace)
+        except RefusedError as fault:
+            return str(fault.refusal)
+        return {**parser.unset, **vars(namespace)}, extra
+
+    whole = outcome(lambda texts, space: parser.parse_known_args(texts, space)[1])
+    narrow = outcome(parser.read)
+    assert str(narrow) == str(whole)
 
 
 def seconds(run: Callable[[], object], *, times: int) -> float:

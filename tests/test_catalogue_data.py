@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from benchmarks.publish import files
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.diagnostics import Diagnostic
 from compiler.facts import Action, Build, Draft, Flag, Gpu, Mla, Model, Quantization, Vision
@@ -19,7 +20,8 @@ from compiler.source import Source
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "compiler" / "catalog" / "data"
-TOML_FILES = sorted(each for each in DATA.rglob("*.toml") if each.name != "moves.toml")
+BOOTS = sorted(DATA.glob("boots/*/*.toml"))
+TOML_FILES = sorted({*DATA.rglob("*.toml")} - {*BOOTS, *DATA.rglob("moves.toml")})
 DEPLOYED_MODEL = "moonshotai/Kimi-K2.6"
 DEPLOYED_DRAFT = "z-lab/Kimi-K2.6-DFlash"
 SHARED_MEMORY = ("gb10",)
@@ -98,6 +100,31 @@ def test_every_key_has_a_source(path: Path) -> None:
     assert "*" in sources or not missing
 
 
+@pytest.mark.parametrize("path", BOOTS, ids=lambda path: path.stem)
+def test_every_public_boot_loads(catalogue: Catalog, path: Path) -> None:
+    """Each shipped boot is found under its model, which the catalogue has like its GPU, and says where it is from."""
+    model = path.parent.name.replace("--", "/")
+    (boot,) = (each for each in catalogue.public_boots(model) if each.name == f"public/{path.stem}")
+    assert boot.shipped
+    assert boot.model == model
+    assert catalogue.model(model)[0] is not None
+    assert catalogue.gpu(boot.gpu)[0] is not None
+    assert boot.draft is None or catalogue.draft(boot.draft)[0] is not None
+    assert SOURCE.search(boot.source) or "address was not kept" in boot.source
+    shown = catalogue.boot_file(boot.name)
+    assert shown is not None
+    assert shown.data == path.read_bytes()
+
+
+def test_the_public_boots_are_those_of_the_benchmark(catalogue: Catalog) -> None:
+    """`python -m benchmarks.publish` would change nothing, and every folder is that of a model."""
+    wanted = files()
+    there = {path.relative_to(DATA / "boots").as_posix(): path.read_text("utf-8") for path in BOOTS}
+    assert there == wanted
+    folders = {path.parent.name.replace("--", "/") for path in BOOTS}
+    assert set(catalogue.public_models()) == folders
+
+
 def test_the_recorded_boot_loads(catalogue: Catalog) -> None:
     """The boot the README tells of is there, and the model, GPU and draft it names are in the catalogue."""
     boots, faults = catalogue.boots()
@@ -133,7 +160,7 @@ def test_the_catalogue_stays_small() -> None:
 def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
     """Sources are public addresses, none of them a registry's or a path of somebody's machine."""
     forbidden = re.compile(r"pypi\.org|files\.pythonhosted|(?<![\w.])/(?:home|root|tmp|work)/")
-    for path in (*TOML_FILES, *TABLES, *(ROOT / "profiles" / "boots").glob("*.toml")):
+    for path in (*TOML_FILES, *BOOTS, *TABLES, *(ROOT / "profiles" / "boots").glob("*.toml")):
         assert not forbidden.search(path.read_text(encoding="utf-8")), path.name
 
 

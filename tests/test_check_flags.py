@@ -153,7 +153,11 @@ def test_a_value_that_is_gone_is_told_the_one_in_its_place(
 def test_a_typed_setting_is_spelled_for_every_release(profiles: Path, catalog: Catalog) -> None:
     """Moving the version changes the flag of a typed setting; one that a release has no flag for says which have it."""
     memory = "cuda_graph_max_batch = 8\npage_size = 1"
-    for version in catalog.versions("sglang"):
+    oldest, *others = catalog.versions("sglang")
+    found = flag_findings(profiles, catalog, version=oldest, memory=memory)
+    lacking = {"memory.page_size"}
+    assert lacking < {each.path for each in found if each.code == "flag-unknown"}
+    for version in others:
         found = flag_findings(profiles, catalog, version=version, memory=memory)
         refused = {each.path: each.notes for each in found if each.code == "flag-unknown"}
         if version in releases_with("--config", engine="sglang"):

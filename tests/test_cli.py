@@ -1097,6 +1097,15 @@ def test_the_catalogue_is_listed(tree: Checkout) -> None:
         "boots    boots/ct200-0.85  pool 101,134 at 0.85"
     )
     assert "rtx-pro-6000-blackwell" in run("catalog", "list", "gpus", here=Path("/")).out
+    public = "public/glm47-fp8-8rtx6000-tp8"
+    assert (
+        f"{public}  pool 864,247 at 0.848: zai-org/GLM-4.7-FP8 on 8 rtx-pro"
+        in run("catalog", "list", "boots", here=Path("/")).out
+    )
+    shown = tree.run("catalog", "show", public).out
+    assert "(shipped with poolproof)" in shown
+    assert 'source = "https://' in shown
+    assert tree.run("catalog", "show", "public/nothing").code == 1
 
 
 def test_an_entry_is_shown(tree: Checkout) -> None:

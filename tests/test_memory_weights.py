@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from compiler.architecture import Format, Quantization, Role
 from compiler.catalog import Kind, open_catalog
 from compiler.facts import Draft, Model
-from compiler.memory.tensors import draft_tensors, nextn_tensors, target_tensors, weights_gib
+from compiler.memory.tensors import (
+    draft_tensors,
+    moved_below,
+    nextn_tensors,
+    target_tensors,
+    weights_gib,
+)
 from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.weights import Split, Tensors, allocated, exact_gib
 from compiler.ranges import Range
@@ -327,6 +333,32 @@ def test_no_tensor_takes_less_than_itself(sizes: list[int]) -> None:
     found = allocated(tensors)
     assert found.low == pytest.approx(sum(sizes) / 2**30)
     assert found.low <= found.best <= found.low + (len(sizes) * 2 + 22) / 1024
+
+
+def test_what_stays_where_it_was_made_keeps_no_rests() -> None:
+    """Tensors of enough bits are as large as their segments; others, and those made late, may keep a rest each."""
+    large = Tensors(role="x", elements=10 * MIB, bits=16, count=64)
+    still, moved = allocated([large]), allocated([large], moved_below=32)
+    assert still.best == moved.best
+    assert still.high - still.best == pytest.approx(0.2)
+    assert moved.high - still.high == pytest.approx(64 * MIB / 2**30)
+    assert allocated([evolve(large, late=True)]) == moved
+    # Two of 8 MiB fit into a segment of 20.
+    middle = Tensors(role="x", elements=8 * MIB, bits=8, count=10)
+    found = allocated([middle], moved_below=8)
+    assert found.high - found.best - 0.2 == pytest.approx(20 * MIB / 2**30)
+
+
+def test_what_is_known_of_the_load_narrows_the_weights() -> None:
+    """Blocks of fp8 stay on the generations that take them as they are; AWQ's linear layers stay or change places."""
+    blocks = known("Qwen/Qwen3-30B-A3B-FP8")
+    assert moved_below(blocks, split=Split()) == 16
+    assert moved_below(blocks, split=Split(blocks_stay=True)) == 8
+    assert moved_below(known("zai-org/GLM-4.7-FP8"), split=Split(blocks_stay=True)) == 16
+    assert moved_below(known("Qwen/Qwen2.5-72B-Instruct-AWQ"), split=Split()) == 4
+    wide, narrow = (weights_gib(blocks, split=Split(blocks_stay=stay)) for stay in (False, True))
+    assert (narrow.low, narrow.best) == (wide.low, wide.best)
+    assert narrow.high < wide.high
 
 
 def test_a_draft_that_is_loading_has_ends_of_its_own() -> None:

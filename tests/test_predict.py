@@ -203,19 +203,105 @@ def test_a_boot_is_carried_to_another_ratio(ratio: str, tokens: int) -> None:
 )
 def test_a_boot_of_something_else_says_nothing(changed: dict[str, Any]) -> None:
     """Other GPUs, another model, weights stored in another way, or a pool nobody can price."""
-    judged = ask(
-        server(f"{GEMMA} 0.1"), gpu="rtx-3090", count=2, version="0.5.12", boots=(boot(**changed),)
-    )
+    boots = (boot(**changed),)
+    judged = ask(server(f"{GEMMA} 0.1"), **PAIR, boots=boots, public=False)
     assert memory_of(judged).pool.boot is None
 
 
-def test_a_boot_with_a_draft_before_the_pool() -> None:
-    """From 0.5.14 on a draft's weights are in what a boot measured: it says nothing about a server without."""
+def test_a_boot_with_a_draft_nobody_described() -> None:
+    """From 0.5.14 on a draft's weights are in what a boot measured: one that is not known leaves nothing to carry."""
     changed = {"version": "0.5.15", "algorithm": "nextn", "flags": None}
-    judged = ask(
-        server(f"{GEMMA} 0.1"), gpu="rtx-3090", count=2, version="0.5.15", boots=(boot(**changed),)
-    )
+    judged = ask(server(f"{GEMMA} 0.1"), **PAIR, boots=(boot(**changed),), public=False)
     assert memory_of(judged).pool.boot is None
+
+
+PAIR: dict[str, Any] = {"gpu": "rtx-3090", "count": 2, "version": "0.5.12"}
+GLM = "--model-path zai-org/GLM-4.7-FP8 --tp 8 --mem-fraction-static 0.848 --context-length 202752"
+GLM_POOL = 864_247
+GLM_BOOT: dict[str, Any] = {
+    "version": "0.5.13",
+    "model": "zai-org/GLM-4.7-FP8",
+    "gpu": "h200",
+    "gpu_count": 8,
+    "tensor": 8,
+    "fraction": 0.848,
+    "context": 202_752,
+    "pool_tokens": GLM_POOL,
+    "free_before_load_gib": 138.0,
+    "flags": {},
+}
+
+
+def carried(release: str, arguments: str = "", **changed: Any) -> Memory:  # noqa: ANN401 - fields of a boot
+    """What a boot of GLM-4.7 on eight H200 says about a command."""
+    boots = (boot(**{**GLM_BOOT, **changed}),)
+    judged = ask(server(f"{GLM} {arguments}"), gpu="h200", version=release, boots=boots)
+    return memory_of(judged)
+
+
+@pytest.mark.parametrize("version", ["0.5.13", "0.5.14", "0.5.18"])
+def test_a_boot_is_carried_over_releases(version: str) -> None:
+    """Releases that count memory in another way give the same pool where nothing that they count differently is there."""
+    memory = carried(version)
+    assert memory.pool.boot is not None
+    assert memory.pool.tokens.best == GLM_POOL
+
+
+def test_a_boot_is_carried_to_a_release_that_loads_the_draft_first() -> None:
+    """From 0.5.14 on a draft's weights and entries come out of the budget: the pool is smaller by both."""
+    draft = (
+        "--speculative-algorithm NEXTN --speculative-num-steps 1 --speculative-num-draft-tokens 2"
+    )
+    asked = f"{draft} --speculative-eagle-topk 1"
+    flags = {
+        "speculative-num-steps": 1,
+        "speculative-num-draft-tokens": 2,
+        "speculative-eagle-topk": 1,
+    }
+    before = carried("0.5.13", asked, algorithm="nextn", flags=flags)
+    after = carried("0.5.14", asked, algorithm="nextn", flags=flags)
+    assert before.pool.tokens.best == GLM_POOL
+    assert after.pool.boot is not None
+    assert after.pool.tokens.best < 0.99 * GLM_POOL
+    assert after.pool.tokens.high - after.pool.tokens.low > 0
+    back = carried("0.5.13", "", version="0.5.14", algorithm="nextn", flags=flags)
+    assert back.pool.tokens.best > GLM_POOL
+
+
+def test_a_public_boot_counts_where_there_is_no_other() -> None:
+    """Weights come from somebody else's log, never as a measurement; a boot of one's own comes first, as does a slice."""
+    words = server(f"{GLM} --disable-cuda-graph --chunked-prefill-size 8192")
+    card = "rtx-pro-6000-blackwell"
+    pool = memory_of(ask(words, gpu=card, version="0.5.8")).pool
+    assert pool.boot is not None
+    assert (pool.boot.name, pool.boot.shipped) == ("public/glm47-fp8-8rtx6000-tp8", True)
+    assert pool.evidence is Evidence.CARRIED
+    assert pool.tokens.low < GLM_POOL < pool.tokens.high
+    assert pool.tokens.high - pool.tokens.low < 0.01 * GLM_POOL
+    assert "which somebody else published" in pool.best_formula[-1]
+    own = boot(**{**GLM_BOOT, "gpu": card, "free_before_load_gib": 94.0, "fraction": 0.7})
+    pool = memory_of(ask(words, gpu=card, version="0.5.8", boots=(own,))).pool
+    assert pool.boot == own
+    for other in ({"public": False}, {"gpu_memory_gib": 48.0}):
+        assert memory_of(ask(words, gpu=card, version="0.5.8", **other)).pool.boot is None
+
+
+@pytest.mark.parametrize(
+    ("ranks", "model", "group"),
+    [
+        (2, "google/gemma-4-31B-it", 128),
+        (2, "google/gemma-4-26B-A4B-it", 32),
+        (1, "google/gemma-4-26B-A4B-it", 64),
+    ],
+)
+def test_groups_of_a_checkpoint_in_awq_are_whole_on_a_rank(
+    ranks: int, model: str, group: int
+) -> None:
+    """A checkpoint whose groups a rank would cut through is not loaded: it has smaller ones."""
+    words = f"--model-path {model} --tp {ranks} --quantization awq --context-length 32768"
+    judged = ask(server(words), gpu="h200", count=ranks, version="0.5.12")
+    assert judged.plan is not None
+    assert f"a zero point for {group} values" in " ".join(judged.plan.assumptions)
 
 
 def run(*arguments: str) -> tuple[int, dict[str, Any]]:

@@ -28,7 +28,9 @@ MOST_REFUSED = 0.02
 def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
     """The commands that the release's parser takes, how many of them get each code, and how many an error."""
     catalog = open_catalog()
-    at = catalog.versions("sglang").index(version)
+    # Counted from the newest: the file has no sign for the oldest release.
+    versions = catalog.versions("sglang")
+    at = versions.index(version) - len(versions)
     predictor = make_predictor(catalog, engine="sglang", version=version)
     question = Question(gpu=gpu, count=8, engine="sglang", version=version)
     codes: Counter[str] = Counter()

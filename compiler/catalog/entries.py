@@ -30,6 +30,10 @@ _MAY_BE_ZERO = frozenset(
         "scale_bits",
         "projector_parameters",
         "other_parameters",
+        "ratios",
+        "owners",
+        "indexed",
+        "first",
         "draft_k_gib",
         "draft_v_gib",
     ]
@@ -95,7 +99,7 @@ def _figure_faults(values: Mapping[str, Any], cls: type[AttrsInstance]) -> Itera
         return
     figures = {path: number for path, number in _figures(values, ()) if path[0] in fields_dict(cls)}
     for path, number in figures.items():
-        key = str(path[-1])
+        key = next(part for part in reversed(path) if isinstance(part, str))
         most = _AT_MOST.get(key, _LARGEST)
         if number > most:
             yield Fault(path, FaultKind.BAD_VALUE, f"expected at most {most:g}")

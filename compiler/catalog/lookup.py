@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
-from compiler.catalog.agreement import disagreements
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
+from compiler.catalog.recorded import (
+    OWN,
+    PUBLIC,
+    own_boots,
+    public_boots,
+    public_file,
+    public_models,
+)
 from compiler.catalog.series import SERIES, Series, read_series
 from compiler.catalog.shelves import (
     CATALOGUE_INVALID,
@@ -110,9 +117,21 @@ class Catalog(Value):
         return release, faults
 
     def boots(self) -> tuple[tuple[Boot, ...], tuple[Diagnostic, ...]]:
-        """The recorded boots, by name; those whose file is broken are left out."""
-        boots, faults = self._once(("boots",), self._read_boots)
+        """A team's recorded boots, by name; those whose file is broken are left out."""
+        boots, faults = self._once(("boots",), lambda: own_boots(self.boot_shelf))
         return boots or (), faults
+
+    def public_boots(self, model: str) -> tuple[Boot, ...]:
+        """The shipped boots of a model, by name: starts that somebody else published."""
+
+        def read() -> Found[tuple[Boot, ...]]:
+            return tuple(public_boots(self.shelves, model)), ()
+
+        return self._once(("public", model), read)[0] or ()
+
+    def public_models(self) -> tuple[str, ...]:
+        """The models that there are shipped boots of, sorted."""
+        return public_models(self.shelves)
 
     def ids(self, kind: Kind) -> tuple[str, ...]:
         """The ids of a kind, sorted."""
@@ -137,7 +156,7 @@ class Catalog(Value):
 
     def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant."""
-        return near(id_, self.ids(kind))
+        return self._once(("near", kind, id_), lambda: (near(id_, self.ids(kind)), ()))[0]
 
     def source(self, shown: str) -> Source | None:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""
@@ -155,8 +174,10 @@ class Catalog(Value):
         return None if stem is None else self._open(f"{_builds(engine)}/{stem}.toml")[0]
 
     def boot_file(self, name: str) -> EntryFile | None:
-        """The file of a recorded boot, by its name (`boots/ct200-0.85`)."""
-        stem = file_stem(name.removeprefix("boots/"))
+        """The file of a recorded boot, by its name (`boots/ct200-0.85`, or one that begins with `public/`)."""
+        if name.startswith(PUBLIC):
+            return public_file(self.shelves, name)
+        stem = file_stem(name.removeprefix(OWN))
         if stem is None or self.boot_shelf is None:
             return None
         return self.boot_shelf.open(f"{stem}.toml")[0]
@@ -228,24 +249,6 @@ class Catalog(Value):
         ]
         return lower[-1] if lower else None
 
-    def _read_boots(self) -> Found[tuple[Boot, ...]]:
-        if self.boot_shelf is None:
-            return (), ()
-        boots: list[Boot] = []
-        stems, faults = self.boot_shelf.stems("", suffix=".toml")
-        for stem in stems:
-            boot, found = self._read_boot(self.boot_shelf, stem)
-            boots += [boot] if boot is not None else []
-            faults = (*faults, *found)
-        return tuple(boots), (*faults, *disagreements(boots))
-
-    def _read_boot(self, shelf: Shelf, stem: str) -> Found[Boot]:
-        file, faults = shelf.open(f"{stem}.toml")
-        if file is None:
-            return None, faults
-        given = {"name": f"boots/{stem}", "file": file.shown}
-        return read_entry(file, Boot, id_=None, given=given, code=shelf.code)
-
     def _open(self, name: str) -> Found[EntryFile]:
         for shelf in self.shelves:
             file, faults = shelf.open(name)
@@ -254,10 +257,11 @@ class Catalog(Value):
         return None, ()
 
     def _stems(self, folder: str, *, suffix: str = ".toml") -> tuple[str, ...]:
-        found: set[str] = set()
-        for shelf in self.shelves:
-            found.update(shelf.stems(folder, suffix=suffix)[0])
-        return tuple(sorted(found))
+        def read() -> Found[tuple[str, ...]]:
+            several = (shelf.stems(folder, suffix=suffix)[0] for shelf in self.shelves)
+            return tuple(sorted({stem for stems in several for stem in stems})), ()
+
+        return self._once(("stems", folder, suffix), read)[0] or ()
 
 
 def _engine(engine: str) -> str:

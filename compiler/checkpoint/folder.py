@@ -136,16 +136,25 @@ def _index(folder: Path, name: str) -> tuple[dict[str, str] | None, tuple[Diagno
     places = values.get("weight_map")
     if not isinstance(places, dict) or not places:
         return None, (checkpoint_fault(shown, "`weight_map` is no table of names"),)
-    for tensor, file in places.items():
-        if not (isinstance(file, str) and file.endswith(_SUFFIX) and _is_plain(file)):
-            return None, (
-                checkpoint_fault(shown, f"`weight_map.{tensor}` names no file of the folder"),
-            )
+    # There are many tensors to a file: each name of one is looked at once.
+    texts = set(map(type, places.values())) == {str}
+    if not texts or not all(map(_is_plain, set(places.values()))):
+        tensor = next(name for name, file in places.items() if not _is_plain(file))
+        return None, (
+            checkpoint_fault(shown, f"`weight_map.{tensor}` names no file of the folder"),
+        )
     return places, ()
 
 
-def _is_plain(file: str) -> bool:
-    return "/" not in file and "\\" not in file and not file.startswith(".")
+def _is_plain(file: object) -> bool:
+    """Whether it is the name of a weight file in the folder itself."""
+    return (
+        isinstance(file, str)
+        and file.endswith(_SUFFIX)
+        and "/" not in file
+        and "\\" not in file
+        and not file.startswith(".")
+    )
 
 
 def _loose(folder: Path) -> list[str]:

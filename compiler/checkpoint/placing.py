@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from compiler.architecture import Mla, Role, VisionPart
+from compiler.architecture import Compressed, Mla, Role, VisionPart
 from compiler.checkpoint.folder import Checkpoint, Kind
 from compiler.checkpoint.names import Place, Share, is_draft, is_vision, place
 from compiler.facts import Model
 from compiler.memory.layers import stage_slice
-from compiler.memory.tensors import format_of, is_nvfp4, target_tensors
-from compiler.memory.weights import Split, Tensors, allocated
+from compiler.memory.tensors import format_of, is_nvfp4, moved_below, target_tensors
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
 from compiler.value import Value
 
@@ -73,8 +73,14 @@ def place_checkpoint(
 
 def checkpoint_gib(checkpoint: Checkpoint, model: Model, *, split: Split) -> Range:
     """What the checkpoint's weights take on the GPU that holds most, GiB."""
+    least = min((kind.bits for kind in checkpoint.kinds), default=0)
+    # Placed tensors are counted in bytes: whether one moves is known of all of them together.
+    below = 0 if least >= moved_below(model, split=split) else PLAIN_BITS
     return most(
-        allocated(place_checkpoint(checkpoint, model, split=split, stage=stage).tensors)
+        allocated(
+            place_checkpoint(checkpoint, model, split=split, stage=stage).tensors,
+            moved_below=below,
+        )
         for stage in range(split.pipeline)
     )
 
@@ -141,7 +147,7 @@ class _Rank(Value):
     def _kv_ranks(self) -> float:
         """KV heads are copied when there are fewer than ranks."""
         attention, ranks = self.model.attention, self.split.attention
-        if isinstance(attention, Mla):
+        if isinstance(attention, Mla | Compressed):
             return ranks
         return attention.kv_heads / max(1, attention.kv_heads // ranks)
 

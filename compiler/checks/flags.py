@@ -200,6 +200,9 @@ def _is_number(value: str, takes: str) -> bool:
 @rule("flag-duplicated")
 def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A flag in `[flags]` that a typed setting writes, or that stands there under two names: the last one would win."""
+    raw = [option for option in plan.options if option.setting.startswith("flags.")]
+    if not raw:
+        return
     engine = ENGINES.get(plan.profile.engine.name)
     # One release calls it by one of its names first, another by another.
     owned = {
@@ -207,9 +210,7 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         for name, setting in (engine.owned_flags() if engine else {}).items()
     }
     seen: dict[str, Option] = {}
-    for option in plan.options:
-        if not option.setting.startswith("flags."):
-            continue
+    for option in raw:
         full = _full_name(plan.release, option.flag)
         setting = owned.get(full)
         if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):

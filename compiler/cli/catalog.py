@@ -46,9 +46,11 @@ def _lines(catalog: Catalog, kind: str) -> Iterator[str]:
             yield from (f"{engine}@{version}" for version in catalog.versions(engine))
             yield from (f"{engine} build {build}" for build in catalog.builds(engine))
     elif kind == "boots":
+        own = catalog.boots()[0]
+        public = (boot for model in catalog.public_models() for boot in catalog.public_boots(model))
         yield from (
-            f"{boot.name}  pool {boot.pool_tokens:,} at {boot.fraction:g}"
-            for boot in catalog.boots()[0]
+            f"{boot.name}  pool {boot.pool_tokens:,} at {boot.fraction:g}: {boot.model} on {boot.gpu_count} {boot.gpu}"
+            for boot in (*own, *public)
         )
     else:
         yield from (f"{id_}{_own(catalog, KINDS[kind], id_)}" for id_ in catalog.ids(KINDS[kind]))

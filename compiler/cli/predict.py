@@ -180,7 +180,7 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
     file = EntryFile(data=data, shown=shown, shipped=False)
-    given = {"name": path.stem, "file": shown}
+    given = {"name": path.stem, "file": shown, "shipped": False}
     return read_entry(file, Boot, id_=None, given=given, code="boot-invalid")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.architecture import Gqa, Indexer, Mla, State, Window
+from compiler.architecture import Compressed, Gqa, Indexer, Mla, Selector, State, Window
 from compiler.value import Value
 
 
@@ -18,12 +18,14 @@ _FP4_GROUP = 16
 _FP32_BYTES = 4
 
 
-def cell_elements(attention: Mla | Gqa | Window, *, ranks: int) -> int:
+def cell_elements(attention: Mla | Gqa | Compressed | Window, *, ranks: int) -> int:
     """KV elements of one token in one layer, on one of `ranks` attention ranks.
 
-    An MLA latent is one vector for all heads and stands whole on every rank; GQA heads are split, and replicated
-    when there are fewer heads than ranks.
+    A latent is one vector for all heads and stands whole on every rank; GQA heads are split, and replicated when there are
+    fewer heads than ranks.
     """
+    if isinstance(attention, Compressed):
+        return attention.head_dim
     if isinstance(attention, Mla):
         return attention.kv_lora_rank + attention.qk_rope_head_dim
     heads = max(1, attention.kv_heads // ranks)
@@ -31,13 +33,13 @@ def cell_elements(attention: Mla | Gqa | Window, *, ranks: int) -> int:
 
 
 def cell_bytes(
-    attention: Mla | Gqa | Window, *, layers: int, element_bytes: int, ranks: int
+    attention: Mla | Gqa | Compressed | Window, *, layers: int, element_bytes: int, ranks: int
 ) -> int:
     """Bytes of one token over `layers` layers, on one of `ranks` attention ranks."""
     return cell_elements(attention, ranks=ranks) * layers * element_bytes
 
 
-def fp4_cell_bytes(attention: Mla | Gqa | Window, *, layers: int, ranks: int) -> int:
+def fp4_cell_bytes(attention: Mla | Gqa | Compressed | Window, *, layers: int, ranks: int) -> int:
     """The same when KV is fp4: half a byte an element, and a byte of scale for sixteen."""
     elements = cell_elements(attention, ranks=ranks)
     return layers * (elements // 2 + elements // _FP4_GROUP)
@@ -46,6 +48,14 @@ def fp4_cell_bytes(attention: Mla | Gqa | Window, *, layers: int, ranks: int) ->
 def indexer_bytes(indexer: Indexer, *, layers: int) -> int:
     """Bytes of one token in the indexers of `layers` layers: fp8 keys with their scales, whole on every rank."""
     return layers * (indexer.head_dim + indexer.head_dim // _FP8_ROW_GROUP * _FP32_BYTES)
+
+
+def selector_bytes(selector: Selector, *, layers: int, key_bytes: int) -> int:
+    """Bytes of one token in the keys of `layers` layers that choose by keys of their own.
+
+    Sources: SGLang 0.5.20 pool_configurator.py, lines 360-402 and 432-449; mem_cache/qsa_kv_pool.py, line 39.
+    """
+    return selector.head_dim * key_bytes // selector.ratio * layers
 
 
 def sparse_row_bytes(attention: Mla) -> int:
@@ -80,10 +90,12 @@ def state_bytes(state: State, *, layers: int, ranks: int, conv_bytes: int = 2) -
 
 
 def cell_formula(
-    attention: Mla | Gqa | Window, *, layers: int, element_bytes: int, ranks: int
+    attention: Mla | Gqa | Compressed | Window, *, layers: int, element_bytes: int, ranks: int
 ) -> str:
     """The arithmetic of `cell_bytes` for a reader: `61 layers x (512 + 64) x 2 B`."""
-    if isinstance(attention, Mla):
+    if isinstance(attention, Compressed):
+        width = f"{attention.head_dim}"
+    elif isinstance(attention, Mla):
         width = f"({attention.kv_lora_rank} + {attention.qk_rope_head_dim})"
     else:
         heads = max(1, attention.kv_heads // ranks)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from attrs import frozen
 
 from compiler.architecture import LayerKind, Mla
 from compiler.facts import Model
+from compiler.memory.same import Same
 from compiler.value import Value
 
 
@@ -48,8 +50,29 @@ class Counts(Value):
         return self.full + self.window
 
 
+_MODELS = 256
+"""Of so many models the layers are remembered."""
+
+
 def layers_of(model: Model) -> tuple[Layer, ...]:
     """The hidden layers, in order."""
+    return _layers(Same(model))
+
+
+def stage_counts(model: Model, *, stage: int = 0, stages: int = 1) -> Counts:
+    """How many of the layers of one pipeline stage are what."""
+    return _stage_counts(Same(model), stage, stages)
+
+
+@lru_cache(_MODELS)
+def _stage_counts(model: Same[Model], stage: int, stages: int) -> Counts:
+    held = stage_slice(model.value.layers, stage=stage, stages=stages)
+    return count(layers_of(model.value)[held])
+
+
+@lru_cache(_MODELS)
+def _layers(same: Same[Model]) -> tuple[Layer, ...]:
+    model = same.value
     pattern = model.pattern or (LayerKind.FULL,)
     alone = not _ALONE.isdisjoint(pattern)
     made: dict[tuple[LayerKind, bool, bool], Layer] = {}  # most layers are alike

@@ -44,9 +44,11 @@ class Split(Value):
         shared_whole: so do shared experts (an all-to-all backend).
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
         head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
+        tables_on_host: tables of n-grams are kept in host memory.
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
+        blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
     """
 
     tensor: int = 1
@@ -57,7 +59,9 @@ class Split(Value):
     shared_whole: bool = False
     vision_whole: bool = False
     head_by_attention: bool = False
+    tables_on_host: bool = False
     scale_copies: int | None = None
+    blocks_stay: bool = False
 
     @property
     def attention(self) -> int:
@@ -76,6 +80,7 @@ class Tensors(Value):
 
     Attributes:
         whole: every rank has all of it.
+        late: made once everything is loaded.
     """
 
     role: str
@@ -83,6 +88,7 @@ class Tensors(Value):
     bits: float
     count: int = 1
     whole: bool = False
+    late: bool = False
 
     @property
     def bytes_each(self) -> int:
@@ -113,12 +119,18 @@ def exact_gib(tensors: Iterable[Tensors]) -> float:
 _CODE_GIB = 0.2
 
 
-def allocated(tensors: Iterable[Tensors]) -> Range:
+PLAIN_BITS = 16
+"""Tensors of so many bits are no kernel's own format."""
+
+
+def allocated(tensors: Iterable[Tensors], *, moved_below: float = PLAIN_BITS) -> Range:
     """What the driver hands out for them, GiB.
 
     Low: no rounding at all (`expandable_segments`). Best: each in the segment that its size asks for, segments packed.
-    High: each tensor of a megabyte and more also keeps the largest rest that the allocator does not hand out again,
-    segments of 20 MiB are a third empty where buffers of the load stood beside them, and code is loaded.
+    High: code is loaded, and sizes do not share segments. Tensors of `moved_below` bits and more are made before anything is
+    loaded and stay where they are (SGLang 0.5.13 model_loader/loader.py, 736). Others are made anew while freed blocks lie
+    about: each of a megabyte and more also keeps the largest rest that the allocator does not hand out again, and segments of
+    20 MiB are a third empty.
     """
     low = small = middle = large = rests = 0
     for each in tensors:
@@ -127,14 +139,23 @@ def allocated(tensors: Iterable[Tensors]) -> Range:
         if size <= _SMALL:
             small += each.count * -(-size // _SMALL_STEP) * _SMALL_STEP
             continue
-        rests += each.count * _KEPT_REST
+        moved = each.late or each.bits < moved_below
+        if moved:
+            rests += each.count * _KEPT_REST
         if size < _LARGE:
             middle += each.bytes
+            rests += each.bytes // 2 if moved else _unshared(each) - each.bytes
         else:
             large += each.count * -(-size // _STEP) * _STEP
     best = large + _segments(small, _SMALL_SEGMENT) + _segments(middle, _SHARED_SEGMENT)
-    high = best + rests + middle // 2
+    high = max(best, best + rests)
     return Range(low / GIB, best / GIB, high / GIB + _CODE_GIB)
+
+
+def _unshared(tensors: Tensors) -> int:
+    """What segments take that hold tensors of this size alone; the last may be shared."""
+    fitting = _SHARED_SEGMENT // tensors.bytes_each
+    return tensors.count // fitting * _SHARED_SEGMENT + tensors.count % fitting * tensors.bytes_each
 
 
 def _segments(size: int, segment: int) -> int:

@@ -6,10 +6,11 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from compiler.engines.sglang.compressed import PAGE as COMPRESSED_PAGE
 from compiler.engines.sglang.releases import Counting, at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
-from compiler.facts import Gpu, Mla, Model, StateKind
+from compiler.facts import Compressed, Gpu, Mla, Model, StateKind
 from compiler.value import Value
 
 
@@ -37,6 +38,8 @@ def generation(gpu: Gpu) -> int:
 _HOPPER, _DATACENTRE_BLACKWELL, _BLACKWELL = 9, 10, 10
 SPARSE = "nsa"
 """The backend of sparse MLA; called `dsa` later."""
+COMPRESSED = "dsv4"
+"""The backend of attention that compresses over time."""
 _SPARSE_NAMES = frozenset({"nsa", "dsa"})
 # Heads that aiter's MLA kernels work with (0.5.11 server_args.py, line 2519).
 _AITER_MLA_HEADS = frozenset({16, 128})
@@ -60,6 +63,8 @@ def backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -
     if asked is not None:
         return asked
     version = settings.profile.engine.version
+    if isinstance(model.attention, Compressed):
+        return COMPRESSED
     if is_sparse(model):
         return SPARSE
     return default_backend(gpu, model, version=version, guess=guess, ranks=_ranks(settings))
@@ -105,6 +110,8 @@ _SPARSE_PAGE = 64
 
 def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
     """Tokens of a page, whatever was asked for."""
+    if isinstance(model.attention, Compressed):
+        return COMPRESSED_PAGE
     if is_sparse(model):
         return 1 if platform(gpu) is Platform.HIP else _SPARSE_PAGE
     if _keeps_states_by_token(settings, model):
@@ -177,6 +184,8 @@ def kv_format(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting) -> 
 
 
 def _automatic(gpu: Gpu, model: Model, rule: Counting) -> str:
+    if isinstance(model.attention, Compressed):
+        return "fp8_e4m3"
     if is_sparse(model) and rule.sparse_fp8:
         return "fp8_e4m3" if generation(gpu) >= _BLACKWELL else "bfloat16"
     wanted = model.quantization.kv_cache if model.quantization is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from compiler.engines.engine import KnownBoot
 from compiler.engines.sglang.launch import Launch, launch
@@ -12,9 +12,11 @@ from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.pool import Layout
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import Settings, settings_of
+from compiler.engines.sglang.speculation import NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
 from compiler.facts import Boot, Gpu, Model
 from compiler.profile import Memory, Name, Parallel, Profile, Speculative, Text
+from compiler.value import Value
 
 
 def matches(profile: Profile, boot: Boot) -> bool:
@@ -27,7 +29,8 @@ def matches(profile: Profile, boot: Boot) -> bool:
         _in_effect(profile.parallel),
     )
     theirs = (boot.engine, boot.model, boot.gpu, boot.gpu_count, _in_effect(_layout(boot)))
-    return ours == theirs and _loads_alike(profile, boot) and _stores_alike(profile, boot)
+    counted = counting(profile.engine.version) and counting(boot.version)
+    return ours == theirs and counted is not None and _stores_alike(profile, boot)
 
 
 def _in_effect(parallel: Parallel) -> Parallel:
@@ -55,17 +58,6 @@ def _stores_alike(profile: Profile, boot: Boot) -> bool:
     if any(name in STATIC for name in boot.flags):
         return False
     return all(profile.flags.get(name) == boot.flags.get(name) for name in _STORED_BY)
-
-
-def _loads_alike(profile: Profile, boot: Boot) -> bool:
-    """A draft that is loaded before the pool is sized is part of what a boot's weights are."""
-    ours, theirs = counting(profile.engine.version), counting(boot.version)
-    if ours is None or theirs is None:
-        return False
-    asked = profile.speculative
-    our_draft = (asked.algorithm, asked.draft) if asked is not None and ours.draft_inside else None
-    their_draft = (boot.algorithm, boot.draft) if boot.algorithm and theirs.draft_inside else None
-    return our_draft == their_draft
 
 
 def differences(
@@ -113,20 +105,23 @@ def _settings(
 
 
 def nearest(
-    profile: Profile, launch: Launch, boots: tuple[KnownBoot, ...], *, fraction: float
+    profile: Profile,
+    launch: Launch,
+    boots: tuple[KnownBoot, ...],
+    *,
+    fraction: float,
+    model: Model,
 ) -> KnownBoot | None:
-    """The matching boot with the fewest differences; ties go to the nearest fraction, then to the name."""
-    # A boot whose draft nobody described had a cell that cannot be told.
+    """The matching boot with the fewest differences, a public one last; ties go to the nearest fraction, then to the name."""
     matching = [
-        known
-        for known in boots
-        if matches(profile, known.boot) and (known.boot.draft is None or known.draft is not None)
+        known for known in boots if matches(profile, known.boot) and _has_draft(known, model)
     ]
     if not matching:
         return None
     return min(
         matching,
         key=lambda known: (
+            known.boot.shipped,
             len(differences(profile, launch, known.boot, fraction=fraction)),
             abs(known.boot.fraction - fraction),
             known.boot.name,
@@ -134,17 +129,46 @@ def nearest(
     )
 
 
-def layouts_of(
-    known: KnownBoot, *, settings: Settings, gpu: Gpu, model: Model
-) -> tuple[Layout, ...]:
-    """How the boot's own rest became its pool, likeliest first; what it does not record is as in the profile."""
+def _has_draft(known: KnownBoot, model: Model) -> bool:
+    """Whether the boot's draft is described: else its weights, and the cell it had, cannot be told."""
+    if known.boot.algorithm in {None, NGRAM} or known.draft is not None:
+        return True
+    return known.boot.draft is None and model.nextn is not None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Start(Value):
+    """How a recorded server was started.
+
+    Attributes:
+        layouts: how its rest became its pool, likeliest first.
+    """
+
+    launch: Launch
+    layouts: tuple[Layout, ...]
+
+    @property
+    def loaded_first(self) -> Speculation | None:
+        """The draft that was loaded before the pool was sized: part of what the weights were."""
+        return loaded_first(self.launch)
+
+
+def loaded_first(launch: Launch) -> Speculation | None:
+    """The draft that is loaded before the pool is sized; `None`: there is none, or it is loaded later."""
+    drafts = launch.guess.draft is not None or launch.guess.nextn is not None
+    return launch.guess if launch.rule.draft_inside and drafts else None
+
+
+def start_of(known: KnownBoot, *, settings: Settings, gpu: Gpu, model: Model) -> Start | None:
+    """How the recorded server was started; what its boot does not record is as in the profile."""
     boot = known.boot
     rule = counting(boot.version)
     if rule is None:
-        return ()
+        return None
     theirs = settings_of(_profile_of(boot, settings.profile), known.release)
     started = launch(theirs, rule=rule, gpu=gpu, model=model, draft=known.draft)
-    return layouts(theirs, started, model=model, release=known.release)
+    pools = layouts(theirs, started, model=model, release=known.release)
+    return Start(launch=started, layouts=pools)
 
 
 def _profile_of(boot: Boot, profile: Profile) -> Profile:

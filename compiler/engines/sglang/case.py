@@ -17,7 +17,7 @@ from compiler.engines.sglang.loading import as_loaded, quantizes_late
 from compiler.engines.sglang.pool import Hypothesis, Layout, combine
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.splits import split_of
-from compiler.facts import Evidence, Gpu, Model
+from compiler.facts import Boot, Evidence, Gpu, Model
 from compiler.memory.tensors import weights_gib
 from compiler.memory.weights import Split
 from compiler.profile import Profile
@@ -61,10 +61,10 @@ class Case(Value):
         """The share of the free memory that weights and pool really get."""
         return self.fraction * self.launch.fraction_scale
 
-    @property
+    @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
-        return split_of(self.settings, self.launch)
+        return split_of(self.settings, self.launch, gpu=self.gpu)
 
     @property
     def has_log(self) -> bool:
@@ -75,7 +75,7 @@ class Case(Value):
     @cached_property
     def is_measured(self) -> bool:
         """Whether the boot is of exactly these settings."""
-        if self.known is None or self.has_log:
+        if self.known is None or self.known.boot.shipped or self.has_log:
             return False
         return not boots.differences(
             self.profile, self.launch, self.known.boot, fraction=self.fraction
@@ -92,13 +92,14 @@ class Case(Value):
 
     @property
     def free_gib(self) -> Range:
-        """Free memory before the load: of the log, of the boot's own log, or of the catalogue."""
+        """Free memory before the load: of the log, of the log of a boot of our own, or of the catalogue."""
         measured = self.facts.measured.free_before_gib
         if measured is not None:
             return Range.exactly(measured)
-        if self.known is not None and self.known.boot.free_before_load_gib is not None:
-            logged = self.known.boot.free_before_load_gib
-            return Range(logged - _ROUNDING_GIB, logged, logged + _ROUNDING_GIB)
+        own = None if self.known is None or self.known.boot.shipped else self.known.boot
+        logged = None if own is None else self._logged_of(own)
+        if logged is not None:
+            return logged
         if self.gpu.free_before_load_gib is None:
             raise ValueError(f"nothing is known of the free memory of {self.gpu.id}")
         return self.gpu.free_before_load_gib
@@ -114,23 +115,8 @@ class Case(Value):
         elif self.known is not None:
             yield from self._carried(self.known)
         else:
-            yield from combine(self._derived(), self.layouts)
-
-    def _derived(self) -> Iterator[tuple[float, float]]:
-        """Free memory and weights from the tensors, the likeliest first, then the least and the most of the rest.
-
-        The two are not known for reasons of their own, so that their doubts add up as squares do.
-        """
-        weights, free, fraction = self.weights_gib, self.free_gib, self.budget_fraction
-        yield free.best, weights.best
-        for card, load in (
-            (free.low - free.best, weights.high - weights.best),
-            (free.high - free.best, weights.low - weights.best),
-        ):
-            doubt = math.hypot(card * fraction, load)
-            share = 1.0 if doubt == 0.0 else abs(card * fraction) / doubt
-            other = 1.0 if doubt == 0.0 else abs(load) / doubt
-            yield free.best + card * share, weights.best + load * other
+            doubts = _together(self.free_gib, self.weights_gib, fraction=self.budget_fraction)
+            yield from combine(doubts, self.layouts)
 
     @cached_property
     def weights_gib(self) -> Range:
@@ -160,23 +146,59 @@ class Case(Value):
 
     def _carried(self, known: KnownBoot) -> Iterator[Hypothesis]:
         """Weights from the recorded pool: what they must have been for it to come out as it did."""
-        boot = known.boot
-        of_boot = boots.layouts_of(known, settings=self.settings, gpu=self.gpu, model=self.model)
-        alike = (self.profile.engine.build, self.launch.guess.algorithm) == (
+        start = boots.start_of(known, settings=self.settings, gpu=self.gpu, model=self.model)
+        if start is None:
+            return
+        boot, rule = known.boot, self.launch.rule
+        alike = (self.profile.engine.build, self.launch.guess.algorithm, rule.since) == (
             boot.build,
             boot.algorithm,
+            start.launch.rule.since,
         )
-        free = self.free_gib
-        for each in dict.fromkeys((free.best, free.low, free.high)):
-            budget = each * boot.fraction * self.launch.fraction_scale
+        for free, budget in self._budgets(boot, start):
             for layout in self.layouts:
-                for theirs in of_boot:
+                for theirs in start.layouts:
                     if alike and theirs.cell.pricing != layout.cell.pricing:
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
                     for part in (0.5, 0.0, 1.0):
                         rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page)
-                        yield Hypothesis(free_gib=each, weights_gib=budget - rest, layout=layout)
+                        yield Hypothesis(free_gib=free, weights_gib=budget - rest, layout=layout)
+
+    def _budgets(self, boot: Boot, start: boots.Start) -> Iterator[tuple[float, float]]:
+        """Our free memory, and the boot's static budget with our draft in it, GiB, the likeliest first."""
+        fraction = boot.fraction * start.launch.fraction_scale
+        drafts = self._drafts_moved(start)
+        if boot.shipped:
+            # Two cards: neither is known, each for reasons of its own. What is gone between load and pool may differ too.
+            theirs = self._logged_of(boot) or self.free_gib
+            budget = Range(*(each * fraction for each in (theirs.low, theirs.best, theirs.high)))
+            budget += drafts + Range(-_UNLOGGED_GIB, 0.0, _UNLOGGED_GIB)
+            yield from _together(self.free_gib, budget, fraction=self.budget_fraction)
+            return
+        for free in dict.fromkeys((self.free_gib.best, self.free_gib.low, self.free_gib.high)):
+            for moved in dict.fromkeys((drafts.best, drafts.low, drafts.high)):
+                yield free, free * fraction + moved
+
+    def _drafts_moved(self, start: boots.Start) -> Range:
+        """What our draft weighs more than the boot's, where they are loaded before the pool is sized; GiB."""
+        ours, theirs = boots.loaded_first(self.launch), boots.loaded_first(start.launch)
+        if ours == theirs:
+            return Range.exactly(0.0)
+        added, gone = (
+            Range.exactly(0.0)
+            if each is None
+            else draft_weights_gib(each, self.model, split=self.split)
+            for each in (ours, theirs)
+        )
+        return added + Range(-gone.high, -gone.best, -gone.low)
+
+    @staticmethod
+    def _logged_of(boot: Boot) -> Range | None:
+        logged = boot.free_before_load_gib
+        if logged is None:
+            return None
+        return Range(logged - _ROUNDING_GIB, logged, logged + _ROUNDING_GIB)
 
     def tokens(self, world: Hypothesis) -> int:
         """The pool in one world; a boot of exactly these settings knows it in all of them."""
@@ -191,6 +213,22 @@ class Case(Value):
         if states is None or slots is None or states.request_bytes == 0:
             return None
         return max(0, slots // states.per_request)
+
+
+def _together(free: Range, weights: Range, *, fraction: float) -> Iterator[tuple[float, float]]:
+    """Free memory and weights, the likeliest first, then the least and the most of the rest that they leave.
+
+    The two are not known for reasons of their own, so that their doubts add up as squares do.
+    """
+    yield free.best, weights.best
+    for card, load in (
+        (free.low - free.best, weights.high - weights.best),
+        (free.high - free.best, weights.low - weights.best),
+    ):
+        doubt = math.hypot(card * fraction, load)
+        share = 1.0 if doubt == 0.0 else abs(card * fraction) / doubt
+        other = 1.0 if doubt == 0.0 else abs(load) / doubt
+        yield free.best + card * share, weights.best + load * other
 
 
 def _logged(measured: Measured) -> Iterator[tuple[float, float]]:
@@ -213,6 +251,6 @@ def make_case(settings: Settings, facts: Facts, *, started: Launch, fraction: fl
         model=model,
         launch=started,
         layouts=layouts(settings, started, model=model, release=facts.release),
-        known=boots.nearest(profile, started, facts.boots, fraction=fraction),
+        known=boots.nearest(profile, started, facts.boots, fraction=fraction, model=model),
         fraction=fraction,
     )

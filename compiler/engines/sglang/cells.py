@@ -14,14 +14,15 @@ from compiler.engines.sglang.backends import KvFormat, KvKind
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
 from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools
 from compiler.engines.sglang.speculation import Speculation
-from compiler.facts import Gqa, Mla, Model, Window
+from compiler.facts import Compressed, Gqa, Mla, Model, Window
 from compiler.memory.attention import (
     cell_bytes,
     fp4_cell_bytes,
     indexer_bytes,
+    selector_bytes,
     sparse_row_bytes,
 )
-from compiler.memory.layers import Counts, count, layers_of, stage_slice
+from compiler.memory.layers import Counts, stage_counts
 from compiler.value import Value
 
 
@@ -46,11 +47,10 @@ class Token(Value):
     @cached_property
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
-        layers = layers_of(self.model)
-        stages = [
-            count(layers[stage_slice(self.model.layers, stage=stage, stages=self.stages)])
+        stages = (
+            stage_counts(self.model, stage=stage, stages=self.stages)
             for stage in range(self.stages)
-        ]
+        )
         return max(stages, key=lambda each: (each.attention, each.full))
 
 
@@ -67,9 +67,17 @@ def target_cell(token: Token) -> Cell:
     """A token of the target alone."""
     model, counts = token.model, token.layers
     attention = model.attention
+    if isinstance(attention, Compressed):
+        raise TypeError("attention that compresses over time has pools of its own")
     if isinstance(attention, Mla):
         return _latent(token, attention, counts)
     full = _bytes(token, attention, layers=counts.full)
+    if attention.selector is not None:
+        full += selector_bytes(
+            attention.selector,
+            layers=counts.full - attention.selector.first,
+            key_bytes=model.dtype_bits // 8,
+        )
     if model.window is None or counts.window == 0:
         return _plain(full)
     window = _bytes(token, model.window, layers=counts.window)
@@ -130,6 +138,8 @@ def draft_bytes(token: Token, guess: Speculation) -> int:
     attention = token.model.attention
     if guess.nextn.windowed and token.model.window is not None:
         return _bytes(token, token.model.window, layers=guess.nextn.layers)
+    if isinstance(attention, Compressed):
+        return 0
     if not isinstance(attention, Mla):
         return _bytes(token, attention, layers=guess.nextn.layers)
     rows = _bytes(token, attention, layers=guess.nextn.layers)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from compiler.architecture import Role
+from functools import lru_cache
+
+from compiler.architecture import Nextn, Role
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Draft, Model
+from compiler.memory.same import Same
 from compiler.memory.tensors import draft_tensors, format_of, nextn_tensors
 from compiler.memory.tensors.ends import VOCABULARY_STEP
 from compiler.memory.weights import GIB, Split, allocated
@@ -18,11 +21,26 @@ def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Rang
     boot that shows both loads and its pool (GLM-5.2 on four MI355X) still counts them: they are the range.
     """
     if guess.draft is not None:
-        # A draft has no data parallel attention of its own before 0.5.23: its heads are split over all ranks.
-        return allocated(draft_tensors(guess.draft, split=Split(tensor=split.tensor)))
+        return _draft_gib(Same(guess.draft), split.tensor)
     if guess.nextn is None:
         return Range.exactly(0.0)
-    layers = allocated(nextn_tensors(model, guess.nextn, split=split))
+    return _nextn_gib(Same(model), Same(guess.nextn), split)
+
+
+_WEIGHED = 128
+"""So many drafts and layouts are remembered."""
+
+
+@lru_cache(_WEIGHED)
+def _draft_gib(draft: Same[Draft], ranks: int) -> Range:
+    # A draft has no data parallel attention of its own before 0.5.23: its heads are split over all ranks.
+    return allocated(draft_tensors(draft.value, split=Split(tensor=ranks)))
+
+
+@lru_cache(_WEIGHED)
+def _nextn_gib(same: Same[Model], nextn: Same[Nextn], split: Split) -> Range:
+    model = same.value
+    layers = allocated(nextn_tensors(model, nextn.value, split=split))
     rows = -(-model.vocabulary // VOCABULARY_STEP) * VOCABULARY_STEP
     bits = format_of(model, Role.EMBEDDING).bits
     head_ranks = split.attention if split.head_by_attention else split.tensor

@@ -1,6 +1,6 @@
 """The static fraction that a server picks by itself, and what a release does to a fraction that is given.
 
-Sources: 0.5.11 server_args.py, lines 1319-1500 and 2671; 0.4.6, 0.4.9, 0.5.3 and 0.5.6 server_args.py; 0.5.18
+Sources: 0.5.11 server_args.py, lines 1319-1500 and 2671; 0.4.1, 0.4.6, 0.4.9, 0.5.3 and 0.5.6 server_args.py; 0.5.18
 server_args.py, lines 4802-5140; 0.5.23 arg_groups/memory_hook.py. MiB as `nvidia-smi` prints them.
 """
 
@@ -52,6 +52,8 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     """The fraction a server picks when none is given."""
     total = gpu.total_mib
     ranks = settings.profile.parallel.tensor * settings.profile.parallel.pipeline
+    if rule.fraction is FractionRule.STEPS:
+        return _by_ranks(ranks)
     if rule.fraction is FractionRule.TABLE:
         return _table(total, ranks)
     if rule.fraction is FractionRule.TIERS:
@@ -68,10 +70,14 @@ _OLD_STEPS = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
 _OLD_STEPS_UP_TO_MIB, _OLD_LARGE = 80 * _GIB, 0.88
 
 
+def _by_ranks(ranks: int) -> float:
+    return next(each for least, each in _OLD_STEPS if ranks >= least)
+
+
 def _table(total: int, ranks: int) -> float:
     fraction = _OLD_LARGE
     if total <= _OLD_STEPS_UP_TO_MIB:
-        fraction = next(each for least, each in _OLD_STEPS if ranks >= least)
+        fraction = _by_ranks(ranks)
     if total > 96 * _GIB:
         fraction = min(fraction + 48 * _GIB * (1 - fraction) / total, (total - 18 * _GIB) / total)
     return fraction
@@ -151,13 +157,9 @@ def vision_factor(model: Model) -> float:
 
 
 _AITER_FACTOR, _AITER_CONTEXT = 0.85, 8192
-_OLD_MULTIMODAL_FACTOR = 0.9
-"""0.4.6 model_runner.py, line 393."""
 
 
 def scale(*, backend: str, context: int, rule: Counting, multimodal: bool) -> float:
     """What a release multiplies every fraction by, given or not."""
     factor = _AITER_FACTOR if backend == "aiter" and context > _AITER_CONTEXT else 1.0
-    if multimodal and rule.multimodal_scales_given:
-        factor *= _OLD_MULTIMODAL_FACTOR
-    return factor
+    return factor * rule.multimodal_scale if multimodal else factor

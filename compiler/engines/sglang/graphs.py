@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.releases import Counting, PrefillGraphs, at_least
 from compiler.engines.sglang.settings import Settings
-from compiler.facts import Gpu, Mla, Model, StateKind
+from compiler.facts import Compressed, Gpu, Mla, Model, StateKind
 
 
 def decode_batches(top: int, *, speculates: bool, rows: int) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ def _piecewise(settings: Settings, model: Model, *, multimodal: bool) -> bool:
 
 def _breakable(settings: Settings, model: Model, *, multimodal: bool) -> bool:
     version = settings.profile.engine.version
-    if settings.on("enable-two-batch-overlap"):
+    if settings.on("enable-two-batch-overlap") or isinstance(model.attention, Compressed):
         return False
     if (settings.word("moe-a2a-backend") or "none") not in _BREAKABLE_A2A:
         return False

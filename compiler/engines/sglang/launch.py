@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
+from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.fractions import Sizes, automatic, scale
 from compiler.engines.sglang.graphs import (
     captures_prefill,
@@ -12,16 +13,16 @@ from compiler.engines.sglang.graphs import (
     decode_batches,
     prefill_most,
 )
-from compiler.engines.sglang.releases import Counting
+from compiler.engines.sglang.releases import Counting, FractionRule
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
-from compiler.facts import Draft, Gpu, Model
+from compiler.facts import Compressed, Draft, Gpu, Model
 from compiler.profile import Profile
 from compiler.value import Value
 
 
 # Total memory in MiB below which a tier ends -> (chunked prefill, largest graph batch below TP 4, and from TP 4);
-# 0.5.11 server_args.py, lines 1319-1383; 0.5.20 for the wide low tier; 0.4.9 and 0.4.6 for the old ones.
+# 0.5.11 server_args.py, lines 1319-1383; 0.5.20 for the wide low tier; 0.4.9, 0.4.6, and 0.4.1 for the old ones.
 _TIERS = (
     (20 * 1024, 2048, 8, 8),
     (35 * 1024, 2048, 24, 80),
@@ -149,7 +150,7 @@ def launch(
         prefill_graph_tokens=prefill,
         backend=chosen,
         context=profile.serve.tokens,
-        running_requests=requested_running_requests(profile),
+        running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
         and profile.speculative.draft_window is not None,
         multimodal=multimodal,
@@ -160,13 +161,16 @@ def launch(
     )
 
 
-def requested_running_requests(profile: Profile) -> int | None:
+def requested_running_requests(profile: Profile, model: Model | None = None) -> int | None:
     """Most requests at once as asked for, per attention rank; `None` when the pool decides."""
     requests = profile.serve.max_running_requests
     if requests is None:
-        if profile.speculative is None:
+        if model is not None and isinstance(model.attention, Compressed):
+            requests = COMPRESSED_REQUESTS
+        elif profile.speculative is not None:
+            requests = RUNNING_REQUESTS
+        else:
             return None
-        requests = RUNNING_REQUESTS
     return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
 
 
@@ -228,8 +232,9 @@ _SMALLEST_MIB, _SMALL_MIB, _MIDDLE_MIB = 25_000, 35 * 1024, 160 * 1024
 
 def _old_tier(gpu: Gpu, *, wide: bool, rule: Counting) -> tuple[int, int]:
     """Up to 0.4.9 there is one step for small cards, and another for chunks of large ones."""
-    small = gpu.total_mib < (_SMALLEST_MIB if rule.since == "0.4.6" else _SMALL_MIB)
+    tiered = rule.fraction is FractionRule.TIERS
+    small = gpu.total_mib < (_SMALL_MIB if tiered else _SMALLEST_MIB)
     if small:
         return 2048, 80 if wide else 8
-    large = gpu.total_mib >= _MIDDLE_MIB and rule.since != "0.4.6"
+    large = gpu.total_mib >= _MIDDLE_MIB and tiered
     return (16384 if large else 8192), _OLD_BATCH

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.architecture import Compressed
+from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
+from compiler.engines.sglang.compressed import CompressedPool
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout
 from compiler.engines.sglang.releases import (
@@ -11,7 +14,6 @@ from compiler.engines.sglang.releases import (
     EaglePool,
     WindowPools,
     at_least,
-    splits_windows,
 )
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.states import Sharing, state_pool
@@ -28,6 +30,17 @@ def layouts(
     settings: Settings, launch: Launch, *, model: Model, release: Release | None
 ) -> tuple[Layout, ...]:
     """The layouts, likeliest first."""
+    compressed = compressed_pool(settings, launch, model)
+    if compressed is not None:
+        # Its window's pool is in the cell, and a draft costs a layer more of everything.
+        return (
+            Layout(
+                cell=compressed.cell,
+                page=launch.page,
+                kept_gib=compressed.fixed_gib,
+                limit=settings.profile.memory.max_pool_tokens,
+            ),
+        )
     split = has_window_pool(settings, model)
     token = Token(
         model=model,
@@ -42,6 +55,26 @@ def layouts(
     return tuple(
         _layout(settings, launch, model=model, cell=cell, token=token)
         for cell in cells(token, launch.guess, pricings=pricings)
+    )
+
+
+def compressed_pool(settings: Settings, launch: Launch, model: Model) -> CompressedPool | None:
+    """What decides the pools of attention that compresses over time; `None` for every other."""
+    if not isinstance(model.attention, Compressed):
+        return None
+    guess = launch.guess
+    return CompressedPool(
+        shape=model.attention,
+        rule=launch.rule.compressed,
+        layers=model.layers,
+        stages=settings.profile.parallel.pipeline,
+        ratio=settings.number("swa-full-tokens-ratio"),
+        requests=launch.running_requests or 1,
+        drafted=guess.verify_width if guess.algorithm is not None else 0,
+        steps=guess.steps,
+        chunk=launch.chunk,
+        overlapped=not settings.on("disable-overlap-schedule"),
+        radix=not settings.on("disable-radix-cache"),
     )
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.engines.engine import Facts
-from compiler.engines.sglang.backends import KNOWN_KV
+from compiler.engines.engine import Facts, KnownBoot
+from compiler.engines.sglang.architectures import known_since
+from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
-from compiler.engines.sglang.releases import Counting, StatePools, WindowPools, at_least, counting
+from compiler.engines.sglang.releases import (
+    CompressedPools,
+    Counting,
+    StatePools,
+    WindowPools,
+    at_least,
+    counting,
+)
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
@@ -21,7 +29,7 @@ from compiler.engines.sglang.unpriced import (
     unpriced_flags,
     unpriced_variables,
 )
-from compiler.facts import Model, Unknown
+from compiler.facts import Compressed, Gpu, Model, Unknown
 from compiler.profile import Profile
 
 
@@ -50,7 +58,7 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     elif (
         facts.gpu.free_before_load_gib is None
         and facts.measured.free_before_gib is None
-        and not any(known.boot.free_before_load_gib is not None for known in facts.boots)
+        and not any(_tells_free(known) for known in facts.boots)
     ):
         yield Unknown(
             code="gpu-unknown",
@@ -62,6 +70,10 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
         yield Unknown(
             code="model-unknown", name=profile.model.id, setting="model.id", missing="its shape"
         )
+
+
+def _tells_free(known: KnownBoot) -> bool:
+    return known.boot.free_before_load_gib is not None and not known.boot.shipped
 
 
 def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
@@ -115,7 +127,7 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 
 # Models that a release sizes by a configurator of their own, which is not written down here; the beginnings of names.
-_OWN_CONFIGURATORS = ("DeepseekV4", "MiniMaxM3", "Qwen4Exp", "Glm5Next", "Inkling", "KimiK3")
+_OWN_CONFIGURATORS = ("Glm5Next", "Inkling", "KimiK3")
 
 
 def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
@@ -123,7 +135,7 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
     rule = counting(profile.engine.version)
     if model is None or rule is None:
         return
-    missing = _unshaped(asked, model, rule)
+    missing = _unshaped(asked, model, rule) or _uncompressed(asked, facts.gpu, model, rule)
     if missing is not None:
         yield Unknown(
             code="model-unpriced",
@@ -151,12 +163,33 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
 def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
     if model.architecture.startswith(_OWN_CONFIGURATORS):
         return "how the release sizes its pools"
+    since = known_since(model.architecture)
+    if since is not None and not at_least(asked.profile.engine.version, since):
+        return f"its architecture: sglang is priced for it from {since} on"
     if model.state is not None and rule.states is StatePools.ABSENT:
         return f"how sglang {asked.profile.engine.version} sizes its states"
     old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)
     if old_split and model.architecture.startswith("Llama4"):
         return "how the release deals tokens out to chunked attention"
     return None
+
+
+def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting) -> str | None:
+    """Why the pools of attention that compresses over time are not known here."""
+    if not isinstance(model.attention, Compressed) or gpu is None:
+        return None
+    if rule.compressed is CompressedPools.ABSENT:
+        return "how the release sizes its pools"
+    if platform(gpu) is not Platform.CUDA:
+        return "how its pools are laid out on this platform"
+    whole = asked.profile.parallel.dp_attention and at_least(rule.since, "0.5.21")
+    if model.attention.owners and whole and generation(gpu) == _MEGA_GENERATION:
+        return "the rows of the attention kernel that this GPU gets without attention tensor parallelism"
+    return None
+
+
+# On SM100 it may be `flashmla_mega`, whose rows are others (0.5.23 arg_groups/deepseek_v4_hook.py, line 45).
+_MEGA_GENERATION = 10
 
 
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:

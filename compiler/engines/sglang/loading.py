@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import evolve
 
 from compiler.architecture import Format, Quantization, Role
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Model
+from compiler.memory.same import Same
 
 
 _MATRICES = (Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.EXPERTS, Role.SHARED)
 
 # One scale a tensor; the layers with a state are linear layers like the others (0.5.11 layers/quantization/fp8.py).
 _FP8 = Quantization(method="fp8", formats=(Format(roles=(*_MATRICES, Role.STATE), bits=8),))
-# A scale and a zero point for 128 values: what the community's checkpoints have, whose files say nothing else.
-_AWQ = Quantization(
-    method="awq",
-    formats=(Format(roles=_MATRICES, bits=4, group_size=128, scale_bits=16, zero_bits=4),),
-)
-_MAKES = {"fp8": _FP8, "w8a8_fp8": _FP8, "awq": _AWQ, "awq_marlin": _AWQ}
+# A scale and a zero point for 128 values: what the community's checkpoints have, whose files say nothing else. What a rank
+# has of a matrix is whole groups, or the engine does not load it (0.5.12 layers/quantization/awq/schemes/awq_linear.py).
+_GROUPS = (128, 64, 32)
+_AWQ = frozenset({"awq", "awq_marlin"})
+_MAKES = frozenset({"fp8", "w8a8_fp8"})
 
 
 def as_loaded(model: Model, settings: Settings) -> Model:
     """The model as the engine holds it; as it is when nothing is asked, or when that is not known."""
-    makes = _MAKES.get(settings.word("quantization") or "")
-    if makes is None or model.quantization is not None:
+    asked = settings.word("quantization")
+    if model.quantization is not None or asked not in _MAKES | _AWQ:
         return model
-    return evolve(model, quantization=makes)
+    parallel = settings.profile.parallel
+    group = _group(model, parallel.tensor, parallel.expert) if asked in _AWQ else 0
+    return _made(Same(model), group)
+
+
+_MADE = 128
+"""So many models are remembered as they are loaded."""
+
+
+@lru_cache(_MADE)
+def _made(model: Same[Model], group: int) -> Model:
+    """In four bits with groups of a size, or in fp8 without."""
+    return evolve(model.value, quantization=_awq(group) if group else _FP8)
+
+
+def _awq(group: int) -> Quantization:
+    stored = Format(roles=_MATRICES, bits=4, group_size=group, scale_bits=16, zero_bits=4)
+    return Quantization(method="awq", formats=(stored,))
+
+
+def _group(model: Model, ranks: int, groups: int) -> int:
+    """The largest group that divides what goes into every matrix on one rank."""
+    inputs = [model.hidden, model.intermediate // ranks]
+    if model.moe is not None:
+        beside = model.moe.shared_intermediate or model.moe.shared_experts * model.moe.intermediate
+        inputs += [model.moe.intermediate * groups // ranks, beside // ranks]
+    fitting = (each for each in _GROUPS if all(size % each == 0 for size in inputs))
+    return next(fitting, _GROUPS[-1])
 
 
 def quantizes_unknown(model: Model | None, settings: Settings) -> bool:
@@ -34,17 +63,18 @@ def quantizes_unknown(model: Model | None, settings: Settings) -> bool:
     asked = settings.word("quantization")
     if asked is None or model is None or model.quantization is not None:
         return False
-    return asked not in _MAKES
+    return asked not in _MAKES | _AWQ
 
 
 def quantizes_late(settings: Settings) -> bool:
     """Whether weights are loaded as they are in the files, and quantized after that (0.5.11 layers/quantization/fp8.py)."""
-    return _MAKES.get(settings.word("quantization") or "") is _FP8
+    return settings.word("quantization") in _MAKES
 
 
 def loading_assumption(model: Model, settings: Settings) -> str | None:
     """What is taken for granted about the checkpoint's format."""
-    asked = settings.word("quantization") or ""
-    if model.quantization is None and _MAKES.get(asked) is _AWQ:
-        return "the AWQ checkpoint has a scale and a zero point for 128 values, and its head is not quantized"
-    return None
+    if model.quantization is not None or settings.word("quantization") not in _AWQ:
+        return None
+    parallel = settings.profile.parallel
+    group = _group(model, parallel.tensor, parallel.expert)
+    return f"the AWQ checkpoint has a scale and a zero point for {group} values, and its head is not quantized"

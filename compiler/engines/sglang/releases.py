@@ -63,10 +63,28 @@ class StatePools(StrEnum):
     """The same, with one more slot on each."""
 
 
+class CompressedPools(StrEnum):
+    """How the pools of attention that compresses over time are sized."""
+
+    ABSENT = "absent"
+    SLOTS_WITH_DRAFT = "slots-with-draft"
+    """All by tokens, in a ratio; the draft's ratios are counted with the layers'."""
+    SLOTS = "slots"
+    REQUESTS = "requests"
+    """The states of the high ratio by requests."""
+    CAPPED = "capped"
+    """The window's pool by requests too, unless a ratio is set."""
+    CAPPED_PAGED = "capped-paged"
+    """The same; entries of low ratios are counted with their pages' padding."""
+
+
 class FractionRule(StrEnum):
     """How the automatic fraction is found."""
 
+    STEPS = "steps"
+    """By the number of GPUs alone."""
     TABLE = "table"
+    """By the number of GPUs; large cards by their memory."""
     TIERS = "tiers"
     SUM = "sum"
 
@@ -99,9 +117,10 @@ class Counting(Value):
         hip_plain_rows: whether TileLang, the default on AMD, keeps rows of sparse MLA without scales.
         checkpoint_kv: whether `auto` follows the KV number format a checkpoint asks for.
         sparse_fp8: whether sparse MLA chooses fp8 on Blackwell.
+        compressed: how the pools of attention that compresses over time are sized.
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
-        multimodal_scales_given: whether a given fraction is scaled too for a multimodal model, by 0.9.
+        multimodal_scale: what every fraction, given or not, is scaled by for a multimodal model.
         speculation_mib: what the automatic fraction keeps for a draft and its graphs.
         disabled_graphs_free: whether the automatic fraction keeps nothing for decode graphs that are off.
         table_draft_columns: whether the request table has columns for drafted tokens.
@@ -128,10 +147,11 @@ class Counting(Value):
     checkpoint_kv: bool = False
     sparse_fp8: bool = False
     states: StatePools = StatePools.ABSENT
+    compressed: CompressedPools = CompressedPools.ABSENT
     extra_buffer: bool = False
     multimodal_gib: float = 0.0
-    multimodal_scales_given: bool = False
-    fraction: FractionRule = FractionRule.TABLE
+    multimodal_scale: float = 1.0
+    fraction: FractionRule = FractionRule.STEPS
     speculation_mib: int = 0
     prefill_graphs: PrefillGraphs = PrefillGraphs.ABSENT
     disabled_graphs_free: bool = False
@@ -148,11 +168,12 @@ class Counting(Value):
 # kv_cache_configurator.py and memory_pool.py of srt/mem_cache; in server_args.py, memory_hook.py and overrides.py; and in
 # triton_backend.py.
 _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("0.4.6", {"multimodal_scales_given": True, "table_spare_row": True}),
+    ("0.4.1", {"multimodal_scale": 0.95, "table_spare_row": True}),
+    ("0.4.6", {"multimodal_scale": 0.9, "fraction": FractionRule.TABLE}),
     (
         "0.4.9",
         {
-            "multimodal_scales_given": False,
+            "multimodal_scale": 1.0,
             "table_spare_row": False,
             "fraction": FractionRule.TIERS,
             "speculation_mib": 2048,
@@ -200,7 +221,8 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
         },
     ),
     ("0.5.11", {"dflash": DflashPool.SCALED}),
-    ("0.5.13", {"states": StatePools.JOINT}),
+    ("0.5.12", {"compressed": CompressedPools.SLOTS_WITH_DRAFT}),
+    ("0.5.13", {"states": StatePools.JOINT, "compressed": CompressedPools.SLOTS}),
     (
         "0.5.14",
         {
@@ -218,6 +240,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "window_drafts": True,
             "disabled_graphs_free": True,
             "prefill_graphs": PrefillGraphs.BREAKABLE,
+            "compressed": CompressedPools.REQUESTS,
         },
     ),
     ("0.5.17", {"states": StatePools.PADDED, "sparse_rows": True}),
@@ -226,10 +249,13 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
         {"dflash": DflashPool.EXACT, "indexer_sparse": True, "multimodal_gib": 100 / 1024},
     ),
     ("0.5.20", {"wide_low_tier": True}),
-    ("0.5.23", {"captures_requests": True}),
+    ("0.5.21", {"compressed": CompressedPools.CAPPED}),
+    ("0.5.23", {"captures_requests": True, "compressed": CompressedPools.CAPPED_PAGED}),
 )
 _LAST = "0.5.24"
 """The first release that nobody read."""
+_UNREAD = ("0.4.2", "0.4.6")
+"""Releases between two that were read, from the first to before the second."""
 
 
 @cache
@@ -238,6 +264,8 @@ def counting(version: str) -> Counting | None:
     key = version_key(version)
     if key is None or not _key(_CHANGES[0][0]) <= key < _key(_LAST):
         return None
+    if _key(_UNREAD[0]) <= key < _key(_UNREAD[1]):
+        return None
     result = Counting()
     for since, changes in _CHANGES:
         if _key(since) <= key:
@@ -245,30 +273,7 @@ def counting(version: str) -> Counting | None:
     return result
 
 
-# The architectures whose layers with a window have a pool of their own (srt/configs/model_config.py,
-# `is_hybrid_swa_model`), by the release that added them; each is the beginning of a name.
-_SPLIT_SINCE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("0.5.9", ("Llama4ForConditionalGeneration", "GptOss", "MiMoV2", "Step3p5")),
-    ("0.5.11", ("Gemma4",)),
-    ("0.5.13", ("Step3p7", "Laguna")),
-    ("0.5.18", ("Mellum", "MuseGlimmer")),
-)
-# Those that were left whole before that list (srt/server_args.py, `disable_hybrid_swa_memory`).
-_WHOLE_BEFORE = ("Llama4", "GptOss", "Gemma2", "Gemma3", "Exaone4", "Olmo2")
-
-
-def splits_windows(architecture: str, version: str) -> bool:
-    """Whether a release gives the layers with a window of this architecture a pool of their own."""
-    rule = counting(version)
-    if rule is None or rule.windows is WindowPools.WHOLE:
-        return False
-    if rule.windows is WindowPools.BY_LAYERS:
-        return not architecture.startswith(_WHOLE_BEFORE)
-    return any(
-        architecture.startswith(names) and at_least(version, since) for since, names in _SPLIT_SINCE
-    )
-
-
+@cache
 def at_least(version: str, since: str) -> bool:
     """Whether a release is a given one or a later one."""
     key = version_key(version)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.settings import Settings
+from compiler.facts import Gpu
 from compiler.memory.weights import Split
 
 
 # Times the scales of NVFP4 experts are kept: once for TensorRT-LLM's kernels (0.5.11 layers/quantization/modelopt_quant.py). For
 # CUTLASS the sources say twice, and two public logs of 0.5.8 show less: not known.
 _SCALE_COPIES = {"flashinfer_trtllm": 1}
+# Generations whose kernels take fp8 with a scale a block as it is loaded: older ones repack it, later ones may round its
+# scales anew, and AMD's may shuffle it (0.5.13 layers/quantization/fp8.py, 500 and 1148).
+_BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
 
-def split_of(settings: Settings, launch: Launch) -> Split:
+def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
     """How weights are split."""
     parallel = settings.profile.parallel
     a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
@@ -27,8 +31,23 @@ def split_of(settings: Settings, launch: Launch) -> Split:
         shared_whole=a2a,
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
+        tables_on_host=_tables_on_host(settings),
         scale_copies=_scale_copies(settings),
+        blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
     )
+
+
+_HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
+    "ple-offload-embedding",
+    "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
+)
+_TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
+
+
+def _tables_on_host(settings: Settings) -> bool:
+    """Whether tables of n-grams stay in host memory (0.5.20 models/qwen4_exp.py, 931; 0.5.21 environ.py, 1552)."""
+    asked = settings.profile.env.get(_HOST_TABLES_ENV, "").lower()
+    return settings.on(_HOST_TABLES_FLAG) or asked in _TRUE
 
 
 def _scale_copies(settings: Settings) -> int | None:

@@ -13,7 +13,7 @@ from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Model, StateKind
 from compiler.memory.attention import state_bytes
-from compiler.memory.layers import count, layers_of, stage_slice
+from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
 from compiler.value import Value
 
@@ -161,11 +161,7 @@ def state_pool(
 
 def _most_layers(settings: Settings, model: Model) -> int:
     stages = settings.profile.parallel.pipeline
-    layers = layers_of(model)
-    return max(
-        count(layers[stage_slice(model.layers, stage=stage, stages=stages)]).state
-        for stage in range(stages)
-    )
+    return max(stage_counts(model, stage=stage, stages=stages).state for stage in range(stages))
 
 
 _UNSET_REQUESTS = 512

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.attention import cell_formula
@@ -22,7 +23,8 @@ def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     elif case.known is not None:
         boot = case.known.boot
         what = "measured: the settings of" if case.is_measured else "weights carried from"
-        steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g})")
+        whose = ", which somebody else published" if boot.shipped else ""
+        steps.append(f"{what} {boot.name} (pool {boot.pool_tokens:,} at {boot.fraction:g}){whose}")
     else:
         steps.append("weights from the model's tensors; a recorded boot makes them exact")
     return tuple(steps)
@@ -37,7 +39,9 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
         )
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
-        yield f"kept for images: {best.layout.kept_gib:.2f} GiB"
+        compressed = isinstance(case.model.attention, Compressed)
+        what = "windows and states of requests" if compressed else "images"
+        yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
 
@@ -79,7 +83,8 @@ def _target(case: Case, best: Hypothesis) -> str:
     )
     simple = model.state is None and model.window is None
     whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
-    indexed = getattr(model.attention, "indexer", None) is not None
+    parts = (getattr(model.attention, name, None) for name in ("indexer", "selector"))
+    indexed = any(part is not None for part in parts)
     if simple and whole and not indexed:
         return plain
     priced = best.cell.target_bytes - best.cell.unpriced_target_bytes
@@ -96,7 +101,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
         return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
     boot = case.known.boot
-    return f"{best.free_gib:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
+    logged = boot.free_before_load_gib if boot.shipped else None
+    free = best.free_gib if logged is None else logged
+    return f"{free:.2f} x {boot.fraction:g} - {boot.pool_tokens:,} tokens of {boot.name}"
 
 
 def states_formula(case: Case, best: Hypothesis) -> str:

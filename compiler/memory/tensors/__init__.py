@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attrs import evolve
 
-from compiler.architecture import Role
+from compiler.architecture import Compressed, Role
 from compiler.facts import Model
-from compiler.memory.layers import count, layers_of, stage_slice
+from compiler.memory.layers import stage_counts, stage_slice
+from compiler.memory.same import Same
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
+from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
-from compiler.memory.tensors.ends import embedding_tensors, rotary_tensors, vision_tensors
-from compiler.memory.tensors.formats import format_of
+from compiler.memory.tensors.ends import (
+    embedding_tensors,
+    rotary_tensors,
+    table_tensors,
+    vision_tensors,
+)
+from compiler.memory.tensors.formats import format_of, in_blocks
 from compiler.memory.tensors.mlp import dense_tensors, expert_tensors, is_nvfp4
-from compiler.memory.weights import Split, Tensors, allocated
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
 
 
@@ -20,6 +29,7 @@ __all__ = [
     "draft_tensors",
     "format_of",
     "is_nvfp4",
+    "moved_below",
     "nextn_tensors",
     "target_tensors",
     "weights_gib",
@@ -29,16 +39,27 @@ __all__ = [
 def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
     """The tensors of a model on one rank of one pipeline stage."""
     first, last = stage == 0, stage == split.pipeline - 1
-    layers = layers_of(model)[stage_slice(model.layers, stage=stage, stages=split.pipeline)]
-    counts = count(layers)
+    counts = stage_counts(model, stage=stage, stages=split.pipeline)
     tensors = [*embedding_tensors(model, split=split, first=first, last=last)]
-    tensors += attention_tensors(model, counts, split=split)
+    if isinstance(model.attention, Compressed):
+        tensors += compressed_tensors(
+            model,
+            model.attention,
+            layers=range(model.layers)[
+                stage_slice(model.layers, stage=stage, stages=split.pipeline)
+            ],
+            ranks=split.attention,
+        )
+    else:
+        tensors += attention_tensors(model, counts, split=split)
     if model.state is not None:
         tensors += state_tensors(model, model.state, count=counts.state, split=split)
     tensors += dense_tensors(model, count=counts.dense, split=split)
     if model.moe is not None:
         tensors += expert_tensors(model, model.moe, counts, split=split)
     tensors += rotary_tensors(model)
+    if model.tables is not None and not split.tables_on_host:
+        tensors += table_tensors(model.tables, split=split)
     if model.vision is not None:
         tensors += vision_tensors(model, model.vision, split=split)
     if model.other_parameters:
@@ -54,6 +75,16 @@ def weights_gib(model: Model, *, split: Split) -> Range:
 
     Where it is not known whether scales are kept twice, the high end keeps them twice.
     """
+    return _weights_gib(Same(model), split)
+
+
+_WEIGHED = 512
+"""So many models and layouts are remembered."""
+
+
+@lru_cache(_WEIGHED)
+def _weights_gib(same: Same[Model], split: Split) -> Range:
+    model = same.value
     once = _heaviest(model, split)
     if split.scale_copies is not None or not is_nvfp4(format_of(model, Role.EXPERTS)):
         return once
@@ -61,8 +92,24 @@ def weights_gib(model: Model, *, split: Split) -> Range:
     return Range(once.low, once.best, twice.high)
 
 
+_BLOCK_BITS = 8
+# Linear layers in AWQ stay as they are, or are repacked, one after the other, into others of the same size, which take the
+# place of the one before (SGLang 0.4.6 layers/quantization/awq.py, 181; 0.5.12 hardware_backend/gpu/quantization/awq_kernels.py,
+# 83 and 112).
+_AWQ, _AWQ_BITS = "awq", 4
+
+
+def moved_below(model: Model, *, split: Split) -> int:
+    """Tensors of so many bits and more stay where they were made before the load."""
+    kind = model.quantization
+    if kind is not None and kind.method == _AWQ and model.moe is None:
+        return _AWQ_BITS
+    return _BLOCK_BITS if split.blocks_stay and in_blocks(model) else PLAIN_BITS
+
+
 def _heaviest(model: Model, split: Split) -> Range:
+    below = moved_below(model, split=split)
     return most(
-        allocated(target_tensors(model, split=split, stage=stage))
+        allocated(target_tensors(model, split=split, stage=stage), moved_below=below)
         for stage in range(split.pipeline)
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.architecture import Format, Gqa, Mla, Role, State, StateKind, Window
+from compiler.architecture import Compressed, Format, Gqa, Mla, Role, State, StateKind, Window
 from compiler.facts import Model
 from compiler.memory.layers import Counts
+from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.formats import Matrix, format_of
 from compiler.memory.weights import Split, Tensors
 
@@ -23,6 +24,14 @@ def attention_tensors(model: Model, counts: Counts, *, split: Split) -> Iterator
     ranks = split.attention
     if isinstance(model.attention, Mla):
         yield from _mla(model, model.attention, counts, ranks=ranks)
+    elif isinstance(model.attention, Compressed):
+        # The layers of its own draft: the window alone.
+        yield from compressed_tensors(
+            model,
+            model.attention,
+            layers=range(model.layers, model.layers + counts.full),
+            ranks=ranks,
+        )
     else:
         yield from _grouped(
             model, model.attention, heads=model.heads, count=counts.full, ranks=ranks
@@ -43,6 +52,14 @@ def _grouped(
     yield from Matrix(
         name=f"{name} q, k and v", elements=model.hidden * (queries + gates + kv), count=count
     ).tensors(format_of(model, Role.ATTENTION))
+    if isinstance(shape, Gqa) and shape.selector is not None:
+        keys = shape.selector
+        yield from Matrix(
+            name="keys to choose by",
+            elements=model.hidden * (keys.heads + 1) * keys.head_dim,
+            count=max(0, count - keys.first),
+            whole=True,
+        ).tensors(format_of(model, Role.INDEXER))
     yield from Matrix(
         name=f"{name} o", elements=heads // ranks * shape.v_head_dim * model.hidden, count=count
     ).tensors(format_of(model, Role.OUTPUT))
@@ -69,9 +86,9 @@ def _mla(model: Model, shape: Mla, counts: Counts, *, ranks: int) -> Iterator[Te
     ).tensors(format_of(model, Role.OUTPUT))
     # Both halves of kv_b are kept beside it in the form decoding absorbs, w_kc and w_vc
     # (models/deepseek_common/deepseek_weight_loader.py, 411-600).
-    yield from Matrix(name="attention kv_b, absorbed", elements=up, count=counts.full).tensors(
-        _absorbed(model, stored)
-    )
+    yield from Matrix(
+        name="attention kv_b, absorbed", elements=up, count=counts.full, late=True
+    ).tensors(_absorbed(model, stored))
     if shape.indexer is not None:
         yield from _indexer(model, shape, counts)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.architecture import Mla, Role, Vision, VisionPart
+from compiler.architecture import Compressed, Format, Mla, Role, Tables, Vision, VisionPart
 from compiler.facts import Model
 from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.weights import Split, Tensors
@@ -43,23 +43,40 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
 def rotary_tensors(model: Model) -> Iterator[Tensors]:
     """Cosines and sines over the whole context, fp32, one set for all layers of a kind.
 
-    The YaRN of MLA models keeps the cosines and the sines of both halves as well.
+    The YaRN of latent attention keeps the cosines and the sines of both halves as well, and attention that compresses over
+    time a table of complex numbers beside them.
     """
-    latent = isinstance(model.attention, Mla)
-    dims: tuple[int, ...] = (
-        model.attention.qk_rope_head_dim
-        if isinstance(model.attention, Mla)
-        else model.attention.head_dim,
-    )
+    attention = model.attention
+    copies = 1
+    if isinstance(attention, Mla):
+        dims: tuple[int, ...] = (attention.qk_rope_head_dim,)
+        copies = 3
+    elif isinstance(attention, Compressed):
+        # One base for the window, another for compressed entries.
+        dims, copies = (attention.rope_head_dim,) * 2, 4
+    else:
+        dims = (attention.head_dim,)
     yarn = model.rope is not None and model.rope.kind == "yarn"
     for dim in model.rope.dims if model.rope is not None else dims:
         yield Tensors(
             role="rotary tables",
             elements=model.context * dim,
             bits=_ROTARY_BITS,
-            count=3 if latent and yarn else 1,
+            count=copies if yarn else 1,
             whole=True,
         )
+
+
+def table_tensors(tables: Tables, *, split: Split) -> Iterator[Tensors]:
+    """Tables of n-grams, their rows split over all ranks (0.5.20 models/qwen4_exp.py, 510; 0.5.21 layers/engram.py, 679)."""
+    stored = Format(
+        roles=(Role.EMBEDDING,),
+        bits=tables.bits,
+        group_size=tables.group_size,
+        scale_bits=tables.scale_bits,
+    )
+    elements = tables.rows // split.tensor * tables.width
+    yield from Matrix(name="tables of n-grams", elements=elements).tensors(stored)
 
 
 def vision_tensors(model: Model, vision: Vision, *, split: Split) -> Iterator[Tensors]:

@@ -20,6 +20,20 @@ def format_of(model: Model, role: Role) -> Format:
     return next((each for each in formats if role in each.roles), plain)
 
 
+_FP8, _FP8_BITS = "fp8", 8
+_LEAST_BLOCK = 128 * 128
+
+
+def in_blocks(model: Model) -> bool:
+    """Whether weights are in fp8 with a scale for each block."""
+    kind = model.quantization
+    return (
+        kind is not None
+        and kind.method == _FP8
+        and any(each.bits == _FP8_BITS and each.group_size >= _LEAST_BLOCK for each in kind.formats)
+    )
+
+
 def padded(size: int, *, step: int) -> int:
     """The next multiple of a step."""
     return -(-size // step) * step
@@ -34,12 +48,14 @@ class Matrix(Value):
         elements: on this rank.
         count: how many of them, by layers.
         whole: whether every rank has all of it.
+        late: whether it is made once everything is loaded.
     """
 
     name: str
     elements: int
     count: int = 1
     whole: bool = False
+    late: bool = False
 
     def tensors(self, stored: Format) -> Iterator[Tensors]:
         """The values, then scales and zero points."""
@@ -54,4 +70,11 @@ class Matrix(Value):
                 yield self._of(f"{self.name}, {what}", groups, bits)
 
     def _of(self, name: str, elements: int, bits: float) -> Tensors:
-        return Tensors(role=name, elements=elements, bits=bits, count=self.count, whole=self.whole)
+        return Tensors(
+            role=name,
+            elements=elements,
+            bits=bits,
+            count=self.count,
+            whole=self.whole,
+            late=self.late,
+        )

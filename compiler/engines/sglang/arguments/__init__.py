@@ -6,6 +6,7 @@ types.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 
 from attrs import field, frozen
@@ -67,7 +68,9 @@ class Parser(Value):
         except RefusedError as refused:
             refusal = refused.refusal
         return Parsed(
-            values={} if refusal is not None else namespace.settings(),
+            values={}
+            if refusal is not None
+            else ChainMap(namespace.settings(), self._parser.unset),
             given=tuple(place(namespace.met_, words)),
             config=path,
             config_read=path is None or read_config is not None,
@@ -85,7 +88,7 @@ class Parser(Value):
     def _run(self, words: tuple[Word, ...], namespace: Namespace, *, lenient: bool) -> None:
         """Raises `RefusedError` where the release's parser stops."""
         texts = [word.text for word in words]
-        _, extra = self._parser.parse_known_args(texts, namespace)
+        extra = self._parser.read(texts, namespace)
         lacking = self._parser.missing(namespace.met_)
         if lacking is not None and not lenient:
             raise RefusedError(lacking)

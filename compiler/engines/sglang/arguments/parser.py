@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from functools import partial
+from copy import copy
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 from compiler.engines.sglang.arguments.actions import (
     FlagAction,
     HelpAction,
     Met,
+    Namespace,
     RefusedError,
 )
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
@@ -47,6 +49,43 @@ class FlagParser(argparse.ArgumentParser):
         names = message.removeprefix("argument ").partition(": ")[0]
         flag = self._names.get(names.partition("/")[0])
         raise RefusedError(Refusal(kind=RefusalKind.VALUE, message=message, flag=flag))
+
+    def read(self, words: Sequence[str], namespace: Namespace) -> list[str]:
+        """Parse words into a namespace; what no flag takes comes back. Raises `RefusedError`.
+
+        Settings that no word is about may be left out of the namespace: `unset` has them.
+
+        argparse looks at every flag it has for every command line, and a release has hundreds. Where each word that may be
+        a flag is one in full, a parser of these alone does the same; the others keep their defaults.
+        """
+        named = self._named(words)
+        if named is None:
+            return self.parse_known_args(words, namespace)[1]
+        narrow = copy(self)
+        narrow._actions = list(dict.fromkeys(named.values()))  # noqa: SLF001 - our own
+        for action in narrow._actions:  # noqa: SLF001 - our own
+            if action.dest in self.unset:
+                setattr(namespace, action.dest, self.unset[action.dest])
+        narrow._option_string_actions = named  # noqa: SLF001 - our own
+        return narrow.parse_known_args(words, namespace)[1]
+
+    @cached_property
+    def unset(self) -> dict[str, object]:
+        """What all settings are when no flag is given, as argparse reads them."""
+        return vars(self.parse_known_args([])[0])
+
+    def _named(self, words: Sequence[str]) -> dict[str, argparse.Action] | None:
+        """The flags that words name in full; `None` when one may be an abbreviation, or no flag at all."""
+        known = self._option_string_actions
+        named: dict[str, argparse.Action] = {}
+        for word in words:
+            if not word.startswith("-"):
+                continue
+            name = word if word in known else word.partition("=")[0]
+            if name not in known:
+                return None
+            named[name] = known[name]
+        return named
 
     def missing(self, met: Sequence[Met]) -> Refusal | None:
         """The refusal for flags that must be given and were not met, in argparse's words."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.server import Server, line
-from compiler.facts import Mla
+from compiler.facts import Compressed, Mla
 from compiler.memory.weights import GIB
 from compiler.plan import Line
 from compiler.ranges import Range
@@ -64,7 +64,10 @@ def _attention_logits(server: Server) -> Iterator[Line]:
     # fp32 [tokens, local heads, KV splits, head width], and one more for the log-sum.
     ranks = server.launch.attention_ranks
     attention = server.model.attention
-    width = attention.kv_lora_rank if isinstance(attention, Mla) else attention.v_head_dim
+    if isinstance(attention, Mla):
+        width = attention.kv_lora_rank
+    else:
+        width = attention.head_dim if isinstance(attention, Compressed) else attention.v_head_dim
     parts = [(server.target_tokens, max(1, server.model.heads // ranks), _splits(server), width)]
     draft = server.block_draft
     if draft is not None:
@@ -164,6 +167,29 @@ def _sparse(server: Server) -> Iterator[Line]:
     yield from _pages(server)
 
 
+def _compressed(server: Server) -> Iterator[Line]:
+    tokens, entries = server.target_tokens, compressed_entries(server)
+    if tokens and entries:
+        # 0.5.13 layers/attention/dsv4/indexer.py, line 560: fp32 for every captured token and entry.
+        yield line(
+            "indexer scores of graphs",
+            tokens * entries * 4 / GIB,
+            f"{tokens} tokens x {entries:,} entries x 4 B",
+        )
+    yield from _pages(server)
+
+
+_INDEXED_RATIO = 4
+
+
+def compressed_entries(server: Server) -> int:
+    """Entries of the whole context that an indexer of compressed attention scores; 0 without one."""
+    attention = server.model.attention
+    if not isinstance(attention, Compressed) or _INDEXED_RATIO not in attention.ratios:
+        return 0
+    return server.launch.context // _INDEXED_RATIO
+
+
 _AITER_PARTITION = 256
 
 
@@ -191,6 +217,7 @@ BACKENDS: Mapping[str, Callable[[Server], Iterator[Line]]] = {
     "aiter": _aiter,
     "nsa": _sparse,
     "dsa": _sparse,
+    "dsv4": _compressed,
 }
 """The buffers of each attention backend that was read; another one's are said to be unpriced."""
 

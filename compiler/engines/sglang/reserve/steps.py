@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.sglang.graphs import prefill_sizes
+from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.reserve.buffers import compressed_entries
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.facts import Evidence, Mla
 from compiler.memory.weights import GIB
@@ -96,10 +98,24 @@ def peak(server: Server) -> Line:
     """The peak of what never lives at the same time: a prefill step, a verify step with sampling, and the vision tower."""
     prefill, formula = _prefill(server)
     parts = [prefill, Range(0.0, 0.0, _verify_gib(server))]
+    scores = _scores_gib(server)
+    if scores > prefill.best:
+        formula = f"{server.launch.chunk} tokens x {compressed_entries(server):,} entries x 4 B, the indexer's scores"
+    parts.append(Range(0.0, scores, scores))
     if server.launch.multimodal:
         # Public reports on this family: 0.1 to 1 GiB a request, before the language model's own step starts.
         parts.append(Range(0.0, 0.1, 1.0))
     return line("activations, peak of a step", most(parts), formula, Evidence.ASSUMED)
+
+
+def _scores_gib(server: Server) -> float:
+    """What an indexer of compressed attention scores in the last step of a full context's prefill.
+
+    Up to 0.5.20 all at once (0.5.17 layers/attention/dsv4/indexer.py), then in parts that fit (0.5.21, line 683).
+    """
+    if at_least(server.launch.rule.since, "0.5.21"):
+        return 0.0
+    return server.launch.chunk * compressed_entries(server) * 4 / GIB
 
 
 def _verify_gib(server: Server) -> float:

@@ -4,11 +4,42 @@ A new model is one file of these values. A family that needs a feature that is n
 """
 
 from enum import StrEnum
-from typing import Literal
 
 from attrs import frozen
 
+from compiler.architecture.mixers import (
+    Compressed,
+    Gqa,
+    Indexer,
+    Mla,
+    Selector,
+    State,
+    StateKind,
+    Window,
+)
 from compiler.value import Value
+
+
+__all__ = [
+    "Compressed",
+    "Format",
+    "Gqa",
+    "Indexer",
+    "LayerKind",
+    "Mla",
+    "Moe",
+    "Nextn",
+    "Quantization",
+    "Role",
+    "Rope",
+    "Selector",
+    "State",
+    "StateKind",
+    "Tables",
+    "Vision",
+    "VisionPart",
+    "Window",
+]
 
 
 class LayerKind(StrEnum):
@@ -45,102 +76,6 @@ class Role(StrEnum):
     NEXTN = "nextn"
     """The layers of the model's own draft; their parts have the formats of the other roles."""
     OTHER = "other"
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Indexer(Value):
-    """The small attention that picks the tokens an MLA layer attends to (DSA).
-
-    Attributes:
-        first: so many layers at the start have one of their own each.
-        every: after them one layer in so many has; the others reuse its choice.
-    """
-
-    heads: int
-    head_dim: int
-    first: int = 2
-    every: int = 1
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Mla(Value):
-    """Multi-head latent attention: one latent a token and layer, the same on every tensor parallel rank.
-
-    Attributes:
-        q_lora_rank: 0 when queries are not low rank.
-    """
-
-    kind: Literal["mla"] = "mla"
-    kv_lora_rank: int
-    qk_rope_head_dim: int
-    qk_nope_head_dim: int
-    v_head_dim: int
-    q_lora_rank: int
-    indexer: Indexer | None = None
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Gqa(Value):
-    """Multi-head or grouped-query attention.
-
-    Attributes:
-        gated: a gate as wide as the output comes with the query projection.
-        shared_projection: keys are used as values: there is no projection of its own for them.
-    """
-
-    kind: Literal["gqa"] = "gqa"
-    kv_heads: int
-    head_dim: int
-    v_head_dim: int
-    gated: bool = False
-    shared_projection: bool = False
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Window(Value):
-    """The attention of the layers that see a window only.
-
-    Attributes:
-        size: tokens.
-        heads: query heads; `None` when they are as many as in the other layers.
-    """
-
-    size: int
-    kv_heads: int
-    head_dim: int
-    v_head_dim: int
-    heads: int | None = None
-    gated: bool = False
-
-
-class StateKind(StrEnum):
-    """Families of layers with a state; their weights differ, their states have one formula."""
-
-    GDN = "gdn"
-    KDA = "kda"
-    MAMBA2 = "mamba2"
-    LIGHTNING = "lightning"
-    CONVOLUTION = "convolution"
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class State(Value):
-    """The layers that keep a state.
-
-    Attributes:
-        heads, head_dim: of the values; together the width of the layer.
-        groups, state_size: key heads and their width (Mamba: groups and state); 0 without.
-        conv_kernel: 1 without a convolution.
-        state_bits: bits of an element of the recurrent state.
-    """
-
-    kind: StateKind
-    heads: int
-    head_dim: int
-    groups: int = 0
-    state_size: int = 0
-    conv_kernel: int = 1
-    state_bits: int = 32
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -225,6 +160,22 @@ class Quantization(Value):
     method: str
     formats: tuple[Format, ...]
     kv_cache: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Tables(Value):
+    """Embeddings of n-grams, looked up by hash, whose rows are split over all ranks; an engine may keep them on the host.
+
+    Attributes:
+        rows: of all tables.
+        scale_bits: of a scale; `group_size` values share one.
+    """
+
+    rows: int
+    width: int
+    bits: float = 16
+    group_size: int = 0
+    scale_bits: int = 0
 
 
 @frozen(kw_only=True, eq=False, repr=False)
