@@ -49,14 +49,25 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             notes=()
             if each.code == "engine-unknown"
             else ("memory is not judged; everything else is",),
-            help=_advice(each),
+            help=_advice(each, plan),
             path=each.setting,
         )
 
 
-def _advice(each: Unknown) -> tuple[str, ...]:
+_GPU_WITHOUT_MEMORY = (
+    "give its entry `free_before_load_gib`, which SGLang's line `Load weight begin` prints",
+    "or record a boot of this server: `poolproof measure`",
+)
+
+
+def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    if each.code == "gpu-unknown" and plan.gpu is not None:
+        return _GPU_WITHOUT_MEMORY
     # What is known by name, and not in full, is nearest to itself.
     is_other = each.near is not None and each.near != each.name.partition(" ")[0]
-    similar = (f"a known name is similar: `{each.near}`",) if is_other else ()
+    similar = f"a known name is similar: `{each.near}`"
+    if each.code == "gpu-unknown":
+        similar += "; take it only if it is that card, since another has other memory"
     stem = file_stem(each.name) or "NAME"
-    return (*similar, *(line.format(stem) for line in _HELP.get(each.code, ())))
+    described = tuple(line.format(stem) for line in _HELP.get(each.code, ()))
+    return (similar, *described) if is_other else described
