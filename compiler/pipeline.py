@@ -10,7 +10,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from compiler.language.unused import unused_fragments
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.planner import plan_profile, replan
+from compiler.planner import Replanner, plan_profile
 from compiler.profile import Name, Profile, Text
 from compiler.value import Value
 
@@ -173,7 +173,7 @@ def _judge_plan(
     if any(each.code in MEMORY_CODES for each in found):
         from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without it
 
-        found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
+        found = advise(plan, found, replan=Replanner(plan=plan, catalog=inputs.catalog))
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from compiler.bisection import least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
-from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
+from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
 from compiler.facts import Unknown
 from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
@@ -69,10 +69,40 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
     return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
 
 
-def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
-    """The same service with other settings: what a remedy would give."""
-    planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(planned, target_name=plan.target_name, target=plan.target, service=plan.service)
+@define(kw_only=True)
+class Replanner:
+    """Plans a service with other settings: what a remedy would give. Those that differ in the fraction alone share their work."""
+
+    plan: Plan
+    catalog: Catalog
+    _sizers: dict[Hashable, Sizer] = field(factory=dict, init=False)
+
+    def __call__(self, profile: Profile) -> Plan:
+        """The plan of a profile that differs from the service's own in what levers move, and in nothing else."""
+        before = self.plan
+        profile = evolve(profile, targets={})
+        facts, unknowns, _ = look_up(profile, self.catalog)
+        engine = ENGINES.get(profile.engine.name)
+        after = plan_of(
+            before.profile_name, profile, facts, engine, unknowns, sizer_of=self._sizer_of
+        )
+        return evolve(
+            after, target_name=before.target_name, target=before.target, service=before.service
+        )
+
+    def _sizer_of(self, engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+        memory = evolve(profile.memory, fraction=AUTO)
+        key = (profile.serve, memory, profile.speculative, profile.parallel, profile.gpus)
+        if key not in self._sizers:
+            self._sizers[key] = engine.sizer(profile, facts)
+        return self._sizers[key]
+
+
+SizerOf = Callable[[Engine, Profile, Facts], Sizer]
+
+
+def _new_sizer(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+    return engine.sizer(profile, facts)
 
 
 def plan_of(
@@ -81,13 +111,15 @@ def plan_of(
     facts: Facts,
     engine: Engine | None,
     unknowns: tuple[Unknown, ...] = (),
+    *,
+    sizer_of: SizerOf = _new_sizer,
 ) -> Plan:
     """The plan of a profile with what is known about it, for no target.
 
     What the profile leaves to the engine is not spelled; the plan's own profile has it worked out, where it is known.
     """
     asked, profile = profile, _worked_out(profile, facts)
-    fraction, sized = _size(profile, facts, engine)
+    fraction, sized = _size(profile, facts, engine, sizer_of)
     written = None if asked.memory.fraction == AUTO else fraction
     spelled = engine.spell(asked, facts.release, fraction=written) if engine else None
     memory = sized.memory if sized else None
@@ -174,7 +206,7 @@ def look_up(
 
 
 def _size(
-    profile: Profile, facts: Facts, engine: Engine | None
+    profile: Profile, facts: Facts, engine: Engine | None, sizer_of: SizerOf
 ) -> tuple[float | None, Sized | None]:
     asked: float | str | None = profile.memory.fraction
     if engine is None:
@@ -185,14 +217,14 @@ def _size(
         profile = evolve(profile, serve=serve)
     if asked == AUTO:
         asked = engine.automatic_fraction(profile, facts) or _ANY_FRACTION
-    if isinstance(asked, float | int):
+    if isinstance(asked, float | int) and not 0 < asked < 1:
         # Outside of 0 to 1 there is nothing to size; a check says so.
-        sensible = 0 < asked < 1
-        return asked, engine.size(profile, facts, fraction=asked) if sensible else None
-    return _fit(profile, facts, engine)
+        return asked, None
+    size = sizer_of(engine, profile, facts)
+    return (asked, size(asked)) if isinstance(asked, float | int) else _fit(size)
 
 
-def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, Sized]:
+def _fit(size: Sizer) -> tuple[float | None, Sized]:
     """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
     The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
@@ -203,8 +235,7 @@ def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, 
 
     def spare(thousandths: int) -> float:
         if thousandths not in sized:
-            fraction = thousandths / THOUSANDTHS
-            sized[thousandths] = engine.size(profile, facts, fraction=fraction)
+            sized[thousandths] = size(thousandths / THOUSANDTHS)
         memory = sized[thousandths].memory
         return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 import click
 from attrs import evolve
@@ -20,7 +19,7 @@ from compiler.judged import Judged
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.pipeline import check_profiles
 from compiler.plan import Plan
-from compiler.planner import replan
+from compiler.planner import Replanner
 from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules
@@ -134,7 +133,7 @@ def _unknown(judged: Judged) -> Diagnostic:
 def _answer(
     plan: Plan, session: Session, most: Most | None, errors: Sequence[Diagnostic]
 ) -> Answer:
-    trials = Trials(replan=partial(replan, plan, catalog=session.inputs.catalog))
+    trials = Trials(replan=Replanner(plan=plan, catalog=session.inputs.catalog))
     if most is not None:
         remedies = the_most(most, plan, trials)
         return Answer(

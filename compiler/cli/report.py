@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, open_session, show
 from compiler.pipeline import Checked, check_profiles
-from compiler.planner import replan
+from compiler.planner import Replanner
 from compiler.webpage import Sweep, render_page, sweep
 
 
@@ -50,7 +49,7 @@ def command(profiles: tuple[str, ...], *, output: Path | None) -> int:
 def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
     return {
         each.profile_name: sweep(
-            each.plan, replan=partial(replan, each.plan, catalog=session.inputs.catalog)
+            each.plan, replan=Replanner(plan=each.plan, catalog=session.inputs.catalog)
         )
         for each in checked.judged
         if each.plan is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.engines.engine import CommandReader, Facts, Footprint, Sized, Spelled
+from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import footprint, sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
@@ -40,8 +40,8 @@ class _Sglang(Value):
     ) -> Spelled:
         return spelling.spell(profile, release, fraction=fraction)
 
-    def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
-        return sizing.size(profile, facts, fraction=fraction)
+    def sizer(self, profile: Profile, facts: Facts) -> Sizer:
+        return sizing.sizer(profile, facts)
 
     def command_reader(self, release: Release) -> CommandReader:
         # A run over profiles reads no commands, and does without the parser.
