@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from compiler.bisection import least
 from compiler.catalog import Catalog, Kind
@@ -69,36 +69,8 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
     return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
 
 
-@define(kw_only=True)
-class Replanner:
-    """Plans a service with other settings: what a remedy would give. Those that differ in the fraction alone share their work."""
-
-    plan: Plan
-    catalog: Catalog
-    _sizers: dict[Hashable, Sizer] = field(factory=dict, init=False)
-
-    def __call__(self, profile: Profile) -> Plan:
-        """The plan of a profile that differs from the service's own in what levers move, and in nothing else."""
-        before = self.plan
-        profile = evolve(profile, targets={})
-        facts, unknowns, _ = look_up(profile, self.catalog)
-        engine = ENGINES.get(profile.engine.name)
-        after = plan_of(
-            before.profile_name, profile, facts, engine, unknowns, sizer_of=self._sizer_of
-        )
-        return evolve(
-            after, target_name=before.target_name, target=before.target, service=before.service
-        )
-
-    def _sizer_of(self, engine: Engine, profile: Profile, facts: Facts) -> Sizer:
-        memory = evolve(profile.memory, fraction=AUTO)
-        key = (profile.serve, memory, profile.speculative, profile.parallel, profile.gpus)
-        if key not in self._sizers:
-            self._sizers[key] = engine.sizer(profile, facts)
-        return self._sizers[key]
-
-
 SizerOf = Callable[[Engine, Profile, Facts], Sizer]
+"""Where the sizer of a profile comes from: a new one, or one that was made before."""
 
 
 def _new_sizer(engine: Engine, profile: Profile, facts: Facts) -> Sizer:

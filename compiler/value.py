@@ -6,6 +6,8 @@ time they take would go into methods that few of them ever need.
 
 from __future__ import annotations
 
+from functools import cache
+
 from attrs import fields
 
 
@@ -36,8 +38,9 @@ class Value:
         return f"{self.__class__.__qualname__}({', '.join(shown)})"
 
     def _compared(self) -> tuple[object, ...]:
-        return tuple(
-            getattr(self, each.name)
-            for each in fields(self.__class__)  # type: ignore[arg-type]
-            if each.eq
-        )
+        return tuple([getattr(self, name) for name in _compared_names(self.__class__)])
+
+
+@cache
+def _compared_names(cls: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(cls) if each.eq)  # type: ignore[arg-type]

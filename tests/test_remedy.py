@@ -11,9 +11,9 @@ import pytest
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
-from compiler.planner import Replanner
 from compiler.remedy import Remedy
 from compiler.remedy.advice import pool_remedies, reserve_remedies
+from compiler.remedy.replanning import Replanner
 from compiler.remedy.trials import Trials
 from deployments import check_text, codes_of, memory_of, only_plan
 

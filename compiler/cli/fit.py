@@ -19,10 +19,10 @@ from compiler.judged import Judged
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.pipeline import check_profiles
 from compiler.plan import Plan
-from compiler.planner import Replanner
 from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules
+from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.trials import Trials
 

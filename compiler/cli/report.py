@@ -13,7 +13,7 @@ from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, open_session, show
 from compiler.pipeline import Checked, check_profiles
-from compiler.planner import Replanner
+from compiler.remedy.replanning import Replanner
 from compiler.webpage import Sweep, render_page, sweep
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
-from compiler.engines.sglang import footprint, sizing, spelling
+from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
 from compiler.plan import Memory
@@ -74,9 +74,14 @@ class _Sglang(Value):
         return OBSERVER
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        # Only services that share a host have one.
+        from compiler.engines.sglang import footprint  # noqa: PLC0415
+
         return footprint.footprint(profile, release)
 
     def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        from compiler.engines.sglang import footprint  # noqa: PLC0415 - as above
+
         return footprint.beside(memory, taken=taken, most_tokens=most_tokens)
 
 
