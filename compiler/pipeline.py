@@ -255,7 +255,7 @@ def render_profile(
 ) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
     """The files of one profile on all its targets, and what is wrong with them; it must not be refused."""
     from compiler.render import render_target  # noqa: PLC0415 - as above
-    from compiler.render.picture import render_picture  # noqa: PLC0415 - as above
+    from compiler.render.picture import picture_title, render_picture  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
@@ -267,7 +267,7 @@ def render_profile(
     }
     plan = several[0].plan
     if plan is not None and plan.memory is not None:
-        texts["memory.svg"] = (render_picture(plan.memory, title=f"memory of {name}"), False)
+        texts["memory.svg"] = (render_picture(plan.memory, title=picture_title(name)), False)
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:

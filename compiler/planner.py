@@ -42,11 +42,26 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     return Planned(plans=plans, diagnostics=diagnostics)
 
 
+SizerOf = Callable[[Engine, Profile, Facts], Sizer]
+"""Where the sizer of a profile comes from: a new one, or one that was made before."""
+
+
+def new_sizer(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+    """A new one."""
+    return engine.sizer(profile, facts)
+
+
 def plans_of(
-    name: str, profile: Profile, facts: Facts, unknowns: tuple[Unknown, ...] = ()
+    name: str,
+    profile: Profile,
+    facts: Facts,
+    unknowns: tuple[Unknown, ...] = (),
+    *,
+    sizer_of: SizerOf = new_sizer,
 ) -> tuple[Plan, ...]:
     """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
-    one = plan_of(name, profile, facts, ENGINES.get(profile.engine.name), unknowns)
+    engine = ENGINES.get(profile.engine.name)
+    one = plan_of(name, profile, facts, engine, unknowns, sizer_of=sizer_of)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
     return tuple(
         evolve(
@@ -69,14 +84,6 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
     return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
 
 
-SizerOf = Callable[[Engine, Profile, Facts], Sizer]
-"""Where the sizer of a profile comes from: a new one, or one that was made before."""
-
-
-def _new_sizer(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
-    return engine.sizer(profile, facts)
-
-
 def plan_of(
     name: str,
     profile: Profile,
@@ -84,7 +91,7 @@ def plan_of(
     engine: Engine | None,
     unknowns: tuple[Unknown, ...] = (),
     *,
-    sizer_of: SizerOf = _new_sizer,
+    sizer_of: SizerOf = new_sizer,
 ) -> Plan:
     """The plan of a profile with what is known about it, for no target.
 

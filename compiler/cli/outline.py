@@ -14,8 +14,9 @@ from compiler.pipeline import check_profiles, render_profile, resolve
 from compiler.plan import Plan
 from compiler.planner import look_up
 from compiler.tree.places import MANIFEST
+from compiler.why.files import line_of
 from compiler.why.history import histories
-from compiler.why.lines import COPIED, Context, Line, files_of
+from compiler.why.lines import Context, Line
 from compiler.workspace import OUT
 
 
@@ -46,7 +47,7 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
     if isinstance(found, Diagnostic):
         return found
     text = rendered[found]
-    line = _line(_context(several, plan, resolved, session), below, found)
+    line = line_of(_context(several, plan, resolved, session), below, found)
     return [text.strip() or "(an empty line)", *_said(line, plan, resolved, session)]
 
 
@@ -101,11 +102,6 @@ def _context(
         origins=resolved.origins,
         versions=versions[::_EACH_RELEASE],
     )
-
-
-def _line(context: Context, below: str, place: int) -> Line:
-    lines = files_of(context).get(below)
-    return Line(notes=(COPIED,)) if lines is None else lines()[place]
 
 
 def _said(line: Line, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:

@@ -9,7 +9,7 @@ from attrs import frozen
 from compiler.judged import Judged
 from compiler.plan import Line, Memory, Plan
 from compiler.ranges import Range
-from compiler.render.picture import render_picture
+from compiler.render.picture import picture_title, render_picture
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
@@ -107,7 +107,7 @@ def _view(number: int, judged: Judged, swept: Sweep | None) -> ServiceView:
 
 def _picture(name: str, number: int, memory: Memory) -> str:
     """The drawing of PLAN.md; its ids made this service's own, since a page may have each only once."""
-    text = render_picture(memory, title=f"memory of {name}")
+    text = render_picture(memory, title=picture_title(name))
     for id_ in ("title", "description", "hatch"):
         text = text.replace(f'id="{id_}"', f'id="{id_}-{number}"').replace(
             f"url(#{id_})", f"url(#{id_}-{number})"
