@@ -11,14 +11,22 @@ import struct
 import subprocess
 import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, checkout, command, environment
+from compiler.catalog import FolderReader, open_catalog
+from compiler.language.load import DiskReader
+from compiler.pipeline import Inputs, check_profiles
 from compiler.quoting.markup import markup_whole
 from compiler.ranges import Range
+from compiler.remedy.replanning import Replanner
+from compiler.webpage import sweep
 from compiler.webpage.chart import BOTTOM, LEFT, TOP, Series, chart
+from deployments import only_plan
 
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -114,6 +122,26 @@ def test_it_can_be_read_aloud(page: str) -> None:
     assert '<html lang="en">' in page
     assert all("aria-" in each for each in re.findall(r"<svg [^>]*>", page))
     assert all("scope=" in each for each in re.findall(r"<th[ >][^>]*>", page))
+
+
+@pytest.mark.parametrize("name", [STORY, SHORT])
+def test_a_sweep_leaves_out_what_is_straight(name: str) -> None:
+    """Between two points everything lies on the line between them, as planning there shows; and they are few."""
+    inputs = Inputs(
+        reader=DiskReader(REPOSITORY / "profiles"),
+        catalog=open_catalog(FolderReader(REPOSITORY / "profiles")),
+    )
+    plan = only_plan(check_profiles([name], inputs))
+    replan = Replanner(plan=plan, catalog=inputs.catalog)
+    points = sweep(plan, replan=replan).by_fraction
+    assert len(points) <= 12
+    for low, high in pairwise(points):
+        at = (low.at + high.at) / 2
+        changed = evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=at))
+        memory = replan(changed).memory
+        assert memory is not None
+        between = (low.pool_tokens.best + high.pool_tokens.best) / 2
+        assert memory.pool.tokens.best == pytest.approx(between, rel=0.02)
 
 
 def test_the_same_tree_gives_the_same_page(page: str) -> None:

@@ -47,12 +47,10 @@ def command(profiles: tuple[str, ...], *, output: Path | None) -> int:
 
 
 def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
+    plans = {each.profile_name: each.plan for each in checked.judged if each.plan is not None}
     return {
-        each.profile_name: sweep(
-            each.plan, replan=Replanner(plan=each.plan, catalog=session.inputs.catalog)
-        )
-        for each in checked.judged
-        if each.plan is not None
+        name: sweep(plan, replan=Replanner(plan=plan, catalog=session.inputs.catalog))
+        for name, plan in plans.items()
     }
 
 
