@@ -271,6 +271,16 @@ def test_a_line_that_is_not_there(once: Checkout, where: str) -> None:
     assert "error[line-unknown]" in done.err
 
 
+def test_a_line_of_a_refused_profile(once: Checkout, tmp_path: Path) -> None:
+    """A profile that is refused compiles nothing now: that is said, not that no compile writes the file."""
+    tree = once.copy(tmp_path / "tree")
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("fraction = 0.93", "fraction = 0.7"))
+    done = tree.run("why", f"out/{STORY}/PLAN.md:5")
+    assert (done.code, done.out) == (1, "")
+    assert f"`{STORY}` does not compile" in done.err
+
+
 # --- settings -------------------------------------------------------------------------------------
 
 

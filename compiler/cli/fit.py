@@ -12,7 +12,7 @@ from compiler.amend import Amended, Wanted, amend
 from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.fitted import Answer, answer_json, answer_lines
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
@@ -202,7 +202,7 @@ def _print(
         _print_json(answer_json(answer, errors))
         return
     show(errors, session, form=Format.TEXT, err=True)
-    sys.stdout.writelines(f"{line}\n" for line in answer_lines(answer))
+    write_lines(answer_lines(answer))
 
 
 def _fail(found: Sequence[Diagnostic], session: Session | None, *, as_json: bool) -> Exit:

@@ -37,8 +37,12 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
     several = check_profiles([name], session.inputs).judged
     resolved, _ = resolve(name, session.inputs)
     plan = several[0].plan if several else None
-    if resolved is None or plan is None or plan.target_name is None:
-        return _unknown(f"`{name}` does not compile, so nothing says what made the line")
+    refused = any(each.is_error for judged in several for each in judged.diagnostics)
+    if resolved is None or plan is None or plan.target_name is None or refused:
+        return _unknown(
+            f"`{name}` does not compile, so nothing says what made the line",
+            f"run `poolproof check {name}` to see why",
+        )
     below = path.removeprefix(f"{name}/")
     rendered = _rendered(name, below, several)
     if rendered is None:
@@ -58,8 +62,6 @@ def _profile_of(path: str, session: Session) -> str | None:
 
 
 def _rendered(name: str, below: str, several: tuple[Judged, ...]) -> list[str] | None:
-    if any(each.is_error for judged in several for each in judged.diagnostics):
-        return None
     files, _ = render_profile(name, several)
     text = next((each.text for each in files if each.path == f"{name}/{below}"), None)
     return None if text is None else text.split("\n")
