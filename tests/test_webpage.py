@@ -283,3 +283,30 @@ def corner(picture: Path) -> int:
             packed += data[at + 8 : at + 8 + length]
         at += 12 + length
     return zlib.decompress(packed)[1]
+
+
+@pytest.mark.parametrize("word", ["nobody", "base/service", "../x"])
+def test_a_page_without_what_was_asked_for_is_not_written(tmp_path: Path, word: str) -> None:
+    """A name that is no service is an error, and there is no page, as a file or on stdout."""
+    tree = checkout(tmp_path / "tree")
+    for words in ((word,), (word, "-o", "page.html")):
+        done = report(tree.root, *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "error[profile-" in done.stderr
+    assert not (tree.root / "page.html").exists()
+
+
+def test_where_a_page_is_written(tmp_path: Path) -> None:
+    """A link is followed, a pipe is written to and stays one; an empty name is no file."""
+    tree = checkout(tmp_path / "tree")
+    (tree.root / "link.html").symlink_to("page.html")
+    assert report(tree.root, SHORT, "-o", "link.html").returncode == 0
+    assert (tree.root / "link.html").is_symlink()
+    page = (tree.root / "page.html").read_text("utf-8")
+    pipe = tree.root / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        assert report(tree.root, SHORT, "-o", "pipe").returncode == 0
+        assert reader.communicate(timeout=60)[0] == page
+    assert pipe.is_fifo()
+    assert report(tree.root, SHORT, "-o", "").returncode == 2
