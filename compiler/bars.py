@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from attrs import frozen
 
 from compiler.plan import Memory
@@ -45,12 +47,12 @@ class Bar(Value):
     parts: tuple[Part, ...]
     mark: Mark | None = None
 
-    @property
+    @cached_property
     def size(self) -> Range:
         """All parts together."""
         return total(each.size for each in self.parts)
 
-    @property
+    @cached_property
     def whole(self) -> float:
         """Where the scale ends: nothing is drawn beyond it."""
         return max(self.size.high, self.mark.at.high if self.mark else 0.0)

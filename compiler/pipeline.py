@@ -10,7 +10,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from compiler.accept import apply_accepts, is_accepted
 from compiler.catalog import Catalog
 from compiler.checks import check
 from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
-from compiler.checks.neighbours import check_neighbours
 from compiler.diagnostics import Diagnostic, Severity
 from compiler.judged import Judged, Verdict
 from compiler.language.graph import link
@@ -32,7 +31,7 @@ from compiler.language.unused import unused_fragments
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.planner import plan_profile, replan
+from compiler.planner import plan_profile
 from compiler.profile import Name, Profile, Text
 from compiler.value import Value
 
@@ -115,6 +114,10 @@ def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnosti
 
 def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnostic, ...]:
     """What services do to each other. Origins are not kept for a whole tree: what is found merges again."""
+    plans = [each.plan for each in judged if each.plan is not None]
+    if len(plans) < 2:  # noqa: PLR2004 - one alone has no neighbour
+        return ()
+    from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
 
     @cache
     def where(name: str) -> Origins:
@@ -123,7 +126,7 @@ def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnosti
             raise ValueError(f"{name} was planned, and does not merge any more")
         return resolved.origins
 
-    return check_neighbours([each.plan for each in judged if each.plan is not None], where)
+    return check_neighbours(plans, where)
 
 
 def is_deployable(resolved: Resolved) -> bool:
@@ -171,9 +174,11 @@ def _judge_plan(
     found = check(plan, where)
     found = apply_accepts(plan, found, where)
     if any(each.code in MEMORY_CODES for each in found):
-        from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without it
+        # A profile that passes does without them.
+        from compiler.remedy import advise  # noqa: PLC0415
+        from compiler.remedy.replanning import Replanner  # noqa: PLC0415
 
-        found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
+        found = advise(plan, found, replan=Replanner(plan=plan, catalog=inputs.catalog))
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,
@@ -250,7 +255,7 @@ def render_profile(
 ) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
     """The files of one profile on all its targets, and what is wrong with them; it must not be refused."""
     from compiler.render import render_target  # noqa: PLC0415 - as above
-    from compiler.render.picture import render_picture  # noqa: PLC0415 - as above
+    from compiler.render.picture import picture_title, render_picture  # noqa: PLC0415 - as above
     from compiler.render.planfile import render_plan_file  # noqa: PLC0415 - as above
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
@@ -262,7 +267,7 @@ def render_profile(
     }
     plan = several[0].plan
     if plan is not None and plan.memory is not None:
-        texts["memory.svg"] = (render_picture(plan.memory, title=f"memory of {name}"), False)
+        texts["memory.svg"] = (render_picture(plan.memory, title=picture_title(name)), False)
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:

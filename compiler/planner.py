@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from attrs import evolve, frozen
 
@@ -10,7 +10,7 @@ from compiler.bisection import least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
 from compiler.engines import ENGINES
-from compiler.engines.engine import Engine, Facts, KnownBoot, Sized
+from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
 from compiler.facts import Unknown
 from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan
@@ -42,11 +42,26 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     return Planned(plans=plans, diagnostics=diagnostics)
 
 
+SizerOf = Callable[[Engine, Profile, Facts], Sizer]
+"""Where the sizer of a profile comes from: a new one, or one that was made before."""
+
+
+def new_sizer(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+    """A new one."""
+    return engine.sizer(profile, facts)
+
+
 def plans_of(
-    name: str, profile: Profile, facts: Facts, unknowns: tuple[Unknown, ...] = ()
+    name: str,
+    profile: Profile,
+    facts: Facts,
+    unknowns: tuple[Unknown, ...] = (),
+    *,
+    sizer_of: SizerOf = new_sizer,
 ) -> tuple[Plan, ...]:
     """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
-    one = plan_of(name, profile, facts, ENGINES.get(profile.engine.name), unknowns)
+    engine = ENGINES.get(profile.engine.name)
+    one = plan_of(name, profile, facts, engine, unknowns, sizer_of=sizer_of)
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
     return tuple(
         evolve(
@@ -69,25 +84,21 @@ def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
     return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
 
 
-def replan(plan: Plan, profile: Profile, catalog: Catalog) -> Plan:
-    """The same service with other settings: what a remedy would give."""
-    planned = plan_profile(plan.profile_name, evolve(profile, targets={}), catalog).plans[0]
-    return evolve(planned, target_name=plan.target_name, target=plan.target, service=plan.service)
-
-
 def plan_of(
     name: str,
     profile: Profile,
     facts: Facts,
     engine: Engine | None,
     unknowns: tuple[Unknown, ...] = (),
+    *,
+    sizer_of: SizerOf = new_sizer,
 ) -> Plan:
     """The plan of a profile with what is known about it, for no target.
 
     What the profile leaves to the engine is not spelled; the plan's own profile has it worked out, where it is known.
     """
     asked, profile = profile, _worked_out(profile, facts)
-    fraction, sized = _size(profile, facts, engine)
+    fraction, sized = _size(profile, facts, engine, sizer_of)
     written = None if asked.memory.fraction == AUTO else fraction
     spelled = engine.spell(asked, facts.release, fraction=written) if engine else None
     memory = sized.memory if sized else None
@@ -174,7 +185,7 @@ def look_up(
 
 
 def _size(
-    profile: Profile, facts: Facts, engine: Engine | None
+    profile: Profile, facts: Facts, engine: Engine | None, sizer_of: SizerOf
 ) -> tuple[float | None, Sized | None]:
     asked: float | str | None = profile.memory.fraction
     if engine is None:
@@ -185,14 +196,14 @@ def _size(
         profile = evolve(profile, serve=serve)
     if asked == AUTO:
         asked = engine.automatic_fraction(profile, facts) or _ANY_FRACTION
-    if isinstance(asked, float | int):
+    if isinstance(asked, float | int) and not 0 < asked < 1:
         # Outside of 0 to 1 there is nothing to size; a check says so.
-        sensible = 0 < asked < 1
-        return asked, engine.size(profile, facts, fraction=asked) if sensible else None
-    return _fit(profile, facts, engine)
+        return asked, None
+    size = sizer_of(engine, profile, facts)
+    return (asked, size(asked)) if isinstance(asked, float | int) else _fit(size)
 
 
-def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, Sized]:
+def _fit(size: Sizer) -> tuple[float | None, Sized]:
     """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
     The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
@@ -203,8 +214,7 @@ def _fit(profile: Profile, facts: Facts, engine: Engine) -> tuple[float | None, 
 
     def spare(thousandths: int) -> float:
         if thousandths not in sized:
-            fraction = thousandths / THOUSANDTHS
-            sized[thousandths] = engine.size(profile, facts, fraction=fraction)
+            sized[thousandths] = size(thousandths / THOUSANDTHS)
         memory = sized[thousandths].memory
         return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
 

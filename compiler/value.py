@@ -6,6 +6,9 @@ time they take would go into methods that few of them ever need.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from attrs import fields
 
 
@@ -36,8 +39,10 @@ class Value:
         return f"{self.__class__.__qualname__}({', '.join(shown)})"
 
     def _compared(self) -> tuple[object, ...]:
-        return tuple(
-            getattr(self, each.name)
-            for each in fields(self.__class__)  # type: ignore[arg-type]
-            if each.eq
-        )
+        cls: Any = self.__class__
+        return tuple([getattr(self, name) for name in _compared_names(cls)])
+
+
+@cache
+def _compared_names(cls: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class of ours
+    return tuple(each.name for each in fields(cls) if each.eq)

@@ -21,6 +21,7 @@ from compiler.quoting.markup import markup_number, markup_text
 from compiler.ranges import Range, total
 from compiler.render.picture import WIDTH, render_picture
 from compiler.report.drawing import drawing
+from compiler.report.prose import NARROWEST
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,6 +76,8 @@ def test_no_line_is_wider_than_the_terminal(bars: list[Bar], width: int) -> None
         if line.startswith("  |"):
             assert len(line) <= width
             assert line.count("|") >= 2
+        elif not line.startswith(" "):
+            assert len(line) <= max(width, NARROWEST) or " " not in line
 
 
 def test_certainty_shows_without_colour() -> None:

@@ -8,8 +8,10 @@ import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import tomllib
 from collections.abc import Callable
@@ -925,6 +927,25 @@ def test_colour_on_a_terminal(tree: Checkout, variables: dict[str, str], *, colo
     assert process.wait(timeout=60) == 0
     assert b"reserve-uncertain" in said
     assert (ESCAPE.encode() in said) is coloured
+
+
+@pytest.mark.parametrize("words", [("check", "--bars"), ("fit", SHORT), ("fit", STORY)])
+def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> None:
+    """Verdicts, answers, and bars keep to 40 columns; what is one word, or a formula, stays whole."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    process = subprocess.Popen(
+        command(*words),
+        cwd=tree.root,
+        env=environment(TERM="dumb"),
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    lines = read_all(ours).decode().replace("\r", "").split("\n")
+    assert process.wait(timeout=60) == 0
+    assert any("reserve" in line for line in lines)
+    assert max(len(line) for line in lines) <= 40
 
 
 def read_all(terminal: int) -> bytes:

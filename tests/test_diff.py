@@ -555,3 +555,10 @@ def test_affected_by_what_is_not_there(once: Checkout) -> None:
     assert (done.code, done.out) == (1, f"{SHORT}\n")
     assert "error[file-unknown]" in done.err
     assert "profiles/base/service.toml" in done.err
+
+
+def test_an_empty_revision(once: Checkout) -> None:
+    """An empty word, such as that of a variable nobody set, is not the folder we stand in."""
+    done = once.run("diff", "")
+    assert (done.code, done.out) == (1, "")
+    assert "error[revision-unknown]" in done.err

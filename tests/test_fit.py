@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import tomllib
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
 from compiler.pipeline import Inputs, check_profiles
 from compiler.plan import Plan
-from compiler.planner import plan_profile, replan
+from compiler.planner import plan_profile
 from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
 from compiler.remedy.change import CERTAIN, LIKELY, Remedy
 from compiler.remedy.fitting import Fitting, fit
 from compiler.remedy.levers import LEVERS
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules
+from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
@@ -65,7 +66,7 @@ def tree(tmp_path: Path) -> Checkout:
 
 
 def trials_of(plan: Plan, catalog: Catalog) -> Trials:
-    return Trials(replan=partial(replan, plan, catalog=catalog))
+    return Trials(replan=Replanner(plan=plan, catalog=catalog))
 
 
 @cache

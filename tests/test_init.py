@@ -204,3 +204,21 @@ def test_a_new_tree_is_laid_out_as_fmt_does(tmp_path: Path) -> None:
         assert made.returncode == 0, made.stderr
         done = poolproof(tmp_path / folder, "fmt", "--check")
         assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    """A file in the way of a folder: what was written before it is taken back, with its folders, and the exit is 5."""
+    (tmp_path / "profiles").write_text("a file\n")
+    done = poolproof(tmp_path, "init", *QWEN)
+    assert (done.returncode, written(tmp_path)) == (5, {"profiles"})
+    assert not (tmp_path / ".github").exists()
+    assert "nothing was written" in done.stderr
+
+
+def test_the_next_step_can_be_pasted(tmp_path: Path) -> None:
+    """A folder with a space is quoted for a shell; an empty name is no folder."""
+    assert (
+        "next: cd 'our team' && poolproof" in poolproof(tmp_path, "init", "our team", *QWEN).stderr
+    )
+    assert poolproof(tmp_path, "init", "", *QWEN).returncode == 2
+    assert {each.split("/")[0] for each in written(tmp_path)} == {"our team"}

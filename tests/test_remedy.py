@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ import pytest
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
-from compiler.planner import replan
 from compiler.remedy import Remedy
 from compiler.remedy.advice import pool_remedies, reserve_remedies
+from compiler.remedy.replanning import Replanner
 from compiler.remedy.trials import Trials
 from deployments import check_text, codes_of, memory_of, only_plan
 
@@ -67,7 +66,7 @@ def fragment(settings: str, *, engine: str) -> str:
 
 
 def offers(plan: Plan, catalog: Catalog) -> Iterable[Remedy]:
-    again = partial(replan, plan, catalog=catalog)
+    again = Replanner(plan=plan, catalog=catalog)
     assert plan.memory is not None
     if pool_outcome(plan.memory) is not Outcome.PASSES:
         yield from pool_remedies(plan, Trials(replan=again))

@@ -11,14 +11,22 @@ import struct
 import subprocess
 import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, checkout, command, environment
+from compiler.catalog import FolderReader, open_catalog
+from compiler.language.load import DiskReader
+from compiler.pipeline import Inputs, check_profiles
 from compiler.quoting.markup import markup_whole
 from compiler.ranges import Range
+from compiler.remedy.replanning import Replanner
+from compiler.webpage import sweep
 from compiler.webpage.chart import BOTTOM, LEFT, TOP, Series, chart
+from deployments import only_plan
 
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -114,6 +122,26 @@ def test_it_can_be_read_aloud(page: str) -> None:
     assert '<html lang="en">' in page
     assert all("aria-" in each for each in re.findall(r"<svg [^>]*>", page))
     assert all("scope=" in each for each in re.findall(r"<th[ >][^>]*>", page))
+
+
+@pytest.mark.parametrize("name", [STORY, SHORT])
+def test_a_sweep_leaves_out_what_is_straight(name: str) -> None:
+    """Between two points everything lies on the line between them, as planning there shows; and they are few."""
+    inputs = Inputs(
+        reader=DiskReader(REPOSITORY / "profiles"),
+        catalog=open_catalog(FolderReader(REPOSITORY / "profiles")),
+    )
+    plan = only_plan(check_profiles([name], inputs))
+    replan = Replanner(plan=plan, catalog=inputs.catalog)
+    points = sweep(plan, replan=replan).by_fraction
+    assert len(points) <= 12
+    for low, high in pairwise(points):
+        at = (low.at + high.at) / 2
+        changed = evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=at))
+        memory = replan(changed).memory
+        assert memory is not None
+        between = (low.pool_tokens.best + high.pool_tokens.best) / 2
+        assert memory.pool.tokens.best == pytest.approx(between, rel=0.02)
 
 
 def test_the_same_tree_gives_the_same_page(page: str) -> None:
@@ -255,3 +283,30 @@ def corner(picture: Path) -> int:
             packed += data[at + 8 : at + 8 + length]
         at += 12 + length
     return zlib.decompress(packed)[1]
+
+
+@pytest.mark.parametrize("word", ["nobody", "base/service", "../x"])
+def test_a_page_without_what_was_asked_for_is_not_written(tmp_path: Path, word: str) -> None:
+    """A name that is no service is an error, and there is no page, as a file or on stdout."""
+    tree = checkout(tmp_path / "tree")
+    for words in ((word,), (word, "-o", "page.html")):
+        done = report(tree.root, *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "error[profile-" in done.stderr
+    assert not (tree.root / "page.html").exists()
+
+
+def test_where_a_page_is_written(tmp_path: Path) -> None:
+    """A link is followed, a pipe is written to and stays one; an empty name is no file."""
+    tree = checkout(tmp_path / "tree")
+    (tree.root / "link.html").symlink_to("page.html")
+    assert report(tree.root, SHORT, "-o", "link.html").returncode == 0
+    assert (tree.root / "link.html").is_symlink()
+    page = (tree.root / "page.html").read_text("utf-8")
+    pipe = tree.root / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        assert report(tree.root, SHORT, "-o", "pipe").returncode == 0
+        assert reader.communicate(timeout=60)[0] == page
+    assert pipe.is_fifo()
+    assert report(tree.root, SHORT, "-o", "").returncode == 2

@@ -13,7 +13,8 @@ from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.planner import look_up
-from compiler.why.lines import TEMPLATE, Context, Line, files_of, unanswered
+from compiler.why.files import files_of, line_of
+from compiler.why.lines import TEMPLATE, Context, Line, unanswered
 from compiler.why.naming import json_lines
 from deployments import only_plan
 
@@ -84,6 +85,34 @@ def test_every_line_has_an_answer(path: str) -> None:
     for text, line in lines:
         if TEMPLATE in line.notes:
             assert (line.sources, line.notes) == ((), (TEMPLATE,)), text
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("ct200/kimi-k2.6.service", "  # runs Python code"),
+        ("ct200/kimi-k2.6.service", "  --port 30000"),
+        ("ct200/kimi-k2.6.env", ""),
+        ("PLAN.md", "- 77,184 B a token"),
+        ("PLAN.md", "**Verdict: uncertain"),
+        ("plan.json", '  "verdict"'),
+        ("memory.svg", '  <text x="'),
+    ],
+)
+def test_a_line_alone_is_told_what_it_is_told_among_all(file: str, text: str) -> None:
+    """To ask for one line only, and for nothing else, changes nothing of its answer."""
+    lines = lines_of(STORY, file)
+    place = next(place for place, (each, _) in enumerate(lines) if each.startswith(text))
+    assert line_of(context_of(STORY), file, place) == lines[place][1]
+
+
+def test_a_drawing_depends_on_what_it_draws() -> None:
+    """A line of memory.svg names what its figures and its places hang on; the style is the template's own."""
+    lines = lines_of(STORY, "memory.svg")
+    (promised,) = (line for text, line in lines if ">promised 200,005<" in text)
+    assert {"serve.context", "serve.concurrency"} <= settings_of(promised)
+    (style,) = (line for text, line in lines if text.startswith("  .memory .room"))
+    assert style.notes == (TEMPLATE,)
 
 
 def test_an_option_names_its_setting() -> None:
@@ -240,6 +269,16 @@ def test_a_line_that_is_not_there(once: Checkout, where: str) -> None:
     done = once.run("why", where)
     assert (done.code, done.out) == (1, "")
     assert "error[line-unknown]" in done.err
+
+
+def test_a_line_of_a_refused_profile(once: Checkout, tmp_path: Path) -> None:
+    """A profile that is refused compiles nothing now: that is said, not that no compile writes the file."""
+    tree = once.copy(tmp_path / "tree")
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("fraction = 0.93", "fraction = 0.7"))
+    done = tree.run("why", f"out/{STORY}/PLAN.md:5")
+    assert (done.code, done.out) == (1, "")
+    assert f"`{STORY}` does not compile" in done.err
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import click
 from attrs import evolve
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import find_tree, wants_colour, width
+from compiler.cli.session import find_tree, wants_colour, width, write_lines
 from compiler.diagnostics import Diagnostic
 from compiler.source import Source
 
@@ -138,7 +138,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             sys.stderr.write(
                 "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
             )
-        sys.stdout.writelines(f"{line}\n" for line in verdict_lines(judged))
+        write_lines(verdict_lines(judged))
     return Exit.REFUSED if checked.refused else Exit.OK
 
 

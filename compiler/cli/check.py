@@ -10,7 +10,7 @@ import click
 from compiler.cli import completing
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, open_session, show
+from compiler.cli.session import Format, open_session, show, write_lines
 from compiler.pipeline import Checked, check_profiles, strictly
 from compiler.profile import Name, Text
 
@@ -90,7 +90,7 @@ def _print_json(checked: Checked) -> None:
 def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
     from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - JSON does without it
 
-    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    write_lines(verdict_lines(checked.judged))
     if asked or not checked.judged:
         sys.stdout.writelines(
             f"{name}  a fragment: it has no target, so its keys and types are checked and no more\n"

@@ -8,7 +8,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.pipeline import Checked, check_profiles, render_checked, strictly
 from compiler.report.verdicts import verdict_lines
@@ -95,7 +95,7 @@ def _write(
     if not isinstance(done, Written):
         show(done, session, form=form, err=True)
         return Exit.MACHINE if any(each.code in MACHINE_CODES for each in done) else Exit.REFUSED
-    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    write_lines(verdict_lines(checked.judged))
     sys.stdout.writelines(f"removed out/{path}\n" for path in done.removed)
     if done.resumed:
         click.echo("an earlier run was cut off; it is finished now", err=True)

@@ -88,6 +88,8 @@ def _compare(
     base: str, session: Session, checked: Checked, names: tuple[str, ...]
 ) -> TreeChange | Diagnostic:
     """The change from what `base` names. A folder is what it holds; one that holds neither may be a revision's name."""
+    if not base:
+        return error("revision-unknown", "the name of the revision is empty")
     folder = Path(base)
     is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN_FILE).is_file()
     try:

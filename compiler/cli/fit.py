@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 import click
 from attrs import evolve
@@ -13,17 +12,17 @@ from compiler.amend import Amended, Wanted, amend
 from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.fitted import Answer, answer_json, answer_lines
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.pipeline import check_profiles
 from compiler.plan import Plan
-from compiler.planner import replan
 from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules
+from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.trials import Trials
 
@@ -134,7 +133,7 @@ def _unknown(judged: Judged) -> Diagnostic:
 def _answer(
     plan: Plan, session: Session, most: Most | None, errors: Sequence[Diagnostic]
 ) -> Answer:
-    trials = Trials(replan=partial(replan, plan, catalog=session.inputs.catalog))
+    trials = Trials(replan=Replanner(plan=plan, catalog=session.inputs.catalog))
     if most is not None:
         remedies = the_most(most, plan, trials)
         return Answer(
@@ -203,7 +202,7 @@ def _print(
         _print_json(answer_json(answer, errors))
         return
     show(errors, session, form=Format.TEXT, err=True)
-    sys.stdout.writelines(f"{line}\n" for line in answer_lines(answer))
+    write_lines(answer_lines(answer))
 
 
 def _fail(found: Sequence[Diagnostic], session: Session | None, *, as_json: bool) -> Exit:

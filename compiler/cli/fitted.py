@@ -56,7 +56,7 @@ class Answer(Value):
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """For people; no line needs a wide terminal."""
+    """For people."""
     plan = answer.plan
     if answer.chosen is not None:
         yield from _remedy_lines(answer, answer.chosen)

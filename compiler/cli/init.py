@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from attrs import evolve
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, show
+from compiler.cli.session import Format, Session, show, write_lines
 from compiler.diagnostics import Diagnostic
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
@@ -38,8 +39,15 @@ def _host(_: click.Context, option: click.Parameter, value: str | None) -> str |
     return value
 
 
+def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> Path:
+    """An empty word, such as that of a variable nobody set, does not mean the folder we stand in."""
+    if not folder:
+        raise click.BadParameter("the name is empty")
+    return Path(folder)
+
+
 @click.command(name="init")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+@click.argument("folder", type=click.Path(file_okay=False), default=".", callback=_named)
 @click.option("--model", help="Its id, such as `Qwen/Qwen3-32B`.")
 @click.option("--gpu", metavar="KIND", help="A kind of GPU: see `poolproof catalog list gpus`.")
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of one host.")
@@ -84,7 +92,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         return Exit.REFUSED
     checked, session = _judge(wanted, texts, catalog)
     show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
-    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    write_lines(verdict_lines(checked.judged))
     if checked.refused:
         click.echo("nothing was written; ask for less, or for other GPUs", err=True)
         return Exit.REFUSED
@@ -157,18 +165,36 @@ def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
-    for path, text in sorted(files.items()):
-        try:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            with (folder / path).open("x", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as fault:
-            click.echo(f"`{folder / path}` cannot be written: {fault.strerror}", err=True)
-            return Exit.MACHINE
+    """All files or none."""
+    made: list[Path] = []
+    try:
+        for path, text in sorted(files.items()):
+            _make(folder / path, text, made)
+    except OSError as fault:
+        for each in reversed(made):
+            each.rmdir() if each.is_dir() else each.unlink()
+        reason = (fault.strerror or "the system gives no reason").lower()
+        click.echo(
+            f"nothing was written: `{fault.filename or folder}` cannot be written: {reason}",
+            err=True,
+        )
+        return Exit.MACHINE
+    for path in sorted(files):
         click.echo(f"wrote {folder / path}")
-    place = "" if folder == Path() else f"cd {folder} && "
+    place = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     click.echo(
         f"next: {place}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
         err=True,
     )
     return Exit.OK
+
+
+def _make(path: Path, text: str, made: list[Path]) -> None:
+    """Write a file and the folders it needs; what is made is noted, so that it can be taken back."""
+    for each in reversed(path.parents):
+        if not each.exists():
+            each.mkdir()
+            made.append(each)
+    with path.open("x", encoding="utf-8") as file:
+        made.append(path)
+        file.write(text)

@@ -14,8 +14,9 @@ from compiler.pipeline import check_profiles, render_profile, resolve
 from compiler.plan import Plan
 from compiler.planner import look_up
 from compiler.tree.places import MANIFEST
+from compiler.why.files import line_of
 from compiler.why.history import histories
-from compiler.why.lines import COPIED, Context, Line, files_of
+from compiler.why.lines import Context, Line
 from compiler.workspace import OUT
 
 
@@ -36,8 +37,12 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
     several = check_profiles([name], session.inputs).judged
     resolved, _ = resolve(name, session.inputs)
     plan = several[0].plan if several else None
-    if resolved is None or plan is None or plan.target_name is None:
-        return _unknown(f"`{name}` does not compile, so nothing says what made the line")
+    refused = any(each.is_error for judged in several for each in judged.diagnostics)
+    if resolved is None or plan is None or plan.target_name is None or refused:
+        return _unknown(
+            f"`{name}` does not compile, so nothing says what made the line",
+            f"run `poolproof check {name}` to see why",
+        )
     below = path.removeprefix(f"{name}/")
     rendered = _rendered(name, below, several)
     if rendered is None:
@@ -46,7 +51,7 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
     if isinstance(found, Diagnostic):
         return found
     text = rendered[found]
-    line = _line(_context(several, plan, resolved, session), below, found)
+    line = line_of(_context(several, plan, resolved, session), below, found)
     return [text.strip() or "(an empty line)", *_said(line, plan, resolved, session)]
 
 
@@ -57,8 +62,6 @@ def _profile_of(path: str, session: Session) -> str | None:
 
 
 def _rendered(name: str, below: str, several: tuple[Judged, ...]) -> list[str] | None:
-    if any(each.is_error for judged in several for each in judged.diagnostics):
-        return None
     files, _ = render_profile(name, several)
     text = next((each.text for each in files if each.path == f"{name}/{below}"), None)
     return None if text is None else text.split("\n")
@@ -101,11 +104,6 @@ def _context(
         origins=resolved.origins,
         versions=versions[::_EACH_RELEASE],
     )
-
-
-def _line(context: Context, below: str, place: int) -> Line:
-    lines = files_of(context).get(below)
-    return Line(notes=(COPIED,)) if lines is None else lines()[place]
 
 
 def _said(line: Line, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import click
@@ -13,8 +12,9 @@ import click
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, open_session, show
+from compiler.diagnostics import Diagnostic, error
 from compiler.pipeline import Checked, check_profiles
-from compiler.planner import replan
+from compiler.remedy.replanning import Replanner
 from compiler.webpage import Sweep, render_page, sweep
 
 
@@ -23,10 +23,10 @@ from compiler.webpage import Sweep, render_page, sweep
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(dir_okay=False),
     help="Where to write it; else to stdout.",
 )
-def command(profiles: tuple[str, ...], *, output: Path | None) -> int:
+def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     """Write one self-contained HTML page: all services, their budgets and verdicts, and what other settings would give.
 
     A refused service is shown as one; the exit is then 1 all the same.
@@ -37,43 +37,77 @@ def command(profiles: tuple[str, ...], *, output: Path | None) -> int:
         return Exit.REFUSED
     if output is None and sys.stdout.isatty():
         raise click.UsageError("name a file with -o, or send the page somewhere")
+    if output == "":
+        raise click.BadParameter("the name of the file is empty", param_hint="-o")
     checked = check_profiles(session.names, session.inputs)
+    missing = _missing(checked) if session.named else ()
+    if missing:
+        show(missing, session, form=Format.TEXT, err=True)
+        click.echo("nothing was written", err=True)
+        return Exit.REFUSED
     show(checked.diagnostics, session, form=Format.TEXT, err=True)
     page = render_page(checked.judged, sweeps=_sweeps(checked, session))
     if output is None:
         sys.stdout.write(page)
-    elif not _write(page, output):
+    elif not _write(page, Path(output)):
         return Exit.MACHINE
     return Exit.REFUSED if checked.refused else Exit.OK
 
 
+def _missing(checked: Checked) -> tuple[Diagnostic, ...]:
+    """What was asked for by name and is no service: a page without it would be taken for an answer."""
+    found = tuple(
+        each
+        for judged in checked.judged
+        if judged.plan is None
+        for each in judged.diagnostics
+        if each.code in ("profile-missing", "profile-name")
+    )
+    return (*found, *(_no_service(name) for name in checked.fragments))
+
+
+def _no_service(name: str) -> Diagnostic:
+    return error(
+        "profile-not-deployable",
+        f"`{name}` has no target, so there is nothing to report of it",
+        help=("name a profile that extends it",),
+    )
+
+
 def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
+    plans = {each.profile_name: each.plan for each in checked.judged if each.plan is not None}
     return {
-        each.profile_name: sweep(
-            each.plan, replan=partial(replan, each.plan, catalog=session.inputs.catalog)
-        )
-        for each in checked.judged
-        if each.plan is not None
+        name: sweep(plan, replan=Replanner(plan=plan, catalog=session.inputs.catalog))
+        for name, plan in plans.items()
     }
 
 
 def _write(page: str, output: Path) -> bool:
-    """Write it whole or not at all."""
+    """Write it whole or not at all; a link is followed, and what is no file (a pipe, a device) is written to."""
     try:
-        descriptor, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
-                file.write(page)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(output)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as fault:
-        click.echo(f"`{output}` cannot be written: {fault.strerror}", err=True)
+        target = output.resolve()
+        if target.exists() and not target.is_file():
+            target.write_text(page, "utf-8")
+        else:
+            _replace(page, target)
+    except (OSError, RuntimeError) as fault:  # the latter for links that lead in a circle
+        reason = (getattr(fault, "strerror", None) or str(fault)).lower()
+        click.echo(f"`{output}` cannot be written: {reason}", err=True)
         return False
     click.echo(f"wrote {output}", err=True)
     return True
+
+
+def _replace(page: str, target: Path) -> None:
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
+            file.write(page)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -131,9 +131,23 @@ def wants_colour(stream: object) -> bool:
     return bool(getattr(stream, "isatty", lambda: False)()) and environ.get("TERM") != "dumb"
 
 
+_NARROWEST = 40
+"""A narrower terminal wraps by itself: words and places have to stay whole."""
+
+
 def width() -> int:
-    """The width of findings: the terminal's, and what a quoted line needs at least."""
-    return max(60, columns())
+    """The width that lines keep to: the terminal's, unless it is very narrow."""
+    return max(_NARROWEST, columns())
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Print lines on stdout, broken where a terminal is too narrow for them; who pipes them has them whole."""
+    if sys.stdout.isatty():
+        from compiler.report.prose import narrowed  # noqa: PLC0415 - only for a terminal
+
+        wide = width()
+        lines = (row for line in lines for row in narrowed(line, width=wide))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def columns() -> int:

@@ -95,6 +95,10 @@ class Sized(Value):
     assumptions: tuple[str, ...] = ()
 
 
+Sizer = Callable[[float], Sized]
+"""A fraction in; what the engine does with the GPU out."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Asked(Value):
     """What a raw launch command asks for.
@@ -165,8 +169,8 @@ class Engine(Protocol):
     ) -> Spelled:
         """The command line for a release; `fraction` stands where the profile may say "fit"."""
 
-    def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
-        """Both budgets of one GPU at a fraction."""
+    def sizer(self, profile: Profile, facts: Facts) -> Sizer:
+        """What gives both budgets of one GPU at a fraction; make it once for many fractions."""
 
     def command_reader(self, release: Release) -> CommandReader:
         """What reads the launch commands of a release; make it once for many."""

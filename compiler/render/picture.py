@@ -74,24 +74,34 @@ class Drawn(Value):
     height: float
 
 
+def picture_title(name: str) -> str:
+    """The title of a profile's drawing."""
+    return f"memory of {name}"
+
+
 def render_picture(memory: Memory, *, title: str) -> str:
     """The text of memory.svg."""
+    return fill("memory.svg.j2", **picture_values(memory, title=title))
+
+
+def picture_values(memory: Memory, *, title: str) -> dict[str, object]:
+    """What the template of the drawing prints."""
+    bars = memory_bars(memory)
     drawn: list[Drawn] = []
     y = float(_MARGIN)
-    for bar in memory_bars(memory):
+    for bar in bars:
         drawn.append(_drawn(bar, y=y))
         y += drawn[-1].height + _GAP
-    return fill(
-        "memory.svg.j2",
-        title=title,
-        description="; ".join(_sentence(bar) for bar in memory_bars(memory)),
-        width=WIDTH,
-        height=y,
-        left=_MARGIN,
-        bar_width=_BAR_WIDTH,
-        bar_height=_BAR_HEIGHT,
-        bars=drawn,
-    )
+    return {
+        "title": title,
+        "description": "; ".join(_sentence(bar) for bar in bars),
+        "width": WIDTH,
+        "height": y,
+        "left": _MARGIN,
+        "bar_width": _BAR_WIDTH,
+        "bar_height": _BAR_HEIGHT,
+        "bars": tuple(drawn),
+    }
 
 
 def _sentence(bar: Bar) -> str:

@@ -115,6 +115,13 @@ class _Traced(str):
     path: str
 
 
+class _TracedNumber(float):
+    """The same of a place in a drawing."""
+
+    __slots__ = ("path",)
+    path: str
+
+
 def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
     """For each line of the filled template the values that it prints, by their paths (`start.options.3.words.1`).
 
@@ -133,9 +140,11 @@ def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
 
 
 def _traced(value: object, path: str) -> object:
-    """The value with every text in it traced; a mark that somebody wrote is no mark."""
-    if isinstance(value, str):
-        traced = _Traced(_ANY_MARK.sub("?", value))
+    """The value with every text and place in it traced; a mark that somebody wrote is no mark."""
+    if isinstance(value, str | float):
+        traced = (
+            _Traced(_ANY_MARK.sub("?", value)) if isinstance(value, str) else _TracedNumber(value)
+        )
         traced.path = path
         return traced
     if isinstance(value, tuple):
@@ -164,7 +173,7 @@ def _marking(
 
 
 def _paths(value: object) -> Iterator[str]:
-    if isinstance(value, _Traced):
+    if isinstance(value, _Traced | _TracedNumber):
         yield value.path
     elif isinstance(value, tuple):
         for each in value:

@@ -7,6 +7,7 @@ from enum import Enum
 from string import ascii_uppercase
 
 from compiler.bars import Bar
+from compiler.report.prose import narrowed
 
 
 # ANSI colours that a light and a dark terminal both show, in an order that keeps neighbours apart.
@@ -28,7 +29,8 @@ def drawing(bars: Sequence[Bar], *, width: int, colour: bool) -> Iterator[str]:
     """The lines of these bars, none wider than `width`."""
     wide = max(10, min(width, 100) - len(_INDENT) - 2)
     for bar in bars:
-        yield f"{bar.title}, {bar.unit}: {bar.ranged(bar.size)}{_held_against(bar)}"
+        head = f"{bar.title}, {bar.unit}: {bar.ranged(bar.size)}{_held_against(bar)}"
+        yield from narrowed(head, width=width)
         cells = "".join(
             _painted(index, sure, colour=colour) for index, sure in _cells(bar, wide=wide)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from compiler.report.cells import cells, shown
 
@@ -11,6 +12,7 @@ NARROWEST = 30
 """Cells that text is given at least; a narrower column is worse to read than a line that runs over."""
 
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
+_SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
 _QUOTED = re.compile(r"`[^`]*`")
 
 
@@ -41,3 +43,19 @@ def _wrapped(line: str, room: int) -> list[str]:
         else:
             lines.append(word)
     return lines
+
+
+def narrowed(line: str, *, width: int) -> Iterator[str]:
+    """A printed line in rows that fit a narrow terminal; the rows after the first are indented by two more."""
+    if cells(line) <= width:
+        yield line
+        return
+    indent = len(line) - len(line.lstrip(" "))
+    row, margin = "", indent
+    for word in _SPACED.findall(line):
+        if row and cells(row) + cells(word.rstrip()) > max(width - margin, NARROWEST):
+            yield " " * margin + row.rstrip()
+            row, margin = word, indent + 2
+        else:
+            row += word
+    yield " " * margin + row.rstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
@@ -9,11 +10,14 @@ from attrs import frozen
 from compiler.judged import Judged
 from compiler.plan import Line, Memory, Plan
 from compiler.ranges import Range
-from compiler.render.picture import render_picture
+from compiler.render.picture import picture_title, render_picture
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
 from compiler.webpage.sweep import Point, Sweep
+
+
+_STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -57,8 +61,10 @@ class ServiceView(Value):
 
 def render_page(judged: Sequence[Judged], *, sweeps: Mapping[str, Sweep]) -> str:
     """The page of these services; `sweeps` by the names of their profiles."""
+    drawn = [number for number, each in enumerate(judged) if each.plan and each.plan.memory]
     views = tuple(
-        _view(number, each, sweeps.get(each.profile_name)) for number, each in enumerate(judged)
+        _view(number, each, sweeps.get(each.profile_name), styled=number in drawn[:1])
+        for number, each in enumerate(judged)
     )
     counts = {each.verdict.value: 0 for each in judged}
     for each in judged:
@@ -75,7 +81,7 @@ def render_page(judged: Sequence[Judged], *, sweeps: Mapping[str, Sweep]) -> str
     )
 
 
-def _view(number: int, judged: Judged, swept: Sweep | None) -> ServiceView:
+def _view(number: int, judged: Judged, swept: Sweep | None, *, styled: bool) -> ServiceView:
     plan = judged.plan
     memory = plan.memory if plan else None
     return ServiceView(
@@ -99,15 +105,17 @@ def _view(number: int, judged: Judged, swept: Sweep | None) -> ServiceView:
         static=tuple(_row(each) for each in memory.static) if memory else (),
         needs=tuple(_row(each) for each in memory.reserve_lines) if memory else (),
         steps="\n".join(memory.pool.best_formula) if memory else "",
-        picture=_picture(judged.profile_name, number, memory) if memory else "",
+        picture=_picture(judged.profile_name, number, memory, styled=styled) if memory else "",
         charts=tuple(_charts(plan, swept)) if plan and memory and swept else (),
         unpriced=memory.unpriced if memory else (),
     )
 
 
-def _picture(name: str, number: int, memory: Memory) -> str:
-    """The drawing of PLAN.md; its ids made this service's own, since a page may have each only once."""
-    text = render_picture(memory, title=f"memory of {name}")
+def _picture(name: str, number: int, memory: Memory, *, styled: bool) -> str:
+    """The drawing of PLAN.md; its ids made this service's own, since a page may have each only once, as its style need be."""
+    text = render_picture(memory, title=picture_title(name))
+    if not styled:
+        text = _STYLE.sub("", text)
     for id_ in ("title", "description", "hatch"):
         text = text.replace(f'id="{id_}"', f'id="{id_}-{number}"').replace(
             f"url(#{id_})", f"url(#{id_}-{number})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from attrs import evolve, frozen
 
@@ -15,11 +16,11 @@ from compiler.value import Value
 Replan = Callable[[Profile], Plan]
 """The plan of a profile with other settings."""
 
-# Hundredths of the fraction that are planned; below, the weights of most models do not fit at all.
-_LEAST_HUNDREDTH = 50
-_MOST_HUNDREDTH = 98
-_STEP_HUNDREDTHS = 2
+# Below half, the weights of most models do not fit at all.
+_FRACTIONS = tuple(each / 100 for each in range(50, 99, 2))
 _CONTEXTS = 16
+_SEEN = 0.005
+"""Less than a pixel of a chart, as a share of its height."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -35,7 +36,10 @@ class Point(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Sweep(Value):
-    """Both sweeps of a plan; the points lie in order, and those that have no pool at all are left out."""
+    """Both sweeps of a plan; the points lie in order, and those that have no pool at all are left out.
+
+    Between two of them everything is a straight line, as far as a drawing shows.
+    """
 
     by_fraction: tuple[Point, ...]
     by_context: tuple[Point, ...]
@@ -50,33 +54,69 @@ def sweep(plan: Plan, *, replan: Replan) -> Sweep:
     )
     return Sweep(
         by_fraction=tuple(
-            _points(_fractions(plan.memory.fraction), profile, _with_fraction, replan)
+            _points(_FRACTIONS, plan.memory.fraction, profile, _with_fraction, replan)
         ),
-        by_context=tuple(_points(_contexts(plan), profile, _with_context, replan)),
+        by_context=tuple(
+            _points(
+                _contexts(plan), float(plan.profile.serve.tokens), profile, _with_context, replan
+            )
+        ),
     )
 
 
 def _points(
-    places: Iterable[float],
+    places: Sequence[float],
+    own: float,
     profile: Profile,
     change: Callable[[Profile, float], Profile],
     replan: Replan,
 ) -> Iterator[Point]:
-    for at in places:
-        memory = replan(change(profile, at)).memory
-        if memory is not None and memory.pool.tokens.high > 0:
-            yield Point(
-                at=at,
-                pool_tokens=memory.pool.tokens,
-                required_tokens=memory.pool.required_tokens,
-                available_gib=memory.reserve.available_gib,
-                needed_gib=memory.reserve.needed_gib,
-            )
+    """The points that a drawing needs: all at which a line bends, and few where it is straight."""
+
+    @cache
+    def at(place: float) -> Point | None:
+        memory = replan(change(profile, place)).memory
+        if memory is None or memory.pool.tokens.high <= 0:
+            return None
+        return Point(
+            at=place,
+            pool_tokens=memory.pool.tokens,
+            required_tokens=memory.pool.required_tokens,
+            available_gib=memory.reserve.available_gib,
+            needed_gib=memory.reserve.needed_gib,
+        )
+
+    def asked(low: int, high: int) -> Iterator[float]:
+        middle = (low + high) // 2
+        if middle == low:
+            return
+        whole = high - low == len(places) - 1  # two straight halves may still make a corner
+        if whole or not _straight(*(at(places[each]) for each in (low, middle, high))):
+            yield from asked(low, middle)
+            yield places[middle]
+            yield from asked(middle, high)
+
+    needed = sorted({places[0], *asked(0, len(places) - 1), places[-1], own})
+    yield from (point for each in needed if (point := at(each)) is not None)
 
 
-def _fractions(own: float) -> list[float]:
-    steps = range(_LEAST_HUNDREDTH, _MOST_HUNDREDTH + 1, _STEP_HUNDREDTHS)
-    return sorted({each / 100 for each in steps} | {own})
+def _straight(low: Point | None, middle: Point | None, high: Point | None) -> bool:
+    """Whether the middle one lies on the line between the others, as far as a drawing shows."""
+    if low is None or middle is None or high is None:
+        return low is middle is high
+    share = (middle.at - low.at) / (high.at - low.at)
+    return all(
+        abs(b - (a + share * (c - a))) <= _SEEN * max(abs(a), abs(b), abs(c))
+        for a, b, c in zip(_figures(low), _figures(middle), _figures(high), strict=True)
+    )
+
+
+def _figures(point: Point) -> tuple[float, ...]:
+    ranges = (point.pool_tokens, point.available_gib, point.needed_gib)
+    return (
+        point.required_tokens,
+        *(figure for each in ranges for figure in (each.low, each.best, each.high)),
+    )
 
 
 def _contexts(plan: Plan) -> list[float]:
@@ -86,7 +126,7 @@ def _contexts(plan: Plan) -> list[float]:
     most = max(own, min(2 * own, native or 2 * own))
     least = own // 4
     step = max(1, (most - least) // (_CONTEXTS - 1))
-    return sorted({float(each) for each in range(least, most + 1, step)} | {float(own)})
+    return [float(each) for each in range(least, most + 1, step)]
 
 
 def _with_fraction(profile: Profile, at: float) -> Profile:

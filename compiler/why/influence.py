@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.engines.engine import Facts
+from compiler.engines.engine import Engine, Facts, Sized, Sizer
 from compiler.origins import dotted
 from compiler.plan import Plan
-from compiler.planner import plans_of
+from compiler.planner import SizerOf, new_sizer, plans_of
 from compiler.profile import Profile
 from compiler.value import Value
 from compiler.why.variants import variants
@@ -56,26 +56,81 @@ def influences(
     """
     plans = plans_of(name, profile, facts)
     base, sized = parts_of(plans), plans[0].memory is not None
+    ask = Ask(name=name, sizer_of=_sizer_of(name, profile, facts, base, parts_of))
     found: dict[str, list[Source]] = {part: [] for part in base}
     for source, tries in (
-        *_tried(name, profile, facts),
-        *_other_releases(name, profile, facts, versions),
+        *_tried(ask, profile, facts),
+        *_other_releases(ask, profile, facts, versions),
     ):
-        changed: set[str] = set()
+        same = set(base)
         for planning in tries:
             parts = _parts(planning, parts_of, sized=sized)
-            changed |= {
-                part for part in base if part not in changed and _differs(part, base, parts)
-            }
-        for part in changed:
-            found[part].append(source)
+            changed = {part for part in same if _differs(part, base, parts)}
+            for part in changed:
+                found[part].append(source)
+            same -= changed
+            if not same:
+                break
     return {
         part: tuple(sorted(several, key=lambda each: each.order)) for part, several in found.items()
     }
 
 
-def _differs(part: str, base: Parts, other: Parts) -> bool:
-    return bool(other) and other.get(part) != base[part]
+@frozen(kw_only=True, eq=False, repr=False)
+class Ask(Value):
+    """How a changed profile is planned."""
+
+    name: str
+    sizer_of: SizerOf
+
+
+def _sizer_of(
+    name: str,
+    profile: Profile,
+    facts: Facts,
+    base: Parts,
+    parts_of: Callable[[tuple[Plan, ...]], Parts],
+) -> SizerOf:
+    """Where sizes come from: where no part changes when all of the size does, none is worked out again.
+
+    Most of the time of a plan goes into its size, and the lines of a unit seldom hang on it.
+    """
+    sizes: list[Sized] = []
+
+    def noting(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+        size = new_sizer(engine, profile, facts)
+
+        def at(fraction: float) -> Sized:
+            sizes.append(size(fraction))
+            return sizes[-1]
+
+        return at
+
+    plans_of(name, profile, facts, sizer_of=noting)
+    if not sizes:
+        return new_sizer
+    other = _another(sizes[-1])
+    planning = _planning(Ask(name=name, sizer_of=lambda *_: lambda _: other), profile, facts)
+    if _parts(planning, parts_of, sized=False) != base:
+        return new_sizer
+    return lambda *_: lambda _: sizes[-1]
+
+
+def _another(sized: Sized) -> Sized:
+    """A size with nothing in it the same."""
+    return Sized(
+        memory=None,
+        required_tokens=sized.required_tokens + 1,
+        verify_width=sized.verify_width + 1,
+        running_requests=(sized.running_requests or 0) + 1,
+        attention_backend=f"{sized.attention_backend}, another",
+        prefill_chunk=(sized.prefill_chunk or 0) + 1,
+        assumptions=(*sized.assumptions, "another"),
+    )
+
+
+def _differs(part: str, base: Parts, other: Parts | None) -> bool:
+    return other is not None and other.get(part) != base[part]
 
 
 Planning = Callable[[], tuple[Plan, ...]]
@@ -83,32 +138,32 @@ Planning = Callable[[], tuple[Plan, ...]]
 
 def _parts(
     planning: Planning, parts_of: Callable[[tuple[Plan, ...]], Parts], *, sized: bool
-) -> Parts:
-    """The parts of what was tried; none when it makes no sense to the planner, or is nothing that it can size."""
+) -> Parts | None:
+    """The parts of what was tried; `None` when it makes no sense to the planner, or is nothing that it can size."""
     try:
         plans = planning()
-        return {} if sized and plans[0].memory is None else parts_of(plans)
+        return None if sized and plans[0].memory is None else parts_of(plans)
     except (ArithmeticError, LookupError, TypeError, ValueError):
-        return {}
+        return None
 
 
-def _tried(name: str, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
+def _tried(ask: Ask, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
     for variant in variants(profile, facts=False):
         if variant.path[0] != "accept" and variant.path != _ENGINE:
             yield (
                 Source(setting=dotted(variant.path)),
-                [_planning(name, changed, facts) for changed in variant.wholes],
+                [_planning(ask, changed, facts) for changed in variant.wholes],
             )
     for fact, whole, put in _facts(facts):
         for variant in variants(whole, facts=True):
             yield (
                 Source(fact=fact, key=".".join(variant.path)),
-                [_planning(name, profile, put(changed)) for changed in variant.wholes],
+                [_planning(ask, profile, put(changed)) for changed in variant.wholes],
             )
 
 
 def _other_releases(
-    name: str, profile: Profile, facts: Facts, versions: tuple[str, ...]
+    ask: Ask, profile: Profile, facts: Facts, versions: tuple[str, ...]
 ) -> Iterator[tuple[Source, list[Planning]]]:
     """Another release counts memory in another way, by the same flags."""
     if facts.release is not None:
@@ -117,12 +172,12 @@ def _other_releases(
         ]
         yield (
             Source(setting="engine.version"),
-            [_planning(name, profile, evolve(facts, release=other)) for other in others],
+            [_planning(ask, profile, evolve(facts, release=other)) for other in others],
         )
 
 
-def _planning(name: str, profile: Profile, facts: Facts) -> Planning:
-    return lambda: plans_of(name, profile, facts)
+def _planning(ask: Ask, profile: Profile, facts: Facts) -> Planning:
+    return lambda: plans_of(ask.name, profile, facts, sizer_of=ask.sizer_of)
 
 
 Put = Callable[[Any], Facts]

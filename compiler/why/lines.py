@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from attrs import evolve, frozen
 
@@ -13,17 +12,10 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Facts
 from compiler.judged import Judged
 from compiler.origins import Origins, dotted
-from compiler.plan import Plan, Service
-from compiler.render.envfile import env_file_values
-from compiler.render.planfile import plan_content
-from compiler.render.review import review_values
-from compiler.render.script import script_values
-from compiler.render.start import engine_command
-from compiler.render.systemd import unit_values
-from compiler.render.templates import trace
+from compiler.plan import Plan
 from compiler.value import Value
 from compiler.why.influence import Source, influences
-from compiler.why.naming import json_lines, name_at, named
+from compiler.why.naming import named
 
 
 PROFILE_NAME = "the name of the profile"
@@ -56,100 +48,28 @@ class Context(Value):
     versions: tuple[str, ...]
 
 
-def files_of(context: Context) -> Mapping[str, Callable[[], tuple[Line, ...]]]:
-    """The files of a profile by path below its folder, each with what gives its lines; nothing is worked out before."""
-    files: dict[str, Callable[[], tuple[Line, ...]]] = {
-        "PLAN.md": partial(_templated, context, "plan.md.j2", values_of=_review),
-        "plan.json": partial(_plan_file, context),
-    }
-    for place, each in enumerate(context.several):
-        service = each.plan.service if each.plan else None
-        if service is not None:
-            folder = each.target_name
-            unit = partial(_unit, place=place)
-            variables = partial(_variables, place=place)
-            script = partial(_script, place=place)
-            files |= {
-                f"{folder}/{service.unit}.service": partial(
-                    _templated, context, "service.j2", values_of=unit
-                ),
-                f"{folder}/{service.unit}.env": partial(
-                    _templated, context, "env.j2", values_of=variables
-                ),
-                f"{folder}/launch.sh": partial(
-                    _templated, context, "launch.sh.j2", values_of=script
-                ),
-            }
-    return files
-
-
 ValuesOf = Callable[[tuple[Judged, ...]], dict[str, object]]
+"""What is written of services, by name."""
 
 
-def _review(several: tuple[Judged, ...]) -> dict[str, object]:
-    return review_values(several)
+def lines_of(
+    several: Sequence[Sequence[str]], context: Context, values_of: ValuesOf
+) -> tuple[Line, ...]:
+    """The lines that print these pieces. Nothing is asked for a template's own; for a single line nothing but its own."""
+    if not any(several):
+        return tuple(Line(notes=(TEMPLATE,)) for _ in several)
+    only = frozenset(several[0]) if len(several) == 1 else None
+    influence = _influence(context, values_of, only)
+    return tuple(_line(names, influence, context) for names in several)
 
 
-def _unit(several: tuple[Judged, ...], *, place: int) -> dict[str, object]:
-    plan, service = _planned(several[place])
-    return unit_values(plan, service=service)
+def _influence(
+    context: Context, values_of: ValuesOf, only: frozenset[str] | None
+) -> Mapping[str, tuple[Source, ...]]:
+    """What each piece of a file depends on, or only some pieces.
 
-
-def _variables(several: tuple[Judged, ...], *, place: int) -> dict[str, object]:
-    return env_file_values(_planned(several[place])[0])
-
-
-def _script(several: tuple[Judged, ...], *, place: int) -> dict[str, object]:
-    return script_values(_planned(several[place])[0])
-
-
-def _planned(judged: Judged) -> tuple[Plan, Service]:
-    if judged.plan is None or judged.plan.service is None:
-        raise ValueError(f"{judged.profile_name} was not planned for a target")
-    return judged.plan, judged.plan.service
-
-
-def _templated(context: Context, template: str, *, values_of: ValuesOf) -> tuple[Line, ...]:
-    values = values_of(context.several)
-    influence = _influence(context, values_of)
-    return tuple(
-        _line((name_at(values, path.split(".")) for path in sorted(paths)), influence, context)
-        for paths in trace(template, **values)
-    )
-
-
-def _plan_file(context: Context) -> tuple[Line, ...]:
-    content = plan_content(context.several)
-    influence = _influence(context, _plan_values)
-    words = _word_names(_planned(context.several[0])[0])
-    lines = [
-        Line(notes=(TEMPLATE,))
-        if path is None
-        else _line(
-            [words[int(path[1])] if path[0] == "argv" else name_at(content, path)],
-            influence,
-            context,
-        )
-        for path in json_lines(content)
-    ]
-    return (*lines, Line(notes=(TEMPLATE,)))  # what follows the last line end
-
-
-def _plan_values(several: tuple[Judged, ...]) -> dict[str, object]:
-    """What plan.json holds, with the command line by its options: a word alone does not say which it belongs to."""
-    return {**plan_content(several), "argv": engine_command(_planned(several[0])[0])}
-
-
-def _word_names(plan: Plan) -> list[str]:
-    """For each word of the command line the name of the option that it is a part of."""
-    start = engine_command(plan)
-    parts = [("argv.program", start.program)]
-    parts += [(f"argv.options[{part.words[0]}]", part) for part in start.options]
-    return [f"{name}.words" for name, part in parts for _ in part.words]
-
-
-def _influence(context: Context, values_of: ValuesOf) -> Mapping[str, tuple[Source, ...]]:
-    """What each piece of a file depends on. Findings are those of the plan as it stands: nothing is judged again."""
+    Findings are those of the plan as it stands: nothing is judged again.
+    """
     first = context.several[0]
     plan = first.plan
     if plan is None:
@@ -160,7 +80,11 @@ def _influence(context: Context, values_of: ValuesOf) -> Mapping[str, tuple[Sour
             evolve(judged, plan=changed)
             for judged, changed in zip(context.several, plans, strict=True)
         )
-        return dict(named(values_of(several)))
+        return {
+            name: value
+            for name, value in named(values_of(several))
+            if only is None or _is_needed(name, only)
+        }
 
     return influences(
         plan.profile_name,
@@ -188,10 +112,25 @@ def _line(
     return Line(sources=ordered, notes=tuple(notes))
 
 
+def _is_needed(name: str, only: frozenset[str]) -> bool:
+    """Whether what is said of some pieces hangs on this one: it is one, or what a finding judges, or an option's other part."""
+    if name in only:
+        return True
+    if name in _FIGURES:
+        return any(each in _VERDICT or _FINDING.match(each) for each in only)
+    return any(name.startswith(f"{above}.") for above in filter(None, map(_option_of, only)))
+
+
+def _option_of(name: str) -> str | None:
+    """The option that a piece is the reason or the words of."""
+    above, _, last = name.rpartition(".")
+    return above if last in ("why", "words") else None
+
+
 def _found(name: str, influence: Mapping[str, tuple[Source, ...]]) -> tuple[Source, ...]:
     """What a piece depends on; an option's reason, and all of its words, are the option's."""
-    above, _, last = name.rpartition(".")
-    if last not in ("why", "words"):
+    above = _option_of(name)
+    if above is None:
         return influence.get(name, ())
     several = [
         each for other in influence if other.startswith(f"{above}.") for each in influence[other]
@@ -214,6 +153,8 @@ _LISTS = frozenset(
 """The keys of `plan.json` that may hold an empty list or table."""
 
 _VERDICT = frozenset({"verdict", "meaning"})
+_FIGURES = ("pool", "margin", "pool.best", "pool.low", "reserve_margin_gib.best")
+"""What the verdict hangs on, in either file."""
 
 
 def _special(
@@ -272,8 +213,7 @@ def _tells(each: Diagnostic, name: str) -> bool:
 
 def _of_figures(influence: Mapping[str, tuple[Source, ...]]) -> tuple[Source, ...]:
     """What the pool and the reserve depend on, in either file."""
-    figures = ("pool", "margin", "pool.best", "pool.low", "reserve_margin_gib.best")
-    several = [source for name in figures for source in influence.get(name, ())]
+    several = [source for name in _FIGURES for source in influence.get(name, ())]
     return tuple(dict.fromkeys(several))
 
 

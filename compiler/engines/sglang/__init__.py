@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.engines.engine import CommandReader, Facts, Footprint, Sized, Spelled
-from compiler.engines.sglang import footprint, sizing, spelling
+from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
+from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
 from compiler.facts import Release
 from compiler.plan import Memory
@@ -40,8 +40,8 @@ class _Sglang(Value):
     ) -> Spelled:
         return spelling.spell(profile, release, fraction=fraction)
 
-    def size(self, profile: Profile, facts: Facts, *, fraction: float) -> Sized:
-        return sizing.size(profile, facts, fraction=fraction)
+    def sizer(self, profile: Profile, facts: Facts) -> Sizer:
+        return sizing.sizer(profile, facts)
 
     def command_reader(self, release: Release) -> CommandReader:
         # A run over profiles reads no commands, and does without the parser.
@@ -74,9 +74,14 @@ class _Sglang(Value):
         return OBSERVER
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        # Only services that share a host have one.
+        from compiler.engines.sglang import footprint  # noqa: PLC0415
+
         return footprint.footprint(profile, release)
 
     def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        from compiler.engines.sglang import footprint  # noqa: PLC0415 - as above
+
         return footprint.beside(memory, taken=taken, most_tokens=most_tokens)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 
-from compiler.engines.engine import Facts, Sized
+from compiler.engines.engine import Facts, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.case import Case, make_case
+from compiler.engines.sglang.ground import Ground, make_ground
 from compiler.engines.sglang.launch import launch, requested_running_requests
 from compiler.engines.sglang.loading import as_loaded
-from compiler.engines.sglang.pool import PRICING, Hypothesis, spread
+from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.engines.sglang.speculation import speculation
@@ -20,27 +22,26 @@ from compiler.profile import Profile
 from compiler.ranges import total
 
 
-Worlds = tuple[Hypothesis, ...]
-
-
-def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
-    """Size one GPU, or say what nobody described."""
+def sizer(profile: Profile, facts: Facts) -> Sizer:
+    """What sizes one GPU at a fraction, or says what nobody described; what no fraction changes is worked out once."""
     unknowns = limits.unknowns(profile, facts)
+    assumptions = limits.assumptions(profile, facts)
     settings = limits.settings(profile, facts)
     rule = counting(profile.engine.version)
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
         page = profile.memory.page_size or 1
         one = promise.request_tokens(profile, width=guess.verify_width, page=page)
-        return Sized(
+        unsized = Sized(
             memory=None,
             required_tokens=one * profile.serve.concurrency,
             verify_width=guess.verify_width,
             running_requests=requested_running_requests(profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=limits.assumptions(profile, facts),
+            assumptions=assumptions,
         )
+        return lambda _: unsized
     started = launch(
         settings,
         rule=rule,
@@ -48,18 +49,25 @@ def size(profile: Profile, facts: Facts, *, fraction: float) -> Sized:
         model=as_loaded(facts.model, settings),
         draft=facts.draft,
     )
-    case = make_case(settings, facts, started=started, fraction=fraction)
-    worlds = case.worlds
-    memory = memory_of(case, worlds)
-    return Sized(
-        memory=memory,
-        required_tokens=memory.pool.required_tokens,
-        verify_width=case.launch.verify_width,
-        running_requests=_rows(case, worlds),
-        attention_backend=case.launch.backend,
-        prefill_chunk=case.launch.chunk,
-        assumptions=limits.assumptions(profile, facts),
-    )
+    ground = make_ground(settings, facts, started=started)
+    reserve = cache(partial(_reserve_lines, ground))
+    unpriced = limits.unpriced(profile, started, facts)
+
+    def at(fraction: float) -> Sized:
+        case = make_case(ground, fraction=fraction)
+        rows = _rows(case)
+        memory = _memory(case, reserve(rows), unpriced)
+        return Sized(
+            memory=memory,
+            required_tokens=memory.pool.required_tokens,
+            verify_width=started.verify_width,
+            running_requests=rows,
+            attention_backend=started.backend,
+            prefill_chunk=started.chunk,
+            assumptions=assumptions,
+        )
+
+    return at
 
 
 def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
@@ -77,26 +85,29 @@ def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
     return started.automatic_fraction
 
 
-def memory_of(case: Case, worlds: Worlds) -> Memory:
+def _memory(case: Case, lines: tuple[Line, ...], unpriced: tuple[str, ...]) -> Memory:
     """The static budget, then the reserve that it leaves."""
-    lines = reserve_lines(_server(case, worlds))
-    left = (world.left_gib(case.tokens(world), fraction=case.budget_fraction) for world in worlds)
+    left = (
+        world.left_gib(tokens, fraction=case.budget_fraction)
+        for world, tokens in zip(case.worlds, case.pools, strict=True)
+    )
     return Memory(
         fraction=case.fraction,
         free_before_load_gib=case.free_gib,
-        pool=_pool(case, worlds),
-        static=tuple(_static(case, worlds)),
+        pool=_pool(case),
+        static=tuple(_static(case)),
         reserve=Reserve(
             available_gib=spread(left),
             needed_gib=total(line.gib for line in lines),
         ),
         reserve_lines=lines,
         load_gib=case.load_gib,
-        unpriced=limits.unpriced(case.profile, case.launch, case.facts),
+        unpriced=unpriced,
     )
 
 
-def _pool(case: Case, worlds: Worlds) -> Pool:
+def _pool(case: Case) -> Pool:
+    worlds = case.worlds
     best = worlds[0]
     one = promise.request_tokens(
         case.profile, width=case.launch.verify_width, page=case.launch.page
@@ -104,7 +115,7 @@ def _pool(case: Case, worlds: Worlds) -> Pool:
     return Pool(
         required_tokens=one * case.profile.serve.concurrency,
         request_tokens=one,
-        tokens=spread(case.tokens(world) for world in worlds),
+        tokens=spread(case.pools),
         cell_bytes=round(best.cell.priced_bytes),
         cell_choices={
             round(world.cell.priced_bytes): PRICING[world.cell.pricing] for world in worlds
@@ -116,9 +127,9 @@ def _pool(case: Case, worlds: Worlds) -> Pool:
     )
 
 
-def _static(case: Case, worlds: Worlds) -> Iterator[Line]:
-    best = worlds[0]
-    tokens = case.tokens(best)
+def _static(case: Case) -> Iterator[Line]:
+    worlds, pools = case.worlds, case.pools
+    best, tokens = worlds[0], pools[0]
     yield Line(
         item="weights",
         gib=spread(world.weights_gib for world in worlds),
@@ -136,32 +147,38 @@ def _static(case: Case, worlds: Worlds) -> Iterator[Line]:
         )
     yield Line(
         item="KV pool",
-        gib=spread(case.tokens(world) * world.cell.target_bytes / GIB for world in worlds),
+        gib=spread(
+            each * world.cell.target_bytes / GIB for world, each in zip(worlds, pools, strict=True)
+        ),
         evidence=case.evidence,
         formula=f"{tokens:,} tokens x {best.cell.target_bytes:,.0f} B",
     )
     if case.launch.guess.draft_layers:
-        share = [case.tokens(world) * world.cell.draft_share_bytes / GIB for world in worlds]
+        share = [
+            each * world.cell.draft_share_bytes / GIB
+            for world, each in zip(worlds, pools, strict=True)
+        ]
         yield Line(
             item="draft's share of the pool budget",
             gib=spread(share),
-            evidence=Evidence.ASSUMED if len(case.layouts) > 1 else case.evidence,
+            evidence=Evidence.ASSUMED if len(case.ground.layouts) > 1 else case.evidence,
             formula=wording.draft_share_formula(best, tokens=tokens),
         )
 
 
-def _rows(case: Case, worlds: Worlds) -> int:
-    best = worlds[0]
-    return case.launch.table_rows(case.tokens(best), state_requests=case.state_requests(best))
+def _rows(case: Case) -> int:
+    requests = case.state_requests(case.worlds[0])
+    return case.launch.table_rows(case.pools[0], state_requests=requests)
 
 
-def _server(case: Case, worlds: Worlds) -> Server:
-    rows = _rows(case, worlds)
-    return Server(
-        launch=case.launch,
-        gpu=case.gpu,
-        model=case.model,
-        rows=rows,
-        batches=case.launch.captured_batches(rows),
-        split=case.split,
+def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:
+    return reserve_lines(
+        Server(
+            launch=ground.launch,
+            gpu=ground.gpu,
+            model=ground.model,
+            rows=rows,
+            batches=ground.launch.captured_batches(rows),
+            split=ground.split,
+        )
     )

@@ -47,7 +47,7 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
 
 
 def _pool(case: Case, best: Hypothesis) -> str:
-    tokens = case.tokens(best)
+    tokens = case.pools[0]
     limit = case.profile.memory.max_pool_tokens
     if (
         limit is not None

@@ -1,0 +1,199 @@
+"""One profile with everything known about it but its fraction: what all of its sizes share, worked out once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+
+from attrs import field, frozen
+
+from compiler.engines.engine import Facts, KnownBoot
+from compiler.engines.sglang import boots
+from compiler.engines.sglang.drafts import draft_weights_gib
+from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.layouts import layouts
+from compiler.engines.sglang.loading import as_loaded, quantizes_late
+from compiler.engines.sglang.pool import Hypothesis, Layout
+from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.splits import split_of
+from compiler.facts import Boot, Gpu, Model
+from compiler.memory.tensors import weights_gib
+from compiler.memory.weights import Split
+from compiler.profile import Profile
+from compiler.ranges import Range
+from compiler.value import Value
+
+
+# A log prints GiB with two decimals.
+ROUNDING_GIB = 0.005
+# What may be gone between that line and the measurement of the pool: code of kernels that is loaded on first use, small
+# tensors, and another rank that has less. A bound we reason about; twenty public logs of discrete GPUs show 0.00 to 0.08.
+UNLOGGED_GIB = 0.1
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Ground(Value):
+    """What sizing needs, with nothing missing but the fraction.
+
+    Attributes:
+        layouts: how a rest becomes a pool, for each way the server may count its draft, likeliest first.
+    """
+
+    settings: Settings
+    facts: Facts
+    gpu: Gpu
+    model: Model
+    launch: Launch
+    layouts: tuple[Layout, ...]
+    _carried: dict[tuple[str, float | None], tuple[Hypothesis, ...]] = field(
+        factory=dict, init=False, eq=False
+    )
+
+    @property
+    def profile(self) -> Profile:
+        """The profile."""
+        return self.settings.profile
+
+    @cached_property
+    def split(self) -> Split:
+        """How weights are split over ranks."""
+        return split_of(self.settings, self.launch, gpu=self.gpu)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a log of this very start says what the weights are."""
+        measured = self.facts.measured
+        return measured.free_before_gib is not None and measured.free_after_gib is not None
+
+    def free_gib(self, known: KnownBoot | None) -> Range:
+        """Free memory before the load: of the log, of the log of a boot of our own, or of the catalogue."""
+        measured = self.facts.measured.free_before_gib
+        if measured is not None:
+            return Range.exactly(measured)
+        own = None if known is None or known.boot.shipped else known.boot
+        logged = None if own is None else _logged_of(own)
+        if logged is not None:
+            return logged
+        if self.gpu.free_before_load_gib is None:
+            raise ValueError(f"nothing is known of the free memory of {self.gpu.id}")
+        return self.gpu.free_before_load_gib
+
+    @cached_property
+    def weights_gib(self) -> Range:
+        """What the weights take, GiB, from the checkpoint's headers or the catalogue's shapes."""
+        measure = self.facts.weights
+        if measure is None:
+            weights = weights_gib(self.model, split=self.split)
+        else:
+            weights = measure(self.split)
+        if self.launch.rule.draft_inside:
+            weights += draft_weights_gib(self.launch.guess, self.model, split=self.split)
+        return weights
+
+    @cached_property
+    def unquantized_gib(self) -> Range | None:
+        """What a checkpoint takes that is quantized while loading; `None` for any other."""
+        loaded = self.facts.model
+        if loaded is None or loaded is self.model or not quantizes_late(self.settings):
+            return None
+        return weights_gib(loaded, split=self.split)
+
+    def carried(self, known: KnownBoot, *, fraction: float) -> tuple[Hypothesis, ...]:
+        """Weights from the recorded pool: what they must have been for it to come out as it did.
+
+        `fraction` is the share that weights and pool really get; only between two cards it decides what is likely.
+        """
+        key = (known.boot.name, fraction if known.boot.shipped else None)
+        if key not in self._carried:
+            self._carried[key] = tuple(self._carry(known, fraction))
+        return self._carried[key]
+
+    def _carry(self, known: KnownBoot, fraction: float) -> Iterator[Hypothesis]:
+        start = boots.start_of(known, settings=self.settings, gpu=self.gpu, model=self.model)
+        if start is None:
+            return
+        boot, rule = known.boot, self.launch.rule
+        alike = (self.profile.engine.build, self.launch.guess.algorithm, rule.since) == (
+            boot.build,
+            boot.algorithm,
+            start.launch.rule.since,
+        )
+        for free, budget in self._budgets(known, start, fraction):
+            for layout in self.layouts:
+                for theirs in start.layouts:
+                    if alike and theirs.cell.pricing != layout.cell.pricing:
+                        continue
+                    # A recorded pool is a whole number of pages: the rest was up to one more.
+                    for part in (0.5, 0.0, 1.0):
+                        rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page)
+                        yield Hypothesis(free_gib=free, weights_gib=budget - rest, layout=layout)
+
+    def _budgets(
+        self, known: KnownBoot, start: boots.Start, fraction: float
+    ) -> Iterator[tuple[float, float]]:
+        """Our free memory, and the boot's static budget with our draft in it, GiB, the likeliest first."""
+        boot, free = known.boot, self.free_gib(known)
+        share = boot.fraction * start.launch.fraction_scale
+        drafts = self._drafts_moved(start)
+        if boot.shipped:
+            # Two cards: neither is known, each for reasons of its own. What is gone between load and pool may differ too.
+            theirs = _logged_of(boot) or free
+            budget = Range(*(each * share for each in (theirs.low, theirs.best, theirs.high)))
+            budget += drafts + Range(-UNLOGGED_GIB, 0.0, UNLOGGED_GIB)
+            yield from together(free, budget, fraction=fraction)
+            return
+        for each in dict.fromkeys((free.best, free.low, free.high)):
+            for moved in dict.fromkeys((drafts.best, drafts.low, drafts.high)):
+                yield each, each * share + moved
+
+    def _drafts_moved(self, start: boots.Start) -> Range:
+        """What our draft weighs more than the boot's, where they are loaded before the pool is sized; GiB."""
+        ours, theirs = boots.loaded_first(self.launch), boots.loaded_first(start.launch)
+        if ours == theirs:
+            return Range.exactly(0.0)
+        added, gone = (
+            Range.exactly(0.0)
+            if each is None
+            else draft_weights_gib(each, self.model, split=self.split)
+            for each in (ours, theirs)
+        )
+        return added + Range(-gone.high, -gone.best, -gone.low)
+
+
+def _logged_of(boot: Boot) -> Range | None:
+    logged = boot.free_before_load_gib
+    if logged is None:
+        return None
+    return Range(logged - ROUNDING_GIB, logged, logged + ROUNDING_GIB)
+
+
+def together(free: Range, weights: Range, *, fraction: float) -> Iterator[tuple[float, float]]:
+    """Free memory and weights, the likeliest first, then the least and the most of the rest that they leave.
+
+    The two are not known for reasons of their own, so that their doubts add up as squares do.
+    """
+    yield free.best, weights.best
+    for card, load in (
+        (free.low - free.best, weights.high - weights.best),
+        (free.high - free.best, weights.low - weights.best),
+    ):
+        doubt = math.hypot(card * fraction, load)
+        share = 1.0 if doubt == 0.0 else abs(card * fraction) / doubt
+        other = 1.0 if doubt == 0.0 else abs(load) / doubt
+        yield free.best + card * share, weights.best + load * other
+
+
+def make_ground(settings: Settings, facts: Facts, *, started: Launch) -> Ground:
+    """Put together what sizing needs; GPU and model are known."""
+    if facts.gpu is None or facts.model is None:
+        raise ValueError("nothing to size without a GPU and a model")
+    model = as_loaded(facts.model, settings)
+    return Ground(
+        settings=settings,
+        facts=facts,
+        gpu=facts.gpu,
+        model=model,
+        launch=started,
+        layouts=layouts(settings, started, model=model, release=facts.release),
+    )

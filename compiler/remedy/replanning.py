@@ -1,0 +1,43 @@
+"""Planning a service again with other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from attrs import define, evolve, field
+
+from compiler.catalog import Catalog
+from compiler.engines import ENGINES
+from compiler.engines.engine import Engine, Facts, Sizer
+from compiler.plan import Plan
+from compiler.planner import look_up, plan_of
+from compiler.profile import AUTO, Profile
+
+
+@define(kw_only=True)
+class Replanner:
+    """Plans a service with other settings: what a remedy would give. Those that differ in the fraction alone share their work."""
+
+    plan: Plan
+    catalog: Catalog
+    _sizers: dict[Hashable, Sizer] = field(factory=dict, init=False)
+
+    def __call__(self, profile: Profile) -> Plan:
+        """The plan of a profile that differs from the service's own in what levers move, and in nothing else."""
+        before = self.plan
+        profile = evolve(profile, targets={})
+        facts, unknowns, _ = look_up(profile, self.catalog)
+        engine = ENGINES.get(profile.engine.name)
+        after = plan_of(
+            before.profile_name, profile, facts, engine, unknowns, sizer_of=self._sizer_of
+        )
+        return evolve(
+            after, target_name=before.target_name, target=before.target, service=before.service
+        )
+
+    def _sizer_of(self, engine: Engine, profile: Profile, facts: Facts) -> Sizer:
+        memory = evolve(profile.memory, fraction=AUTO)
+        key = (profile.serve, memory, profile.speculative, profile.parallel, profile.gpus)
+        if key not in self._sizers:
+            self._sizers[key] = engine.sizer(profile, facts)
+        return self._sizers[key]
