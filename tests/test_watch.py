@@ -205,7 +205,8 @@ def failed(**told: Any) -> UnitState:  # noqa: ANN401 - any attribute of a state
     [
         (failed(probe_status=4), Outcome.SHORT, "smaller than promised"),
         (failed(probe_status=5), Outcome.FAILED, "size of its pool is not known"),
-        (failed(probe_status=1), Outcome.TIMEOUT, "within the time"),
+        (failed(probe_status=6), Outcome.TIMEOUT, "within the time"),
+        (failed(probe_status=1), Outcome.FAILED, "probe ended with exit code 1"),
         (failed(probe_status=203), Outcome.FAILED, "probe ended with exit code 203"),
         (failed(result="timeout"), Outcome.TIMEOUT, "start timeout"),
         (failed(result="oom-kill", exec_main_code=2, exec_main_status=9), Outcome.FAILED, "memory"),

@@ -34,7 +34,7 @@ _LOOKS_BAD: Final = re.compile(
 )
 
 # The exit codes of `templates/ready.py`.
-_TIMED_OUT, _MAIN_ENDED, _POOL_SHORT, _POOL_UNKNOWN = 1, 3, 4, 5
+_MAIN_ENDED, _POOL_SHORT, _POOL_UNKNOWN, _TIMED_OUT = 3, 4, 5, 6
 _EXITED, _KILLED = 1, 2  # CLD_EXITED and CLD_KILLED of waitid(2)
 
 

@@ -43,7 +43,7 @@ def parse_plan(content: bytes) -> Mapping[str, Any] | None:
     """A plan.json; `None` where it is none that is read here."""
     try:
         plan = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
         return None
