@@ -253,6 +253,19 @@ def test_what_systemd_forgot_is_in_the_journal(state: UnitState, said: str, why:
     assert why in telling.failure(state)[1]
 
 
+def test_what_every_rank_says_is_kept_once() -> None:
+    """Eight ranks say the same of their pools; the line with the tokens is not crowded out."""
+    telling = Telling()
+    for text in ("KV Cache is allocated. #tokens: 9", "Memory pool end. avail mem=1.00 GB"):
+        for rank in range(8):
+            line = Line(text=f"[2026-05-20 10:00:0{rank} TP{rank}] {text}", is_systemd=False)
+            telling.take(line, phase=Phase.POOL)
+    assert telling.lines(Outcome.SHORT) == (
+        "[2026-05-20 10:00:07 TP7] KV Cache is allocated. #tokens: 9",
+        "[2026-05-20 10:00:07 TP7] Memory pool end. avail mem=1.00 GB",
+    )
+
+
 def test_few_lines_are_kept() -> None:
     """Of a long log the last errors are shown, each once, and no line longer than a screen."""
     telling = Telling()
