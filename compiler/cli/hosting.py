@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from errno import ELOOP
+from os import strerror
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,14 +64,14 @@ def read_tree(asked: str, out: Path | None) -> Staged | Diagnostic:
         if (path / PLAN).is_file():
             path = path.resolve()
             return read_staged(path.parent, path.name, target=None)
-        if path.is_dir() and (path.parent / PLAN).is_file():
-            path = path.resolve()
-            return read_staged(path.parent.parent, path.parent.name, target=path.name)
+        whole = path.resolve()
+        if whole.is_dir() and (whole.parent / PLAN).is_file():
+            return read_staged(whole.parent.parent, whole.parent.name, target=whole.name)
         if path.exists() or path.is_absolute():
             return _no_target(asked)
         return _named(asked, _default_out())
-    except OSError as fault:
-        return unreadable(fault)
+    except (OSError, RuntimeError) as fault:  # a circle of links, before Python 3.13
+        return unreadable(fault if isinstance(fault, OSError) else OSError(ELOOP, strerror(ELOOP)))
 
 
 def _named(asked: str, out: Path) -> Staged | Diagnostic:

@@ -40,8 +40,12 @@ def _line(status: Status) -> str:
     store = status.store
     one = store.in_use
     if one is None:
-        what = f"retired; {len(store.generations)} generations kept in {store.places.state_dir}"
-        return f"{store.places.unit}: {what}"
+        count = len(store.generations)
+        kept = (
+            f"{count} {'generation' if count == 1 else 'generations'} in {store.places.state_dir}"
+        )
+        what = "retired" if store.current is None else f"generation {store.current}, which is gone"
+        return f"{store.places.unit}: {what}; {kept}"
     parts = [f"generation {one.number} of {one.source}"]
     parts += [] if status.is_linked else ["not linked"]
     if status.state is not None:

@@ -85,7 +85,7 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
         address=None if observer is None else observer.address(argv),
         gpu_kind=plan["gpus"]["kind"],
         gpu_names=_gpu_names(plan["gpus"]),
-        gpu_count=plan["gpus"]["count"],
+        gpu_count=_count(plan["gpus"]["count"]),
         visible=_visible(folder / f"{name.removesuffix('.service')}.env"),
         locks_memory=limits[-1:] == ("infinity",),
         state_dir=target["state_dir"],
@@ -98,10 +98,16 @@ def _words(unit: Unit, key: str) -> tuple[str, ...]:
     return read_command_line(unit.values("Service", key=key)[-1]).commands[0].argv
 
 
+def _count(value: object) -> int:
+    if type(value) is int and value > 0:
+        return value
+    raise ValueError(value)
+
+
 def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
     """As the compile knew them, a team's own kinds too; an older Poolproof did not write them."""
     if "names" in gpus:
-        return tuple(gpus["names"])
+        return tuple(map(str, gpus["names"]))
     known, _ = open_catalog().gpu(gpus["kind"])
     return () if known is None else known.names
 

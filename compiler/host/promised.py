@@ -95,7 +95,7 @@ def promised_in(content: bytes) -> Promised | str:
         return "it is not one that this Poolproof reads"
     try:
         return _read(plan)
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return "it is not as a compile writes it"
 
 

@@ -98,5 +98,7 @@ def _delete(store: Store, machine: Machine) -> None:
     for number in store.generations:
         delete_generation(machine, places, number=number)
     machine.remove(places.state / RECORD)
-    if not any(places.state.iterdir()):
+    # Where an operator put the folder elsewhere, by a link or a mount, the place is theirs.
+    is_ours = not places.state.is_symlink() and not places.state.is_mount()
+    if is_ours and not any(places.state.iterdir()):
         machine.remove_tree(places.state)
