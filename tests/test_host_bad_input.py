@@ -13,7 +13,9 @@ import pytest
 from checkouts import run
 from compiler.host import store
 from compiler.host.growth import growth
+from compiler.host.ports import Listener
 from compiler.host.preflight import preflight
+from compiler.host.preflight_probe import Untold
 from compiler.host.promised import promised_in
 from compiler.host.service import parse_plan, read_service
 from compiler.host.units import Scope
@@ -85,6 +87,20 @@ def no_verb_stumbles(host: Host, verbs: tuple[tuple[str, ...], ...] = VERBS) -> 
         assert done.code != BUG, (verb, done.err)
 
 
+class AnyProbe(FakeProbe):
+    """A host that is asked for anything."""
+
+    def listeners(self, port: int) -> tuple[Listener, ...] | Untold:
+        """None, on any port."""
+        del port
+        return ()
+
+    def free_disk_bytes(self, path: str) -> int | Untold:
+        """Enough, anywhere."""
+        del path
+        return 1 << 40
+
+
 @pytest.mark.slow
 def test_a_damaged_record(tmp_path: Path) -> None:
     """A record that is not as a switch writes it counts as none, whatever is wrong with it."""
@@ -115,7 +131,7 @@ def test_a_damaged_plan(tmp_path: Path) -> None:
         growth(files, {"plan.json": text.encode()}, live=host.live)
         if plan is not None:
             read_service(plan, "ct200")
-            preflight(plan, target, scope=Scope.SYSTEM, probe=FakeProbe())
+            preflight(plan, target, scope=Scope.SYSTEM, probe=AnyProbe())
 
 
 def _elsewhere(host: Host) -> None:
@@ -170,7 +186,7 @@ def test_current_leads_nowhere(image: Host) -> None:
     """It is not taken for a unit that was retired."""
     _gone(image)
     done = run("status", "--root", str(image.root), here=OUT.parent)
-    assert done.out == f"{UNIT}: generation 77, which is gone; 2 generations in {STATE_DIR}\n"
+    assert done.out == f"{UNIT}: generation 77, which is gone; 2 generations kept in {STATE_DIR}\n"
     assert done.code == 1
 
 

@@ -41,11 +41,9 @@ def _line(status: Status) -> str:
     one = store.in_use
     if one is None:
         count = len(store.generations)
-        kept = (
-            f"{count} {'generation' if count == 1 else 'generations'} in {store.places.state_dir}"
-        )
+        kept = "1 generation" if count == 1 else f"{count} generations"
         what = "retired" if store.current is None else f"generation {store.current}, which is gone"
-        return f"{store.places.unit}: {what}; {kept}"
+        return f"{store.places.unit}: {what}; {kept} kept in {store.places.state_dir}"
     parts = [f"generation {one.number} of {one.source}"]
     parts += [] if status.is_linked else ["not linked"]
     if status.state is not None:
