@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from compiler.catalog import open_catalog
 from compiler.engines import ENGINES
 from compiler.host.units import service_name
 from compiler.quoting.shellfile import read_env_file
@@ -108,6 +107,8 @@ def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
     """As the compile knew them, a team's own kinds too; an older Poolproof did not write them."""
     if "names" in gpus:
         return tuple(map(str, gpus["names"]))
+    from compiler.catalog import open_catalog  # noqa: PLC0415 - for an old plan only
+
     known, _ = open_catalog().gpu(gpus["kind"])
     return () if known is None else known.names
 

@@ -127,6 +127,7 @@ class _Watching:
         self.seen: UnitState | None = None
         self.follower: Follower | None = None
         self.telling = Telling()
+        self.stirred = False
 
     @property
     def elapsed_s(self) -> float:
@@ -140,10 +141,12 @@ class _Watching:
                 ended = Outcome.TIMEOUT, f"it was not ready after {timeout_s:g} s"
             if ended is not None:
                 outcome, why = ended
-                self._read(for_s=_SHORT_LAG_S)
+                if outcome is not Outcome.READY or not self.stirred:
+                    self._read(for_s=_SHORT_LAG_S)
                 lines = () if outcome is Outcome.READY else self.telling.lines(outcome)
                 return Watched(outcome=outcome, why=why, lines=lines, elapsed_s=self.elapsed_s)
-            self._read(for_s=TICK_S)
+            self.stirred = False
+            self._read(for_s=TICK_S, to_end=False)
             self._beat()
 
     def _look(self, state: UnitState | None) -> tuple[Outcome, str] | None:
@@ -169,8 +172,8 @@ class _Watching:
         self._read(for_s=_LAG_S)  # the last words of a start that failed are the ones that matter
         return self.telling.failure(self.seen)
 
-    def _read(self, *, for_s: float) -> None:
-        """Take the lines that come for so long."""
+    def _read(self, *, for_s: float, to_end: bool = True) -> None:
+        """Take the lines that come for so long; or until systemd says something, and the unit's state may be another."""
         end = time.monotonic() + for_s
         while (left := end - time.monotonic()) > 0:
             if self.follower is None or not self.follower.is_open:
@@ -178,6 +181,9 @@ class _Watching:
                 return
             for line in self.follower.read(within_s=left):
                 self._take(line)
+                self.stirred = self.stirred or line.is_systemd
+            if self.stirred and not to_end:
+                return
 
     def _take(self, line: Line) -> None:
         reached = None if line.is_systemd else self.phase(line.text)
