@@ -94,8 +94,9 @@ def switches() -> Iterator[Timed]:
     with tempfile.TemporaryDirectory() as folder, private_host(Path(folder)) as host:
         command = str(_install(Path(folder) / "venv"))
         rig = Rig(host)
-        one = rig.compile("one")
-        two = rig.compile("two", scenario={})
+        # Ready between two questions of the probe, which asks each second, so that every load takes as long.
+        one = rig.compile("one", scenario={"warmup_s": 0.4})
+        two = rig.compile("two", scenario={"warmup_s": 0.4})
 
         def switch(tree: str) -> Callable[[], object]:
             return lambda: host.run(command, "switch", tree)

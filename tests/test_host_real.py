@@ -72,13 +72,16 @@ def test_from_a_unit_made_by_hand_and_back(rig: Rig) -> None:
     assert "error[unit-foreign]" in rig("switch", tree, code=1).err
     assert f"kept at {UNITS}/{UNIT}.poolproof-1" in rig("switch", tree, "--replace-unit").out
     assert rig.runs("one")
-    done = rig("retire", UNIT, "--delete")
+    done = rig("retire", UNIT)
     assert rig.host.systemctl("is-active", UNIT, check=False) == "inactive\n"
     (line,) = (each for each in done.out.split("\n") if "`mv " in each)
     rig.host.run("sh", "-c", line.split("`")[1])
     rig.host.systemctl("daemon-reload")
     rig.host.systemctl("enable", "--now", UNIT)
     assert rig.host.systemctl("show", "--property=ExecStart", UNIT).count("sleep 77") == 1
+    rig("retire", STATE, "--delete")
+    assert rig.host.systemctl("is-active", UNIT) == "active\n"
+    assert not rig.host.path(STATE).exists()
 
 
 def test_masked_and_changed_by_an_operator(rig: Rig) -> None:
