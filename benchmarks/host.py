@@ -185,7 +185,7 @@ def page(several: Sequence[Timed], read: Sequence[LogRead]) -> str:
         "",
         f"Written by `python -m benchmarks.host`: medians of {ROUNDS} runs of the whole command, from a wheel, on a real",
         "systemd in namespaces of its own, with a stub engine that loads at once. Wall time; entering the namespaces is",
-        f"part of each row. The aim: on a staged tree `switch` adds less than {TARGET_S} s to what systemd and the server take.",
+        f"part of each row. On {os.cpu_count()} cores, at a load of {os.getloadavg()[1]:.0f} by others and by this. The aim: on a staged tree `switch` adds less than {TARGET_S} s to what systemd and the server take.",
         "",
         "| command | median s | fastest s | slowest s | CPU s |",
         "|---|---|---|---|---|",

@@ -25,7 +25,7 @@ from test_preflight import FakeProbe
 
 
 BUG = 70
-NASTY = (
+NASTY: tuple[object, ...] = (
     *(None, True, -1, 1.5, float("inf"), float("nan"), 10**400),
     *("", "x", "../../x", "/a/../b", "a\nb", "x\0y", "%n.service", "é" * 300, "/" + "a" * 5000),
     *([], [1], {}, {"a": 1}),
@@ -212,7 +212,7 @@ def test_very_many_generations(image: Host, monkeypatch: pytest.MonkeyPatch) -> 
             os.link(each, folder / each.name)
     read: list[Path] = []
 
-    def noted(path: Path) -> list[str]:
+    def noted(path: Path) -> tuple[str, ...]:
         read.append(path)
         return survey(path)
 

@@ -35,7 +35,8 @@ def test_a_switch_is_held_to_its_promise(rig: Rig) -> None:
     done = rig("switch", tree)
     assert f"{UNIT}: generation 1 is current, and ready after " in done.out
     phases = [each for each in Phase if f" s  {each.value}" in done.err]
-    assert phases == list(Phase)
+    # The last words of the engine may come after systemd has told that it is ready.
+    assert phases in (list(Phase), list(Phase)[:-1])
     assert rig.runs("one")
     verified = rig("verify", "--unit", UNIT)
     assert "the promise is kept" in verified.out

@@ -19,7 +19,8 @@ from compiler.value import Value
 __all__ = ["Event", "Outcome", "Watched", "watch"]
 
 TICK_S: Final = 0.25
-"""Between two looks at the unit's state."""
+SHORT_TICK_S: Final = 0.1
+"""Between two looks at the unit's state, each of which takes 15 ms; the shorter one where it must be ready soon."""
 
 BEAT_S: Final = 1.0
 """Between two events when nothing new happens, so that a terminal can show the time."""
@@ -127,7 +128,6 @@ class _Watching:
         self.seen: UnitState | None = None
         self.follower: Follower | None = None
         self.telling = Telling()
-        self.stirred = False
 
     @property
     def elapsed_s(self) -> float:
@@ -141,13 +141,18 @@ class _Watching:
                 ended = Outcome.TIMEOUT, f"it was not ready after {timeout_s:g} s"
             if ended is not None:
                 outcome, why = ended
-                if outcome is not Outcome.READY or not self.stirred:
-                    self._read(for_s=_SHORT_LAG_S)
-                lines = () if outcome is Outcome.READY else self.telling.lines(outcome)
+                if outcome is Outcome.READY:
+                    return Watched(outcome=outcome, why=why, elapsed_s=self.elapsed_s)
+                self._read(for_s=_SHORT_LAG_S)
+                lines = self.telling.lines(outcome)
                 return Watched(outcome=outcome, why=why, lines=lines, elapsed_s=self.elapsed_s)
-            self.stirred = False
-            self._read(for_s=TICK_S, to_end=False)
+            self._read(for_s=SHORT_TICK_S if self._is_near_end else TICK_S)
             self._beat()
+
+    @property
+    def _is_near_end(self) -> bool:
+        """Whether the server has said that it listens; the probe has the last word."""
+        return self.last is not None and self.last[0] in (Phase.WARMUP, Phase.SERVING)
 
     def _look(self, state: UnitState | None) -> tuple[Outcome, str] | None:
         """What a look at the unit shows: how the start ended, or `None` while it goes on."""
@@ -172,8 +177,8 @@ class _Watching:
         self._read(for_s=_LAG_S)  # the last words of a start that failed are the ones that matter
         return self.telling.failure(self.seen)
 
-    def _read(self, *, for_s: float, to_end: bool = True) -> None:
-        """Take the lines that come for so long; or until systemd says something, and the unit's state may be another."""
+    def _read(self, *, for_s: float) -> None:
+        """Take the lines that come for so long."""
         end = time.monotonic() + for_s
         while (left := end - time.monotonic()) > 0:
             if self.follower is None or not self.follower.is_open:
@@ -181,9 +186,6 @@ class _Watching:
                 return
             for line in self.follower.read(within_s=left):
                 self._take(line)
-                self.stirred = self.stirred or line.is_systemd
-            if self.stirred and not to_end:
-                return
 
     def _take(self, line: Line) -> None:
         reached = None if line.is_systemd else self.phase(line.text)
