@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from compiler.diagnostics import Diagnostic
+from compiler.engines.observing import Start
 from compiler.host.ending import Outcome
 from compiler.host.finding import find_unit, service_in
 from compiler.host.intent import Intent, intend_rollback, intend_switch
@@ -18,6 +19,7 @@ from compiler.host.live import Say
 from compiler.host.machine import Finished, Machine
 from compiler.host.places import Places
 from compiler.host.preflight import Preflight
+from compiler.host.promised import Promised
 from compiler.host.rollback import choose_generation
 from compiler.host.site import Manner
 from compiler.host.staged import Staged, read_staged
@@ -73,6 +75,7 @@ class Manager:
         runs: the unit and the environment that the running process was started with.
         failing: texts of units that do not become ready.
         reload_ends: how a reload ends.
+        told: what the running server tells of its start.
     """
 
     def __init__(self, root: Path) -> None:
@@ -84,6 +87,7 @@ class Manager:
         self.answers = True
         self.is_masked = False
         self.crashes_at_reload = False
+        self.told: Start | None = None
         self._starts = 0
         self._failed = False
         self.watched = 0
@@ -108,6 +112,11 @@ class Manager:
         """Nothing is wrong with this host."""
         del staged
         return Preflight(diagnostics=(), skipped=())
+
+    def start(self, promised: Promised) -> Start | None:
+        """What a test says that it tells."""
+        del promised
+        return self.told
 
     def reload(self, machine: Machine) -> Finished:
         """Read the unit through its link."""

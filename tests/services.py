@@ -10,12 +10,9 @@ from typing import Literal
 
 from attrs import evolve
 
-from compiler.judged import Judged, Verdict
-from compiler.pipeline import Checked, render_checked
 from compiler.plan import Option, Plan, Variable
 from compiler.profile import HostPath, Name, Secrets, Text
 from compiler.render import render_target
-from compiler.tree import OutTree, Written, write
 from hosts import USER, PrivateHost
 from plans import story_plan, story_profile, story_target
 
@@ -76,26 +73,6 @@ def _options(flags: tuple[str, ...]) -> tuple[Option, ...]:
         Option(flag=flag, values=tuple(value.split()), setting="flags.x")
         for flag, _, value in (each.partition(" ") for each in flags)
     )
-
-
-def compile_into(out: Path, plan: Plan) -> str:
-    """Write a plan's tree as `compile` does, with its MANIFEST, for `poolproof switch --out`; `PROFILE` to name to it.
-
-    `out` has to be below `host.folder`, where the private host sees it.
-    """
-    judged = Judged(
-        profile_name=plan.profile_name,
-        target_name=plan.target_name,
-        verdict=Verdict.PASS,
-        plan=plan,
-        diagnostics=(),
-    )
-    tree = render_checked(Checked(judged=(judged,), diagnostics=()))
-    assert isinstance(tree, OutTree), tree
-    out.mkdir(exist_ok=True)
-    written = write(tree, root=out, profiles=None, overwrite=True)
-    assert isinstance(written, Written), written
-    return plan.profile_name
 
 
 def install(host: PrivateHost, plan: Plan) -> str:

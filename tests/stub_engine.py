@@ -158,15 +158,15 @@ def start_lines(scenario: Scenario, settings: Mapping[str, Any]) -> Iterator[tup
         yield from load(s, ranks, gib=s.draft_weights_gib or 0.0, before=after)
     yield from on_all(ranks, target_pools(s), "pool")
     if not both_first:
-        yield from on_all(ranks, graphs(s, "target"), "graphs")
+        yield from graphs(s, ranks, "target")
         if drafts:
             yield from load(s, ranks, gib=s.draft_weights_gib or 0.0, before=s.free_gib + 2)
     if s.draft_kv_gib is not None:
         yield from on_all(ranks, draft_pool(s), "pool")
     if both_first:
-        yield from on_all(ranks, graphs(s, "target"), "graphs")
+        yield from graphs(s, ranks, "target")
     if drafts:
-        yield from on_all(ranks, graphs(s, "draft"), "graphs")
+        yield from graphs(s, ranks, "draft")
     yield "listen", prefixed(ranks[0], summary(s))
 
 
@@ -252,8 +252,8 @@ def draft_pool(s: Scenario) -> list[str]:
     ]
 
 
-def graphs(s: Scenario, role: str) -> list[str]:
-    """The capture of one role's graphs, with the progress that one line holds."""
+def graphs(s: Scenario, ranks: Sequence[str], role: str) -> Iterator[tuple[str, str]]:
+    """The capture of one role's graphs. One rank shows its progress, which one line holds."""
     before, taken = s.free_gib + s.graphs_gib, s.graphs_gib if role == "target" else 0.25
     if s.version >= (0, 5, 14):
         name = f"{role} decode CUDA graph"
@@ -273,7 +273,9 @@ def graphs(s: Scenario, role: str) -> list[str]:
         f"\rCapturing batches (bs={8 >> at} avail_mem={before:.2f} GB): {25 * at:3d}%|{'#' * at}   | {at}/4 [00:00<00:01]"
         for at in range(5)
     )
-    return [begin, bars, f"Capture {name} end. {end}"]
+    yield from on_all(ranks, [begin], "graphs")
+    yield "graphs", bars
+    yield from on_all(ranks, [f"Capture {name} end. {end}"], "graphs")
 
 
 def summary(s: Scenario) -> str:

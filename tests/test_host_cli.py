@@ -14,6 +14,7 @@ import pytest
 
 from checkouts import Done, run
 from compiler.cli.hosting import Progress, agreed
+from compiler.engines.observing import Phase
 from compiler.host.intent import OFFLINE_STEPS, Intent, intend_switch
 from compiler.host.machine import Machine
 from compiler.host.site import Manner
@@ -357,6 +358,22 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == (
         "\r0 s  stopping\r1 s  stopping\ngoing back\n0 s  stopping\ngoing back\n"
     )
+
+
+def test_progress_that_cannot_change_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a load's shards a log has one in a while; each phase is told when it begins."""
+    shown = Progress(moves=False)
+    for shard in range(64):
+        shown.say(Event(phase=Phase.LOADING, text=f"{shard}/64 shards", elapsed_s=shard / 4))
+    shown.say(Event(phase=Phase.POOL, text="101,134 tokens", elapsed_s=16.0))
+    assert capsys.readouterr().err.split("\n") == [
+        "0 s  loading: 0/64 shards",
+        "5 s  loading: 20/64 shards",
+        "10 s  loading: 40/64 shards",
+        "15 s  loading: 60/64 shards",
+        "16 s  pool: 101,134 tokens",
+        "",
+    ]
 
 
 def test_json_is_ascii(image: Image) -> None:

@@ -231,7 +231,7 @@ def test_an_error_at_every_step(folder: Path, number: int) -> None:
         host.switch(LARGE)
         settled(host, LARGE)
         shutil.rmtree(host.root)
-    assert told > 30
+    assert told > 25
 
 
 def test_an_interrupt_while_it_loads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

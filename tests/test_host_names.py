@@ -161,6 +161,18 @@ def test_retire_keeps_the_generations(host: Host) -> None:
     assert host.store.current == 2
 
 
+def test_retire_does_not_stop_what_is_not_ours_any_more(host: Host) -> None:
+    """Who put a unit of their own back in its place runs it; deleting our generations is none of its business."""
+    host.switch(SMALL)
+    host.link.unlink()
+    host.link.write_text("[Service]\nExecStart=/bin/sleep 9\n")
+    done = retire(host.store, machine=Stopping(), live=host.manager, delete=True)
+    assert not isinstance(done, Diagnostic)
+    assert host.live.runs is not None
+    assert host.link.is_file()
+    assert not host.places.state.exists()
+
+
 def test_retire_leaves_what_is_not_ours(host: Host) -> None:
     """A file that somebody put beside the generations stays, and the folder with it."""
     host.switch(SMALL)

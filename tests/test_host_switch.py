@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from compiler.engines.observing import Start
 from compiler.host.ending import Outcome
 from compiler.host.intent import Intent, Step, intend_switch
 from compiler.host.lock import held
@@ -211,6 +212,54 @@ def test_a_change_that_the_service_would_not_notice(host: Host) -> None:
     done = host.switch(SMALL, out=out)
     assert (done.current, done.step, done.state) == (2, Step.NOTHING, State.GOOD)
     assert host.live.show() == before
+
+
+@pytest.mark.parametrize(
+    ("pool", "step", "says"),
+    [
+        (101_134, Step.NOTHING, "pool 100,000, and what runs has 101,134"),
+        (None, Step.RESTART, "pool 100,000, and what runs does not tell its own"),
+        (99_999, None, "pool: 100,000 tokens promised, 99,999 there"),
+    ],
+)
+def test_a_promise_that_grows_is_held_against_what_runs(
+    host: Host, pool: int | None, step: Step | None, says: str
+) -> None:
+    """The new probe is run at the next start only; until then nothing else would prove what is promised now."""
+    host.switch(SMALL)
+    out = host.root.parent / "out"
+    promising(out, 100_000)
+    host.live.told = None if pool is None else Start(pool_tokens=pool)
+    intent = host.intend(SMALL, out=out)
+    assert isinstance(intent, Intent)
+    if step is None:
+        (finding,) = intent.findings
+        assert (finding.code, finding.notes[0]) == ("promise-broken", says)
+        assert host.store.highest == 1
+    else:
+        assert (intent.findings, intent.step) == ((), step)
+        assert intent.reasons[0].endswith(says)
+        assert host.switch(SMALL, out=out).state is State.GOOD
+
+
+def test_a_promise_that_shrinks_needs_no_proof(host: Host) -> None:
+    """What runs was held against more."""
+    host.switch(SMALL)
+    out = host.root.parent / "out"
+    promising(out, 90_000)
+    assert host.switch(SMALL, out=out).step is Step.NOTHING
+
+
+def promising(out: Path, tokens: int) -> None:
+    """A tree like ours whose small profile promises so many tokens of pool."""
+    shutil.copytree(OUT, out)
+    for path, old, new in (
+        ("ct200/kimi-k2.6.service", "--required-tokens 98319", f"--required-tokens {tokens}"),
+        ("plan.json", '"required_tokens": 98319', f'"required_tokens": {tokens}'),
+    ):
+        file = out / SMALL / path
+        assert old in file.read_text()
+        rewritten(out, f"{SMALL}/{path}", file.read_text().replace(old, new).encode())
 
 
 def rewritten(out: Path, path: str, content: bytes) -> None:

@@ -57,6 +57,17 @@ def test_the_outer_hosts_things_are_not_seen(host: PrivateHost) -> None:
     }
 
 
+def test_what_no_namespace_parts_is_out_of_reach(host: PrivateHost) -> None:
+    """No disk is there, and what the manager starts can neither set the clock nor make a device."""
+    seen = host.run("ls", "/dev").stdout.split()
+    expected = {"fd", "full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"}
+    assert set(seen) == expected
+    tries = "date --set=@1 || mknod /tmp/disk b 7 0 || exit 42"
+    host.install("tries.service", f"[Service]\nType=oneshot\nExecStart=/bin/sh -c '{tries}'\n")
+    host.systemctl("start", "tries", check=False)
+    assert "ExecMainStatus=42" in host.systemctl("show", "--property=ExecMainStatus", "tries")
+
+
 def test_it_goes_without_a_trace(tmp_path: Path) -> None:
     """Neither a process nor a cgroup is left when the power is off."""
     with private_host(tmp_path) as host:

@@ -43,9 +43,15 @@ class Running:
     """A stub engine that was started by a plan."""
 
     def __init__(
-        self, folder: Path, scenario: Mapping[str, Any], *, plan: str = "k2.6-200k"
+        self,
+        folder: Path,
+        scenario: Mapping[str, Any],
+        *,
+        plan: str = "k2.6-200k",
+        argv: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it; it listens when its load is over."""
+        """Start it, with some words of its plan replaced; it listens when its load is over."""
+        replaced = argv or {}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -53,9 +59,9 @@ class Running:
         self.key = folder / "key.yaml"
         self.key.write_text(f"api-key: {KEY}\n")
         content = json.loads((ROOT / "out" / plan / "plan.json").read_text("utf-8"))
-        argv = content["argv"]
-        argv[argv.index("--port") + 1] = str(self.port)
-        argv[argv.index("--config") + 1] = str(self.key)
+        words = content["argv"] = [replaced.get(each, each) for each in content["argv"]]
+        words[words.index("--port") + 1] = str(self.port)
+        words[words.index("--config") + 1] = str(self.key)
         self.plan = folder / "plan.json"
         self.plan.write_text(json.dumps(content))
         told = folder / "scenario.json"
@@ -63,7 +69,7 @@ class Running:
         self.log = folder / "engine.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(STUB), *argv[1:]],
+                [sys.executable, str(STUB), *words[1:]],
                 stderr=log,
                 env={**os.environ, "STUB_SCENARIO": str(told)},
             )
@@ -99,9 +105,9 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     """Start a stub by a scenario's name, with some of its keys changed."""
     running: list[Running] = []
 
-    def start(name: str, **changes: object) -> Running:
+    def start(name: str, *, argv: Mapping[str, str] | None = None, **changes: object) -> Running:
         scenario = json.loads((SCENARIOS / f"{name}.json").read_text("utf-8"))
-        running.append(Running(tmp_path, {**scenario, "shards": 4, **changes}))
+        running.append(Running(tmp_path, {**scenario, "shards": 4, **changes}, argv=argv))
         return running[-1]
 
     yield start
@@ -250,7 +256,7 @@ def test_a_wrong_key_is_said_and_not_shown(launch: Launch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "code"), [({"faults": ["die"]}, 3), ({"faults": ["hang"]}, 1)], ids=["dies", "hangs"]
+    ("fault", "code"), [({"faults": ["die"]}, 3), ({"faults": ["hang"]}, 6)], ids=["dies", "hangs"]
 )
 def test_a_start_that_fails(launch: Launch, fault: dict[str, object], code: int) -> None:
     """A server that dies in its load, or hangs there, is not ready; and its log tells no pool."""
@@ -326,6 +332,30 @@ def test_what_nobody_tells_is_asked_for(launch: Launch) -> None:
         "pool_tokens = 101_134",
     ):
         assert line in piped.stdout.split("\n")
+
+
+def test_a_plan_names_the_draft(launch: Launch) -> None:
+    """A draft in a folder with a name of its own is recorded by the id that the plan has for it."""
+    engine = launch("story", argv={"/srv/models/Kimi-K2.6-DFlash": "/data/d7"})
+    assert engine.ready(required=1) == 0
+    done = poolproof("measure", "--log", engine.log, "--plan", engine.plan)
+    assert done.code == 0, done
+    assert 'draft = "z-lab/Kimi-K2.6-DFlash"' in done.out.split("\n")
+
+
+def test_what_is_needed_is_known_without_memory(launch: Launch) -> None:
+    """Where nobody described what decides the pool, its promise is still a number to hold the server against."""
+    engine = launch("kept")
+    assert engine.ready() == 0
+    plan = json.loads(engine.plan.read_text())
+    engine.plan.write_text(json.dumps({**plan, "pool": None, "static": [], "reserve": []}))
+    done = poolproof("verify", "--url", engine.url, "--plan", engine.plan, "--json")
+    pool = rows_of(done)["pool"]
+    assert (done.code, pool["promised"], pool["predicted"]) == (0, 200_005, None)
+    del plan["promise"]["required_tokens"]  # as an older Poolproof wrote it
+    engine.plan.write_text(json.dumps(plan))
+    done = poolproof("verify", "--url", engine.url, "--plan", engine.plan, "--json")
+    assert (done.code, rows_of(done)["pool"]["promised"]) == (0, 200_005)
 
 
 def test_flags_that_change_memory_are_recorded(launch: Launch) -> None:

@@ -254,6 +254,21 @@ def copy(parent: Path) -> Path:
     return target
 
 
+def test_a_kind_of_the_teams_own() -> None:
+    """The names that the driver prints come from the plan, so that a kind that is not shipped is checked as well."""
+    gpus = {**PLAN["gpus"], "kind": "our-gpu", "names": ["Our GPU"]}
+    found = preflight(
+        {**PLAN, "gpus": gpus}, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
+    ).diagnostics
+    assert [each.code for each in found] == ["host-gpu"]
+    nobody = {**gpus, "names": []}
+    told = preflight({**PLAN, "gpus": nobody}, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe())
+    assert (told.diagnostics, [each.what for each in told.skipped]) == (
+        (),
+        ["the names of the GPUs"],
+    )
+
+
 def test_a_driver_that_fails() -> None:
     """`host-driver`: what `nvidia-smi` says is shown."""
     found = only(checked(FakeProbe(cards=Untold(why="Driver/library version mismatch"))))

@@ -22,7 +22,7 @@ import pytest
 
 
 PROBE = Path(__file__).parents[1] / "templates" / "ready.py"
-TIMED_OUT, USAGE, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN = 1, 2, 3, 4, 5
+USAGE, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN, TIMED_OUT = 2, 3, 4, 5, 6
 KEY = "sk-0123-very-secret"
 
 Behaviour = Callable[[BaseHTTPRequestHandler], None]

@@ -430,6 +430,33 @@ def test_flags_as_the_server_resolved_them() -> None:
     assert KEY not in repr(seen)
 
 
+def test_flags_by_their_other_names() -> None:
+    """What a flag is stored under is found, in whatever release; which model runs is never the engine's to change."""
+    given = (
+        "--attention-context-parallel-size=2",
+        "--decode-context-parallel-size=2",
+        "--ep=4",
+        "--fp8-gemm-backend=cutlass",
+        "--speculative-dflash-draft-window-size=2048",
+        "--cuda-graph-max-bs=8",
+        "--model-path=/a",
+        "--tokenizer-path=/b",
+    )
+    running = {
+        "attn_cp_size": 2,
+        "dcp_size": 2,
+        "ep_size": 4,
+        "fp8_gemm_runner_backend": "deep_gemm",
+        "speculative_draft_window_size": 2048,
+        "cuda_graph_max_bs_decode": 8,
+        "model_path": "/c",
+        "tokenizer_path": "/c",
+    }
+    states = [each.state for each in OBSERVER.compare(given, settings=running)]
+    same, changed, different = FlagState.SAME, FlagState.CHANGED, FlagState.DIFFERENT
+    assert states == [same, same, same, changed, same, same, different, different]
+
+
 BUSY = (
     b"[2026-05-20 10:00:01 TP0] Decode batch. #running-req: 3, #token: 1234, token usage: 0.31, "
     b"cuda graph: True, gen throughput (token/s): 112.31, #queue-req: 0, \n"

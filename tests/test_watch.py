@@ -205,7 +205,8 @@ def failed(**told: Any) -> UnitState:  # noqa: ANN401 - any attribute of a state
     [
         (failed(probe_status=4), Outcome.SHORT, "smaller than promised"),
         (failed(probe_status=5), Outcome.FAILED, "size of its pool is not known"),
-        (failed(probe_status=1), Outcome.TIMEOUT, "within the time"),
+        (failed(probe_status=6), Outcome.TIMEOUT, "within the time"),
+        (failed(probe_status=1), Outcome.FAILED, "probe ended with exit code 1"),
         (failed(probe_status=203), Outcome.FAILED, "probe ended with exit code 203"),
         (failed(result="timeout"), Outcome.TIMEOUT, "start timeout"),
         (failed(result="oom-kill", exec_main_code=2, exec_main_status=9), Outcome.FAILED, "memory"),
@@ -250,6 +251,19 @@ def test_what_systemd_forgot_is_in_the_journal(state: UnitState, said: str, why:
     telling.take(Line(text=f"x.service: {said}", is_systemd=True), phase=None)
     telling.take(Line(text="y: Failed with result 'protocol'.", is_systemd=False), phase=None)
     assert why in telling.failure(state)[1]
+
+
+def test_what_every_rank_says_is_kept_once() -> None:
+    """Eight ranks say the same of their pools; the line with the tokens is not crowded out."""
+    telling = Telling()
+    for text in ("KV Cache is allocated. #tokens: 9", "Memory pool end. avail mem=1.00 GB"):
+        for rank in range(8):
+            line = Line(text=f"[2026-05-20 10:00:0{rank} TP{rank}] {text}", is_systemd=False)
+            telling.take(line, phase=Phase.POOL)
+    assert telling.lines(Outcome.SHORT) == (
+        "[2026-05-20 10:00:07 TP7] KV Cache is allocated. #tokens: 9",
+        "[2026-05-20 10:00:07 TP7] Memory pool end. avail mem=1.00 GB",
+    )
 
 
 def test_few_lines_are_kept() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from errno import ELOOP
+from os import strerror
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,14 +64,14 @@ def read_tree(asked: str, out: Path | None) -> Staged | Diagnostic:
         if (path / PLAN).is_file():
             path = path.resolve()
             return read_staged(path.parent, path.name, target=None)
-        if path.is_dir() and (path.parent / PLAN).is_file():
-            path = path.resolve()
-            return read_staged(path.parent.parent, path.parent.name, target=path.name)
+        whole = path.resolve()
+        if whole.is_dir() and (whole.parent / PLAN).is_file():
+            return read_staged(whole.parent.parent, whole.parent.name, target=whole.name)
         if path.exists() or path.is_absolute():
             return _no_target(asked)
         return _named(asked, _default_out())
-    except OSError as fault:
-        return unreadable(fault)
+    except (OSError, RuntimeError) as fault:  # a circle of links, before Python 3.13
+        return unreadable(fault if isinstance(fault, OSError) else OSError(ELOOP, strerror(ELOOP)))
 
 
 def _named(asked: str, out: Path) -> Staged | Diagnostic:
@@ -127,20 +129,32 @@ def print_json(value: Mapping[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
+PLAIN_S = 5.0
+"""Between two lines of one phase where a line cannot change: a load of 64 shards is no 64 lines of a log."""
+
+
 class Progress:
-    """How a load goes, on stderr: one line that changes on a terminal, else a line for each thing that is new."""
+    """How a load goes, on stderr: one line that changes on a terminal, else a line for each phase, and now and then one."""
 
     def __init__(self, *, moves: bool) -> None:
         self._moves = moves
         self._is_open = False
+        self._last: Event | None = None
 
     def say(self, event: Event) -> None:
         """Show an event."""
         if self._moves:
             click.echo(f"\r\x1b[K{event.line[: width() - 1]}", err=True, nl=False)
             self._is_open = True
-        elif event.is_new:
+        elif event.is_new and self._is_due(event):
+            self._last = event
             click.echo(event.line, err=True)
+
+    def _is_due(self, event: Event) -> bool:
+        last = self._last
+        if last is None or last.phase is not event.phase:
+            return True
+        return not last.elapsed_s <= event.elapsed_s < last.elapsed_s + PLAIN_S
 
     def tell(self, sentence: str) -> None:
         """Show a sentence on a line of its own."""

@@ -12,6 +12,7 @@ from compiler.cli.hosting import SCHEMA, agreed, end, json_option, root_option, 
 from compiler.diagnostics import Diagnostic
 from compiler.host.finding import find_unit, live_of_store
 from compiler.host.machine import Machine
+from compiler.host.names import Holder, look_at_name
 from compiler.host.retire import Retired, retire
 from compiler.host.store import Store
 from compiler.host.troubles import unreadable
@@ -24,7 +25,7 @@ from compiler.host.troubles import unreadable
 @root_option
 @json_option
 def command(unit: str, *, delete: bool, yes: bool, root: Path, as_json: bool) -> int:
-    """Stop UNIT and remove its links. Its generations stay, unless --delete is given.
+    """Stop UNIT, where it is still ours, and remove its links. Its generations stay, unless --delete is given.
 
     Only links that a switch made are removed. What was moved aside stays where it is, and is named.
     """
@@ -35,8 +36,10 @@ def command(unit: str, *, delete: bool, yes: bool, root: Path, as_json: bool) ->
     if isinstance(store, Diagnostic):
         return end((store,), as_json=_json(None, None) if as_json else None)
     live = live_of_store(store, root)
-    gone = " and deletes its generations" if delete else ""
-    if live is not None and not agreed(f"this stops `{store.places.unit}`{gone}; go on?", yes=yes):
+    is_foreign = look_at_name(store.places).holder is Holder.FOREIGN
+    does = [] if is_foreign else [f"stops `{store.places.unit}`"]
+    does += ["deletes its generations"] if delete else []
+    if live is not None and does and not agreed(f"this {' and '.join(does)}; go on?", yes=yes):
         click.echo("nothing was changed", err=True)
         return Exit.REFUSED
     done = retire(store, machine=Machine(), live=live, delete=delete)

@@ -6,18 +6,21 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler import __version__
-from compiler.catalog import FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
-from compiler.language.load import DiskReader, load_source
-from compiler.pipeline import Inputs
 from compiler.profile import Name, Text
 from compiler.source import Source
 from compiler.value import Value
 from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
+
+
+if TYPE_CHECKING:
+    # The verbs of the host show findings as well, and compile nothing.
+    from compiler.pipeline import Inputs
 
 
 class Format(StrEnum):
@@ -48,6 +51,10 @@ def open_session(
     faults = (*check_pin(found.workspace, version=__version__), *found.diagnostics)
     if faults:
         return None, faults
+    from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - what compiles needs it
+    from compiler.language.load import DiskReader  # noqa: PLC0415 - as above
+    from compiler.pipeline import Inputs  # noqa: PLC0415 - as above
+
     folder = found.workspace.profiles
     reader = DiskReader(folder)
     names = found.names
@@ -112,6 +119,8 @@ def sources(found: Sequence[Diagnostic], session: Session | None) -> Mapping[str
 
 def _source(name: str, session: Session) -> Source | None:
     profile = name.removeprefix(f"{PROFILES}/").removesuffix(".toml")
+    from compiler.language.load import load_source  # noqa: PLC0415 - what compiled has it already
+
     loaded = session.inputs.documents.get(profile)
     if loaded is not None and loaded[0] is not None:
         return loaded[0].source

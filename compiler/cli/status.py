@@ -40,8 +40,10 @@ def _line(status: Status) -> str:
     store = status.store
     one = store.in_use
     if one is None:
-        what = f"retired; {len(store.generations)} generations kept in {store.places.state_dir}"
-        return f"{store.places.unit}: {what}"
+        count = len(store.generations)
+        kept = "1 generation" if count == 1 else f"{count} generations"
+        what = "retired" if store.current is None else f"generation {store.current}, which is gone"
+        return f"{store.places.unit}: {what}; {kept} kept in {store.places.state_dir}"
     parts = [f"generation {one.number} of {one.source}"]
     parts += [] if status.is_linked else ["not linked"]
     if status.state is not None:

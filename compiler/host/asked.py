@@ -61,7 +61,7 @@ def observe(
         journal = observe_journal(asked.unit, scope=asked.scope, observer=observer)
         if promised is None:
             return journal  # only the plan says where it listens
-        server = _ask_unit(asked, asked.unit, observer=observer, promised=promised)
+        server = ask_unit(asked, asked.unit, observer=observer, promised=promised)
         if server.start is None and journal.fault is None and not must_answer:
             return journal
         return joined(server, journal)
@@ -74,7 +74,8 @@ def observe(
     return observe_file(asked.log, observer=observer)
 
 
-def _ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
+def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
+    """What the endpoints of a unit's server tell. Errors: `server-silent`."""
     host, port = observer.address(promised.argv)
     address = Address(scheme="http", host=_local(host), port=port)
     if not address.is_loopback:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from collections import deque
 from enum import StrEnum
 from typing import Final
 
@@ -17,7 +16,8 @@ from compiler.secrecy import secret_stretches
 
 
 _LINES_KEPT: Final = 12
-_POOL_LINES_KEPT: Final = 3
+_POOL_LINES_KEPT: Final = 6  # of the target and its draft: a pool or two, and what is left
+_PROBE_LINES_KEPT: Final = 3
 _LONGEST_LINE: Final = 500
 # What `templates/ready.py` begins its lines with, and those that only say how long it has waited or what to do.
 _PROBE_SAYS: Final = "ready: "
@@ -28,13 +28,15 @@ _MAIN_ENDED_SO: Final = re.compile(
     r": Main process exited, code=(exited|killed|dumped), status=(\d+)"
 )
 _FAILED_WITH: Final = re.compile(r": Failed with result '([a-z-]+)'\.$")
+# The time and the rank in front of a line, as every logger here has them.
+_WHO_AND_WHEN: Final = re.compile(r"^\[[^\]]{0,60}\] ?")
 _LOOKS_BAD: Final = re.compile(
     r"\b(?:\w*error|\w*exception|critical|fatal|traceback|killed|abort\w*|out of memory)\b",
     re.IGNORECASE,
 )
 
 # The exit codes of `templates/ready.py`.
-_TIMED_OUT, _MAIN_ENDED, _POOL_SHORT, _POOL_UNKNOWN = 1, 3, 4, 5
+_MAIN_ENDED, _POOL_SHORT, _POOL_UNKNOWN, _TIMED_OUT = 3, 4, 5, 6
 _EXITED, _KILLED = 1, 2  # CLD_EXITED and CLD_KILLED of waitid(2)
 
 
@@ -105,16 +107,34 @@ def _not_started(state: UnitState) -> str:
     return f"systemd did not start it; the unit is `{state.active}` with `{state.result}`"
 
 
+class _Kept:
+    """The last few lines of a kind, each with its number; of what several ranks say alike the last one's."""
+
+    def __init__(self, *, most: int) -> None:
+        """None yet."""
+        self.most = most
+        self.lines: dict[str, tuple[int, str]] = {}
+
+    def take(self, number: int, text: str) -> None:
+        """Keep a line, with what looks like a secret covered, in the place of its like."""
+        shown = _shown(text)
+        like = _WHO_AND_WHEN.sub("", shown)
+        self.lines.pop(like, None)
+        self.lines[like] = number, shown
+        if len(self.lines) > self.most:
+            del self.lines[next(iter(self.lines))]
+
+
 class Telling:
     """What a start wrote that is worth showing when it has failed; of a log of any length little is kept."""
 
     def __init__(self) -> None:
         """Nothing yet."""
         self._count = 0
-        self._pool: deque[tuple[int, str]] = deque(maxlen=_POOL_LINES_KEPT)
-        self._bad: deque[tuple[int, str]] = deque(maxlen=_LINES_KEPT)
-        self._probe: deque[tuple[int, str]] = deque(maxlen=_POOL_LINES_KEPT)
-        self._any: deque[tuple[int, str]] = deque(maxlen=_LINES_KEPT // 2)
+        self._pool = _Kept(most=_POOL_LINES_KEPT)
+        self._bad = _Kept(most=_LINES_KEPT)
+        self._probe = _Kept(most=_PROBE_LINES_KEPT)
+        self._any = _Kept(most=_LINES_KEPT // 2)
         self._probe_status: int | None = None
         self._main: tuple[int, int] | None = None
         self._result: str | None = None
@@ -125,16 +145,16 @@ class Telling:
         if line.is_systemd:
             self._take_systemd(line.text)
             return
-        numbered = self._count, _shown(line.text)
+        kept = self._any
         if line.text.startswith(_PROBE_SAYS):
-            if _PROBE_PROGRESS.match(line.text) is None:
-                self._probe.append(numbered)
+            if _PROBE_PROGRESS.match(line.text) is not None:
+                return
+            kept = self._probe
         elif phase is Phase.POOL:
-            self._pool.append(numbered)
+            kept = self._pool
         elif _LOOKS_BAD.search(line.text):
-            self._bad.append(numbered)
-        else:
-            self._any.append(numbered)
+            kept = self._bad
+        kept.take(self._count, line.text)
 
     def _take_systemd(self, text: str) -> None:
         if (found := _PROBE_EXITED.search(text)) is not None:
@@ -169,8 +189,8 @@ class Telling:
 
         Without errors the last lines stand for them, but where the pool was short: then nothing else was wrong.
         """
-        worst = self._bad or (() if outcome is Outcome.SHORT else self._any)
-        chosen = {*self._pool, *worst, *self._probe}
+        worst = self._bad.lines or ({} if outcome is Outcome.SHORT else self._any.lines)
+        chosen = {*self._pool.lines.values(), *worst.values(), *self._probe.lines.values()}
         return tuple(dict.fromkeys(text for _, text in sorted(chosen)))
 
 

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.host.change import Action, decide
+from compiler.host.growth import growth
 from compiler.host.live import Live
 from compiler.host.names import Holder, Holding, check_name, look_at_name
 from compiler.host.places import Places, leads_out
@@ -180,6 +181,23 @@ def _weigh(intent: Intent, live: Live | None, *, replace: bool) -> Intent:
         running=running_generation(intent.store, state),
     )
     step, reasons = _step(intent, state, holding)
+    if step is not Step.NOTHING or intent.running is None:
+        return evolve(intent, step=step, reasons=reasons)
+    return _hold(evolve(intent, step=step, reasons=reasons), live)
+
+
+def _hold(intent: Intent, live: Live) -> Intent:
+    """A promise that grew is held against what would run on; what is short already is not loaded again to see it."""
+    before = intent.store.generations[intent.running or 0]
+    grown = growth(before.content(), intent.content, live=live)
+    if grown is None:
+        return intent
+    reasons = (*grown.reasons, *intent.reasons)
+    if grown.is_kept:
+        return evolve(intent, reasons=reasons)
+    if intent.staged is not None and grown.broken:
+        return evolve(intent, findings=(*intent.findings, *grown.broken))
+    step = Step.RESTART if intent.service.restarts_itself else Step.LEFT
     return evolve(intent, step=step, reasons=reasons)
 
 

@@ -7,10 +7,13 @@ from typing import Protocol
 
 from attrs import frozen
 
+from compiler.engines import ENGINES
+from compiler.engines.observing import Start
 from compiler.host import units
 from compiler.host.machine import Finished, Machine
 from compiler.host.preflight import Preflight, preflight
 from compiler.host.preflight_probe import RealProbe
+from compiler.host.promised import Promised
 from compiler.host.service import Service
 from compiler.host.staged import Staged
 from compiler.host.units import UnitState
@@ -32,6 +35,9 @@ class Live(Protocol):
 
     def check(self, staged: Staged) -> Preflight:
         """Whether the host has what the plan needs."""
+
+    def start(self, promised: Promised) -> Start | None:
+        """What the server that runs tells of its start, asked where a plan says; `None` when it does not answer."""
 
     def reload(self, machine: Machine) -> Finished:
         """Have the manager read its units again."""
@@ -66,6 +72,17 @@ class Systemd(Value):
     def check(self, staged: Staged) -> Preflight:
         """The checks of `preflight`, on this host."""
         return preflight(staged.plan, staged.folder, scope=self.service.scope, probe=RealProbe())
+
+    def start(self, promised: Promised) -> Start | None:
+        """By its endpoints; a journal may hold more than one start."""
+        from compiler.host.asked import Asked, ask_unit  # noqa: PLC0415 - few switches ask
+
+        engine = ENGINES.get(promised.engine)
+        if engine is None:
+            return None
+        unit = self.service.unit
+        asked = Asked(unit=unit, scope=self.service.scope)
+        return ask_unit(asked, unit, observer=engine.observer(), promised=promised).start
 
     def reload(self, machine: Machine) -> Finished:
         """`systemctl daemon-reload`."""

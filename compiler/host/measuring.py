@@ -141,10 +141,13 @@ def _fields(start: Start, promised: Promised | None, observer: Observer) -> dict
         }
     )
     if not _tells_arguments(start, observer):
-        return {**plan, **known, "model": promised.model}
+        named = _given({"model": promised.model, "draft": promised.draft})
+        return {**plan, **known, **named}
     fields = {**known, **server}
     if server.get("model") == plan.get("model"):
         fields["model"] = promised.model
+    if promised.draft is not None and "draft" in server and server["draft"] == plan.get("draft"):
+        fields["draft"] = promised.draft
     if _is_of(promised, start, observer):
         # A release may put another value in the place of what was asked for (`NEXTN` runs as `EAGLE`).
         without = {name: value for name, value in fields.items() if name not in _ASKED}

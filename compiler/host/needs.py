@@ -35,6 +35,7 @@ class Needs(Value):
         secrets: files that only the service may read.
         address: where the server listens; `None` when its engine is unknown.
         gpu_kind: catalogue id.
+        gpu_names: what the driver may call them; empty where nobody described the kind.
         visible: the GPUs it may see, as `CUDA_VISIBLE_DEVICES` lists them; `None` for all.
         locks_memory: whether the unit asks for unlimited locked memory.
         state_dir: where its generations are.
@@ -48,6 +49,7 @@ class Needs(Value):
     secrets: tuple[str, ...]
     address: tuple[str, int] | None
     gpu_kind: str
+    gpu_names: tuple[str, ...]
     gpu_count: int
     visible: tuple[str, ...] | None
     locks_memory: bool
@@ -81,7 +83,8 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
         secrets=() if secret is None else (secret,),
         address=None if observer is None else observer.address(argv),
         gpu_kind=plan["gpus"]["kind"],
-        gpu_count=plan["gpus"]["count"],
+        gpu_names=_gpu_names(plan["gpus"]),
+        gpu_count=_count(plan["gpus"]["count"]),
         visible=_visible(folder / f"{name.removesuffix('.service')}.env"),
         locks_memory=limits[-1:] == ("infinity",),
         state_dir=target["state_dir"],
@@ -92,6 +95,22 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
 def _words(unit: Unit, key: str) -> tuple[str, ...]:
     """The words of the one command of a setting; `LookupError` without one."""
     return read_command_line(unit.values("Service", key=key)[-1]).commands[0].argv
+
+
+def _count(value: object) -> int:
+    if type(value) is int and value > 0:
+        return value
+    raise ValueError(value)
+
+
+def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
+    """As the compile knew them, a team's own kinds too; an older Poolproof did not write them."""
+    if "names" in gpus:
+        return tuple(map(str, gpus["names"]))
+    from compiler.catalog import open_catalog  # noqa: PLC0415 - for an old plan only
+
+    known, _ = open_catalog().gpu(gpus["kind"])
+    return () if known is None else known.names
 
 
 def _models(argv: Sequence[str], flags: Mapping[str, str]) -> list[tuple[str, str]]:

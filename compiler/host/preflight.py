@@ -74,7 +74,7 @@ def preflight(
     """
     try:
         needs = read_needs(plan, folder)
-    except (OSError, LookupError, TypeError, ValueError) as fault:
+    except (OSError, AttributeError, LookupError, TypeError, ValueError) as fault:
         return Preflight(diagnostics=(_no_tree(folder, fault),), skipped=())
     name = (needs.user or "root") if scope is Scope.SYSTEM else None
     situation = Situation(needs=needs, scope=scope, probe=probe, account=probe.account(name))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
-from compiler.catalog import open_catalog
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.host.ports import Listener
 from compiler.host.preflight_probe import SHARED_MEMORY, Gpu, Untold
@@ -51,14 +50,13 @@ def _judge_gpus(situation: Situation, gpus: tuple[Gpu, ...]) -> Iterator[Found]:
             path="gpus.count",
         )
         return
-    known, _ = open_catalog().gpu(needs.gpu_kind)
-    if known is None:
-        why = f"the GPU `{needs.gpu_kind}` is not in the catalogue that comes with this version"
+    if not needs.gpu_names:
+        why = f"nobody described the GPU `{needs.gpu_kind}`"
         yield Skipped(what="the names of the GPUs", why=why)
         return
-    others = [each for each in chosen if each.name not in known.names]
+    others = [each for each in chosen if each.name not in needs.gpu_names]
     if others:
-        names = ", ".join(f"`{each}`" for each in known.names)
+        names = ", ".join(f"`{each}`" for each in needs.gpu_names)
         yield error(
             "host-gpu",
             f"the plan was made for `{needs.gpu_kind}`, and this host has other GPUs",

@@ -24,6 +24,7 @@ class Promised(Value):
     """What verify and measure need of a plan; `None` for what it does not know.
 
     Attributes:
+        draft: its catalogue id; an older Poolproof did not write it.
         required_tokens: slots that the promise needs.
         pool: slots that are predicted.
         lines: the budget, GiB per GPU, by the names of its lines.
@@ -35,6 +36,7 @@ class Promised(Value):
     version: str
     build: str | None
     model: str
+    draft: str | None
     gpu: str
     gpu_count: int
     context: int
@@ -82,35 +84,40 @@ def read_promised(path: Path) -> Promised | Diagnostic:
         return _unreadable(path, (fault.strerror or type(fault).__name__).lower())
     if len(content) > MOST_BYTES:
         return _unreadable(path, f"it has more than {MOST_BYTES:,} bytes")
+    promised = promised_in(content)
+    return _unreadable(path, promised) if isinstance(promised, str) else promised
+
+
+def promised_in(content: bytes) -> Promised | str:
+    """What the content of a plan.json promises; or why it cannot be read, as a sentence."""
+    plan = parse_plan(content)
+    if plan is None:
+        return "it is not one that this Poolproof reads"
     try:
-        plan = parse_plan(content)
-        return (
-            _unreadable(path, "it is not one that this Poolproof reads")
-            if plan is None
-            else _read(plan)
-        )
-    except RecursionError:
-        return _unreadable(path, "it nests too deep")
-    except (KeyError, TypeError, ValueError):
-        return _unreadable(path, "it is not as a compile writes it")
+        return _read(plan)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return "it is not as a compile writes it"
 
 
 def _read(plan: Mapping[str, Any]) -> Promised:
     """Raises `KeyError`, `TypeError` or `ValueError` where the plan is not as a compile writes it."""
     engine, gpus, promise, pool = (plan[name] for name in ("engine", "gpus", "promise", "pool"))
-    running = plan["running_requests"]
+    running, draft = plan["running_requests"], plan.get("draft")
+    # An older Poolproof wrote it with the pool only, which there is where memory is known.
+    required = promise.get("required_tokens", None if pool is None else pool["required_tokens"])
     return Promised(
         profile=_text(plan["profile"]),
         engine=_text(engine["name"]),
         version=_text(engine["version"]),
         build=None if engine["build"] is None else _text(engine["build"]),
         model=_text(plan["model"]),
+        draft=None if draft is None else _text(draft),
         gpu=_text(gpus["kind"]),
         gpu_count=_count(gpus["count"]),
         context=_count(promise["context"]),
         concurrency=_count(promise["concurrency"]),
         running_requests=None if running is None else _count(running),
-        required_tokens=None if pool is None else _count(pool["required_tokens"]),
+        required_tokens=None if required is None else _count(required),
         pool=None if pool is None else _range(pool, unit=""),
         free_before_gib=None
         if plan["free_before_load_gib"] is None

@@ -12,10 +12,13 @@ from attrs import evolve, field, frozen
 
 from compiler.host.machine import Machine
 from compiler.host.places import NEW_RECORD, RECORD
+from compiler.host.service import is_unit_name
 from compiler.value import Value
 
 
 SCHEMA = 1
+_HIGHEST = 10**12
+"""Of a number or a time; more is none that a switch wrote."""
 
 
 class State(StrEnum):
@@ -90,33 +93,48 @@ def read_record(state: Path) -> Record | None:
         return None
     try:
         return _decode(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def _decode(value: Any) -> Record:  # noqa: ANN401 - what JSON gives
-    if value["schema"] != SCHEMA:
-        raise ValueError(value["schema"])
+    if value["schema"] != SCHEMA or not is_unit_name(value["unit"]):
+        raise ValueError
     return Record(
-        unit=str(value["unit"]),
-        last=int(value["last"]),
+        unit=value["unit"],
+        last=_number(value["last"]) or 0,
         loaded=_number(value["loaded"]),
         started=_number(value["started"]),
-        invocation=value["invocation"],
+        invocation=_text(value["invocation"]),
         notes={
             int(number): Note(
                 state=State(each["state"]),
-                why=each["why"],
+                why=_text(each["why"]),
                 load_s=_number(each["load_s"]),
-                left=each["left"],
+                left=_time(each["left"]),
             )
             for number, each in value["generations"].items()
         },
     )
 
 
-def _number(value: Any) -> int | None:  # noqa: ANN401 - as above
-    return None if value is None else int(value)
+def _number(value: object) -> int | None:
+    if value is None or (type(value) is int and 0 <= value <= _HIGHEST):
+        return value
+    raise ValueError
+
+
+def _time(value: object) -> float | None:
+    """Seconds since 1970; a clock may have been wrong, but it was a clock."""
+    if value is None or (type(value) in (int, float) and abs(value) < _HIGHEST):  # type: ignore[arg-type]
+        return value  # type: ignore[return-value]
+    raise ValueError
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError
 
 
 def write_record(machine: Machine, state: Path, record: Record) -> None:

@@ -12,6 +12,7 @@ from compiler.host.links import aside_of, foreign_links_of, remove_links
 from compiler.host.live import Live
 from compiler.host.lock import held
 from compiler.host.machine import Machine
+from compiler.host.names import Holder, look_at_name
 from compiler.host.places import CURRENT, RECORD, Places
 from compiler.host.record import write_record
 from compiler.host.staging import clean, delete_generation
@@ -44,7 +45,7 @@ class Retired(Value):
 def retire(
     store: Store, *, machine: Machine, live: Live | None, delete: bool
 ) -> Retired | Diagnostic:
-    """Stop the unit, remove our links and `current`, have systemd forget it; with `delete` remove the generations.
+    """Stop the unit where it is still ours, remove our links and `current`, have systemd forget it; with `delete` remove the generations.
 
     Errors: `host-busy`, `host-unwritable`, `systemd-refused`.
     """
@@ -64,6 +65,8 @@ def _retire(
 ) -> Retired | Diagnostic:
     places = store.places
     clean(machine, store)
+    if look_at_name(places).holder is Holder.FOREIGN:
+        live = None  # what runs by that name is somebody else's by now
     if live is not None:
         done = live.stop(machine, timeout_s=STOP_S)
         state = live.show()
@@ -98,5 +101,7 @@ def _delete(store: Store, machine: Machine) -> None:
     for number in store.generations:
         delete_generation(machine, places, number=number)
     machine.remove(places.state / RECORD)
-    if not any(places.state.iterdir()):
+    # Where an operator put the folder elsewhere, by a link or a mount, the place is theirs.
+    is_ours = not places.state.is_symlink() and not places.state.is_mount()
+    if is_ours and not any(places.state.iterdir()):
         machine.remove_tree(places.state)

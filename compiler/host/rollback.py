@@ -16,11 +16,10 @@ def choose_generation(store: Store, number: int | None) -> Generation | Diagnost
     Errors: `generation-missing`.
     """
     if number is None:
-        below = [
-            n for n in store.generations if n < (store.current or 0) and store.may_return_to(n)
-        ]
-        if below:
-            return store.generations[max(below)]
+        below = sorted((n for n in store.generations if n < (store.current or 0)), reverse=True)
+        found = next((n for n in below if store.may_return_to(n)), None)
+        if found is not None:
+            return store.generations[found]
         return error(
             "generation-missing",
             f"`{store.places.unit}` has no earlier generation to go back to",

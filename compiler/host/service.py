@@ -17,7 +17,9 @@ PLAN = "plan.json"
 REVIEW = "PLAN.md"
 SCHEMA = 1
 
-_UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.service")
+_UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,240}\.service")
+_LONGEST_PATH = 2048  # of PATH_MAX's 4096 bytes, so that what is below fits as well
+_LONGEST_S = 366 * 86400
 _LEAST_DEPTH = 2  # `/srv` alone is nobody's folder of generations
 
 
@@ -43,7 +45,7 @@ def parse_plan(content: bytes) -> Mapping[str, Any] | None:
     """A plan.json; `None` where it is none that is read here."""
     try:
         plan = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
         return None
@@ -57,14 +59,14 @@ def read_service(plan: Mapping[str, Any], target: str) -> Service | str:
         kind, manager, unit, state_dir, on_change = (
             str(each[key]) for key in ("kind", "manager", "unit", "state_dir", "on_change")
         )
-        start_s, stop_s = int(each["start_timeout_s"]), int(each["stop_timeout_s"])
+        start_s, stop_s = _seconds(each["start_timeout_s"]), _seconds(each["stop_timeout_s"])
     except KeyError as missing:
         return f"its `{PLAN}` does not say `{missing.args[0]}`: an older Poolproof wrote it"
     except (TypeError, ValueError):
         return f"its `{PLAN}` is not as a compile writes it"
     if kind != "systemd":
         return f"its kind is `{kind}`, and a switch knows `systemd`"
-    if manager not in list(Scope) or _UNIT.fullmatch(unit) is None:
+    if manager not in list(Scope) or not is_unit_name(unit):
         return f"`{unit}` of the `{manager}` manager is no unit that can be switched"
     if not _is_state_dir(state_dir):
         return f"`{state_dir}` is no folder for generations"
@@ -80,7 +82,19 @@ def read_service(plan: Mapping[str, Any], target: str) -> Service | str:
     )
 
 
+def is_unit_name(name: object) -> bool:
+    """Whether it is a whole name of a service, and one that leads nowhere else as a file's."""
+    return isinstance(name, str) and _UNIT.fullmatch(name) is not None
+
+
+def _seconds(value: object) -> int:
+    if type(value) is int and 0 <= value <= _LONGEST_S:
+        return value
+    raise ValueError
+
+
 def _is_state_dir(path: str) -> bool:
     names = path.split("/")[1:]
     plain = all(name not in ("", ".", "..") for name in names)
-    return path.startswith("/") and plain and len(names) >= _LEAST_DEPTH and path.isprintable()
+    sizes = len(path.encode()) <= _LONGEST_PATH and len(names) >= _LEAST_DEPTH
+    return path.startswith("/") and plain and sizes and path.isprintable()

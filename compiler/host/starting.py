@@ -27,16 +27,16 @@ def start(site: Site, record: Record, *, number: int) -> tuple[Record, Watched |
     record = site.remember(record.noted(number, state=State.STARTING, why=None))
     if not site.manner.waits:
         return record, None
-    record, watched = follow(site, record, number=number, before=before)
-    if watched.outcome is Outcome.READY:
-        record = site.remember(record.noted(number, load_s=max(1, round(watched.elapsed_s))))
-    return record, watched
+    return follow(site, record, number=number, before=before, times=True)
 
 
 def follow(
-    site: Site, record: Record, *, number: int, before: str | None
+    site: Site, record: Record, *, number: int, before: str | None, times: bool = False
 ) -> tuple[Record, Watched]:
-    """Follow a start to its end; `before` is the invocation that is not the one to wait for."""
+    """Follow a start to its end; `before` is the invocation that is not the one to wait for.
+
+    With `times` it was followed from its beginning, so that what a load takes is known after it.
+    """
     service = site.service
     watched = site.live.watch(
         before=before,
@@ -45,7 +45,10 @@ def follow(
     )
     state = site.live.show()
     record = evolve(record, invocation=None if state is None else state.invocation)
-    return site.remember(_noted(record, number, watched)), watched
+    record = _noted(record, number, watched)
+    if times and watched.outcome is Outcome.READY:
+        record = record.noted(number, load_s=max(1, round(watched.elapsed_s)))
+    return site.remember(record), watched
 
 
 def _noted(record: Record, number: int, watched: Watched) -> Record:

@@ -24,7 +24,7 @@ from compiler.host.places import (
 )
 from compiler.host.record import Record, State, read_record
 from compiler.tree.disk import Kind, look, survey
-from compiler.tree.manifest import Line, parse_manifest
+from compiler.tree.manifest import parse_manifest
 from compiler.value import Value
 
 
@@ -40,14 +40,17 @@ class Generation(Value):
     Attributes:
         source: what was staged, `PROFILE/TARGET`.
         manifest: the text of its MANIFEST; two generations with the same are the same.
-        damage: how it is not as it was written, as sentences; empty for a whole one.
     """
 
     number: int
     path: Path
     source: str
     manifest: bytes
-    damage: tuple[str, ...] = ()
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """How it is not as it was written, as sentences; empty for a whole one. Every file is read for it."""
+        return _shortened(_damage(self.path, self.manifest))
 
     @property
     def profile(self) -> str:
@@ -93,9 +96,10 @@ class Store(Value):
 
     def may_return_to(self, number: int) -> bool:
         """Whether a way back may end here: it is whole, and it did not fail."""
+        if self.record.note(number).state is State.FAILED:
+            return False
         one = self.generations.get(number)
-        failed = self.record.note(number).state is State.FAILED
-        return one is not None and not one.damage and not failed
+        return one is not None and not one.damage
 
 
 def read_store(places: Places) -> Store | Diagnostic:
@@ -166,32 +170,24 @@ def _foreign(places: Places, why: str) -> Diagnostic:
 
 
 def read_generation(places: Places, number: int) -> Generation:
-    """One generation, with how it differs from its own MANIFEST.
+    """One generation; of its files only MANIFEST is read, since a host may have very many.
 
     Raises:
-        OSError: when its folder cannot be listed.
+        OSError: when it cannot be read.
     """
     path = places.generation(number)
-    standing = look(path, MANIFEST)
-    content = b"" if standing.version is None else standing.version.content
-    parsed = parse_manifest(content)
-    sources = {line.profile for line in parsed.lines}
-    damage = [f"MANIFEST: {fault}" for fault in parsed.faults]
-    if standing.kind is not Kind.FILE or len(sources) != 1:
-        damage.append("its MANIFEST is missing, or not that of a generation")
-    else:
-        damage += _damage(path, parsed.lines)
-    return Generation(
-        number=number,
-        path=path,
-        source=min(sources, default=""),
-        manifest=content,
-        damage=_shortened(damage),
-    )
+    standing = look(path, MANIFEST).version
+    content = b"" if standing is None else standing.content
+    sources = {line.profile for line in parse_manifest(content).lines}
+    return Generation(number=number, path=path, source=min(sources, default=""), manifest=content)
 
 
-def _damage(path: Path, lines: tuple[Line, ...]) -> list[str]:
-    found = []
+def _damage(path: Path, manifest: bytes) -> list[str]:
+    parsed = parse_manifest(manifest)
+    found = [f"MANIFEST: {fault}" for fault in parsed.faults]
+    if look(path, MANIFEST).kind is not Kind.FILE or len({e.profile for e in parsed.lines}) != 1:
+        return [*found, "its MANIFEST is missing, or not that of a generation"]
+    lines = parsed.lines
     for line in lines:
         standing = look(path, line.path)
         if standing.kind is Kind.ABSENT:

@@ -34,7 +34,8 @@ def unwritable(places: Places, fault: OSError, *, was: int | None) -> Diagnostic
         where = "nothing is current yet" if now is None else f"generation {now} is still current"
         mend = "mend that and try again; what was half written is removed then"
     else:
-        where = f"generation {now} is current now, and the service was not told yet"
+        what = "no generation" if now is None else f"generation {now}"
+        where = f"{what} is current now, and the service was not told yet"
         mend = "mend that and run the same command again: it finishes"
     return error(
         "host-unwritable",
@@ -117,7 +118,7 @@ def _return_failed(unit: str, returned: Returned) -> Diagnostic:
 
 
 def _reason(fault: OSError) -> str:
-    return (fault.strerror or type(fault).__name__).lower()
+    return (fault.strerror or str(fault) or type(fault).__name__).lower()
 
 
 def _place(fault: OSError) -> tuple[str, ...]:

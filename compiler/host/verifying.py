@@ -78,14 +78,15 @@ def verify(promised: Promised, start: Start, *, observer: Observer) -> Verified:
     Errors: `promise-broken`, `promise-unchecked`.
     """
     rows = (
-        *_promises(promised, start),
+        *promises(promised, start),
         *_flags(promised, start, observer=observer),
         *_memory(promised, start, observer=observer),
     )
-    return Verified(rows=rows, diagnostics=tuple(_findings(rows)))
+    return Verified(rows=rows, diagnostics=tuple(findings(rows)))
 
 
-def _promises(promised: Promised, start: Start) -> Iterator[Row]:
+def promises(promised: Promised, start: Start) -> Iterator[Row]:
+    """What a client was promised, against what a start has."""
     yield _promise(
         "pool",
         "tokens",
@@ -162,7 +163,8 @@ def _measured(name: str, gib: float | None, predicted: Range | None) -> Iterator
     )
 
 
-def _findings(rows: tuple[Row, ...]) -> Iterator[Diagnostic]:
+def findings(rows: tuple[Row, ...]) -> Iterator[Diagnostic]:
+    """What is wrong with some rows. Errors: as in `verify`."""
     broken = [each for each in rows if each.state is State.BROKEN]
     unchecked = [each for each in rows if each.state is State.UNCHECKED]
     if broken:

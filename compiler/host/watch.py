@@ -19,7 +19,8 @@ from compiler.value import Value
 __all__ = ["Event", "Outcome", "Watched", "watch"]
 
 TICK_S: Final = 0.25
-"""Between two looks at the unit's state."""
+SHORT_TICK_S: Final = 0.1
+"""Between two looks at the unit's state, each of which takes 15 ms; the shorter one where it must be ready soon."""
 
 BEAT_S: Final = 1.0
 """Between two events when nothing new happens, so that a terminal can show the time."""
@@ -140,11 +141,18 @@ class _Watching:
                 ended = Outcome.TIMEOUT, f"it was not ready after {timeout_s:g} s"
             if ended is not None:
                 outcome, why = ended
+                if outcome is Outcome.READY:
+                    return Watched(outcome=outcome, why=why, elapsed_s=self.elapsed_s)
                 self._read(for_s=_SHORT_LAG_S)
-                lines = () if outcome is Outcome.READY else self.telling.lines(outcome)
+                lines = self.telling.lines(outcome)
                 return Watched(outcome=outcome, why=why, lines=lines, elapsed_s=self.elapsed_s)
-            self._read(for_s=TICK_S)
+            self._read(for_s=SHORT_TICK_S if self._is_near_end else TICK_S)
             self._beat()
+
+    @property
+    def _is_near_end(self) -> bool:
+        """Whether the server has said that it listens; the probe has the last word."""
+        return self.last is not None and self.last[0] in (Phase.WARMUP, Phase.SERVING)
 
     def _look(self, state: UnitState | None) -> tuple[Outcome, str] | None:
         """What a look at the unit shows: how the start ended, or `None` while it goes on."""

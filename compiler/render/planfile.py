@@ -32,10 +32,16 @@ def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
         "description": plan.profile.description,
         "verdict": first.verdict.value,
         "model": plan.profile.model.id,
-        "gpus": {"kind": plan.profile.gpus.kind, "count": plan.profile.gpus.count},
+        "draft": None if plan.profile.speculative is None else plan.profile.speculative.draft,
+        "gpus": {
+            "kind": plan.profile.gpus.kind,
+            "names": [] if plan.gpu is None else list(plan.gpu.names),
+            "count": plan.profile.gpus.count,
+        },
         "promise": {
             "context": plan.profile.serve.context,
             "concurrency": plan.profile.serve.concurrency,
+            "required_tokens": plan.required_tokens,
         },
         "running_requests": plan.running_requests,
         **plan_facts(plan),

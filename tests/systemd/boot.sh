@@ -7,6 +7,8 @@
 # made read-only; /tmp, /root, /home, /run, /var and /dev/shm are hidden below empty ones; and of the units, generators,
 # and tmpfiles that the distribution ships none is left to be seen. Any of this failing ends it before PROGRAM.
 #
+# Nor does it have what the whole machine shares and no namespace parts: disks, the clock, modules, raw memory.
+#
 # FOLDER holds what /etc/systemd (etc), /var/lib (lib), /etc/passwd, and /etc/group are inside; it outlives a reboot, and is
 # the one place of the outer host that can be written. SHOWN are folders to see in hidden places, read-only.
 set -euo pipefail
@@ -47,6 +49,20 @@ for shown in "$@"; do
   mount -o remount,bind,ro "$held/$number"
 done
 
+# A mount that is read-only does not keep anybody from writing to a disk's device: only these are there.
+mkdir "$held/dev"
+mount -t tmpfs -o mode=755 tmpfs "$held/dev"
+for each in null zero full random urandom tty; do
+  touch "$held/dev/$each"
+  mount --bind "/dev/$each" "$held/dev/$each"
+done
+mkdir "$held/dev/shm" "$held/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$held/dev/pts"
+ln -s pts/ptmx "$held/dev/ptmx"
+ln -s /proc/self/fd "$held/dev/fd"
+mount --rbind "$held/dev" /dev
+mount -o remount,bind,ro /dev
+
 for each in /tmp /root /home /run /var /dev/shm; do mount -t tmpfs -o mode=755 tmpfs "$each"; done
 chmod 1777 /tmp /dev/shm
 mkdir -p /run/systemd/system /run/lock /var/lib /var/log /var/tmp
@@ -79,7 +95,8 @@ for each in / /etc /usr /proc/sys; do
   fi
 done
 
+lost=-sys_time,-sys_module,-sys_rawio,-mknod,-syslog
 # shellcheck disable=SC2016 # what stands in quotes is for the inner shell
 exec unshare --cgroup sh -euc '
   mount -t cgroup2 cgroup2 /sys/fs/cgroup
-  exec env -i PATH="$PATH" container=test "$0" --system --unit=test.target --log-target=journal --show-status=no' "$program"
+  exec env -i PATH="$PATH" container=test setpriv --bounding-set="$1" "$0" --system --unit=test.target --log-target=journal --show-status=no' "$program" "$lost"

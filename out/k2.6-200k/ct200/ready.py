@@ -7,8 +7,9 @@ The unit runs this file once it has started the server, with the engine's own Py
 It asks `/health` until the server answers, reads how many tokens its KV pool holds, and compares.
 What it prints goes to the journal, and `systemctl start` waits for it. By hand it works the same.
 
-Exit codes: 0 ready; 1 not ready in time; 2 wrong usage; 3 the main process ended; 4 the pool is too
-small for the promise; 5 the size of the pool is not known (a promise nobody checked is not kept).
+Exit codes: 0 ready; 2 wrong usage; 3 the main process ended; 4 the pool is too small for the promise;
+5 the size of the pool is not known (a promise nobody checked is not kept); 6 not ready in time. Any
+other is a fault of the probe itself.
 
 Another load of minutes would end in 4 or 5 again. systemd restarts a unit whose ExecStartPost= fails,
 unless the way its main process ended is listed in RestartPreventExitStatus=. So the probe then ends
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-READY, TIMED_OUT, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN, INTERRUPTED = 0, 1, 3, 4, 5, 130
+READY, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN, TIMED_OUT, INTERRUPTED = 0, 3, 4, 5, 6, 130
 
 POLL_S = 1.0  # between two questions
 REQUEST_S = 10.0  # for one question; a healthy SGLang takes 1 to 2 s, since it generates a token
@@ -384,8 +385,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line; a wrong one exits 2."""
     parser = argparse.ArgumentParser(
         description="Wait until the server is ready; fail when its KV pool is smaller than promised.",
-        epilog="Exit codes: 0 ready, 1 not in time, 2 usage, 3 main process ended, 4 pool too small, "
-        "5 pool not known.",
+        epilog="Exit codes: 0 ready, 2 usage, 3 main process ended, 4 pool too small, 5 pool not known, "
+        "6 not in time.",
         allow_abbrev=False,
     )
     parser.add_argument("--url", type=base_url, required=True, help="http://HOST:PORT")

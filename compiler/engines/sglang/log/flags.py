@@ -10,37 +10,81 @@ from compiler.secrecy import is_secret
 from compiler.yamltext import parse_yaml
 
 
-# The flags that the server stores under another name; newest names first (`from_cli_args` of each release).
-_STORED_AS: Mapping[str, tuple[str, ...]] = {
-    "tensor_parallel_size": ("tp_size",),
-    "pipeline_parallel_size": ("pp_size",),
-    "data_parallel_size": ("dp_size",),
-    "expert_parallel_size": ("ep_size",),
-    "model": ("model_path",),
-    "speculative_draft_model": ("speculative_draft_model_path",),
+# The flags that the server stores under another name (`from_cli_args` and the aliases of each release).
+_STORED_AS: Mapping[str, str] = {
+    "attention_context_parallel_size": "attn_cp_size",
+    "attention_data_parallel_size": "attn_dp_size",
+    "data_parallel_size": "dp_size",
+    "decode_context_parallel_size": "dcp_size",
+    "ep": "ep_size",
+    "expert_parallel_size": "ep_size",
+    "model": "model_path",
+    "moe_data_parallel_size": "moe_dp_size",
+    "nccl_init_addr": "dist_init_addr",
+    "pipeline_parallel_size": "pp_size",
+    "speculative_draft_model": "speculative_draft_model_path",
+    "tensor_parallel_size": "tp_size",
+}
+# And those that a later release stores under a newer name.
+_RENAMED: Mapping[str, str] = {
+    "cuda_graph_bs": "cuda_graph_bs_decode",
+    "cuda_graph_max_bs": "cuda_graph_max_bs_decode",
+    "enable_nsa_prefill_context_parallel": "enable_dsa_prefill_context_parallel",
+    "fp4_gemm_backend": "fp4_gemm_runner_backend",
+    "fp8_gemm_backend": "fp8_gemm_runner_backend",
+    "hierarchical_sparse_attention_extra_config": "hisparse_config",
+    "mamba_scheduler_strategy": "mamba_radix_cache_strategy",
+    "nsa_decode_backend": "dsa_decode_backend",
+    "nsa_prefill_backend": "dsa_prefill_backend",
+    "nsa_prefill_cp_mode": "dsa_prefill_cp_mode",
+    "piecewise_cuda_graph_compiler": "cuda_graph_tc_compiler",
+    "piecewise_cuda_graph_max_tokens": "cuda_graph_max_bs_prefill",
+    "piecewise_cuda_graph_tokens": "cuda_graph_bs_prefill",
+    "speculative_dflash_draft_window_size": "speculative_draft_window_size",
+    "stream_output": "incremental_streaming_output",
 }
 
-# What the server's own start-up assigns in some release from 0.4.6 to 0.5.23, so that another value there does not mean
-# another command line (server_args.py: `__post_init__` and what it calls; arg_groups/ from 0.5.15).
+# What the server's own start-up puts in the place of a value that was given, in some release from 0.4.6 to 0.5.23, so that
+# another value there does not mean another command line. Read from the sources of eleven releases: every assignment in
+# server_args.py and arg_groups/, and from 0.5.15 on every declared override, that does not only fill in what nobody
+# gave. Where a download changes the path of a model, the plan has to name it as it is: a server of another model is not
+# taken for the one that was reviewed.
 _REWRITTEN = frozenset(
     """
-    attention_backend attn_cp_size chunked_prefill_size cuda_graph_bs cuda_graph_max_bs cuda_graph_max_bs_prefill
-    decode_attention_backend deepep_mode device disable_cuda_graph disable_custom_all_reduce disable_hybrid_swa_memory
-    disable_overlap_schedule disable_piecewise_cuda_graph disable_radix_cache disable_shared_experts_fusion dp_size
-    dsa_decode_backend dsa_prefill_backend dtype enable_dp_attention enable_dp_lm_head
-    enable_flashinfer_allreduce_fusion enable_hierarchical_cache enable_lora enable_mixed_chunk
-    enable_symm_mem enable_torch_symm_mem enable_tokenizer_batch_encode ep_dispatch_algorithm ep_size eplb_algorithm
-    grammar_backend hicache_io_backend hicache_mem_layout hicache_ratio kv_cache_dtype linear_attn_decode_backend
-    linear_attn_verify_backend load_balance_method load_format lora_paths lora_target_modules
-    mamba_radix_cache_strategy mamba_scheduler_strategy mamba_ssm_dtype max_running_requests mem_fraction_static
-    moe_a2a_backend moe_dense_tp_size moe_dp_size moe_runner_backend nsa_decode_backend nsa_prefill_backend page_size
-    piecewise_cuda_graph_compiler piecewise_cuda_graph_max_tokens piecewise_cuda_graph_tokens pp_size
-    prefill_attention_backend quantization sampling_backend schedule_conservativeness skip_server_warmup
-    speculative_algorithm speculative_dflash_draft_window_size speculative_draft_attention_backend
-    speculative_draft_load_format speculative_draft_model_quantization speculative_draft_window_size
+    allowed_media_domains attention_backend attn_cp_size attn_dp_size chunked_prefill_size cuda_graph_backend_prefill
+    cuda_graph_bs cuda_graph_config cuda_graph_max_bs cuda_graph_max_bs_prefill dcp_comm_backend debug_cuda_graph
+    decode_attention_backend deepep_mode detokenizer_worker_num device disable_aiter_allreduce_fusion_in_prefill
+    disable_cuda_graph disable_custom_all_reduce disable_hybrid_swa_memory disable_overlap_schedule
+    disable_piecewise_cuda_graph disable_radix_cache disable_shared_experts_fusion disaggregation_bootstrap_port
+    disaggregation_decode_retraction_backup disaggregation_ib_device disaggregation_mode disaggregation_prefill_pp
+    disaggregation_transfer_backend dp_size dsa_decode_backend dsa_prefill_backend dsa_prefill_cp_mode
+    dsa_topk_backend dsv4_attn_backend dtype enable_aiter_allreduce_fusion enable_attn_tp_input_scattered
+    enable_cp_tp_group_sharing enable_decoder_swa_bounded_replay enable_deterministic_inference enable_dp_attention
+    enable_dp_attention_local_control_broadcast enable_dp_lm_head enable_dsa_prefill_context_parallel
+    enable_dynamic_batch_tokenizer enable_flashinfer_allreduce_fusion enable_flexkv enable_hierarchical_cache
+    enable_lmcache enable_lora enable_lora_overlap_loading enable_mixed_chunk enable_multi_layer_eagle
+    enable_page_major_kv_layout enable_prefill_context_parallel enable_prefill_cp enable_prefill_delayer
+    enable_return_hidden_states enable_symm_mem enable_tf32_matmul enable_tokenizer_batch_encode enable_torch_symm_mem
+    enable_tp_lm_head_all_to_all encoder_transfer_backend enforce_disable_flashinfer_allreduce_fusion
+    enforce_shared_experts_fusion ep_size eplb_algorithm flashinfer_a2a_dispatch_type
+    flashinfer_allreduce_fusion_backend fp4_gemm_runner_backend fp8_gemm_runner_backend grpc_worker_threads
+    hicache_host_memory_fraction hicache_io_backend hicache_mem_layout hicache_write_policy image_processor_backend
+    keep_mm_feature_on_device kv_cache_dtype limit_mm_data_per_request linear_attn_decode_backend
+    linear_attn_verify_backend load_balance_method load_format lora_paths lora_strict_loading lora_target_modules
+    mamba_full_memory_ratio mamba_radix_cache_strategy mamba_scheduler_strategy mem_fraction_static
+    mm_feature_transport mm_preprocess_cache_size_mb model_loader_extra_config moe_a2a_backend moe_dense_tp_size
+    moe_dp_size moe_runner_backend mooncake_ib_device nsa_decode_backend nsa_prefill_backend
+    optimistic_prefill_attempts optimistic_prefill_retries page_size piecewise_cuda_graph_compiler
+    piecewise_cuda_graph_max_tokens pp_size pre_warm_nccl preferred_sampling_params prefill_attention_backend
+    prefill_cp_mode prefill_delayer_max_delay_passes prefill_delayer_token_usage_low_watermark
+    prefill_kv_cache_dequant_dtype prefill_only_disable_kv_cache quantization radix_eviction_policy
+    remote_instance_weight_loader_start_seed_via_transfer_engine sampling_backend schedule_conservativeness
+    skip_server_warmup speculative_adaptive speculative_algorithm speculative_attention_mode
+    speculative_dflash_draft_window_size speculative_draft_attention_backend speculative_draft_kv_cache_dtype
+    speculative_draft_model_quantization speculative_draft_sink_size speculative_draft_window_size
     speculative_eagle_topk speculative_moe_a2a_backend speculative_moe_runner_backend speculative_num_draft_tokens
-    speculative_num_steps swa_full_tokens_ratio tokenizer_worker_num torch_compile_max_bs
-    triton_attention_num_kv_splits
+    speculative_num_steps speculative_use_rejection_sampling swa_full_tokens_ratio tokenizer_worker_num
+    tool_call_parser torch_compile_max_bs triton_attention_num_kv_splits
     """.split()  # noqa: SIM905 - a list of words reads best so
 )
 _CONFIG = "config"
@@ -56,7 +100,8 @@ def asked(argv: Sequence[str]) -> Mapping[str, object]:
         value: object = list(words)
         if len(words) < 2:  # noqa: PLR2004 - one word is a value, several are a list
             value = words[0] if words else True
-        given[_names(flag)[0]] = value
+        name = _field(flag)
+        given[_STORED_AS.get(name, name)] = value
     return given
 
 
@@ -112,7 +157,8 @@ def _field(flag: str) -> str:
 
 def _names(flag: str) -> tuple[str, ...]:
     name = _field(flag)
-    return (*_STORED_AS.get(name, ()), name)
+    others = (table[name] for table in (_STORED_AS, _RENAMED) if name in table)
+    return (*others, name)
 
 
 def _compare(flag: str, words: tuple[str, ...], settings: Mapping[str, object]) -> FlagSeen:
