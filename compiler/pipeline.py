@@ -173,7 +173,8 @@ def _judge_plan(
     if any(each.code in MEMORY_CODES for each in found):
         from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without it
 
-        found = advise(plan, found, replan=partial(replan, plan, catalog=inputs.catalog))
+        again = partial(replan, plan, catalog=inputs.catalog)
+        found = advise(plan, found, replan=again, standing=before)
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,
