@@ -269,11 +269,11 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
 
 
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
-    """What the rules find, without the places in files that a command does not have."""
+    """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
     nowhere = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
     for found in check(plan, nowhere):
         if found.code not in DEPLOYMENT:
-            yield evolve(found, primary=None, secondary=(), help=())
+            yield evolve(found, primary=None, secondary=())
 
 
 def _verdict(plan: Plan) -> Verdict:

@@ -12,7 +12,6 @@ import click
 from attrs import frozen
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
-from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, find_tree, show
@@ -115,7 +114,7 @@ def command(  # noqa: PLR0913 - click hands over each option
 def _advised(
     judged: Judged, predictor: Predictor, words: Sequence[str], question: Question
 ) -> Judged:
-    if not any(each.code in MEMORY_CODES for each in judged.diagnostics):
+    if not judged.diagnostics:
         return judged
     from compiler.cli.inflags import with_flags  # noqa: PLC0415 - a command that passes does without it
 

@@ -18,6 +18,11 @@ def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
         yield f"{name.ljust(wide)}  {_said(each)}".rstrip()
 
 
+def verdict_line(judged: Judged) -> str:
+    """The verdict of one service and its numbers."""
+    return _said(judged, wide=0)
+
+
 def _said(judged: Judged, *, wide: int = 9) -> str:
     """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
     if judged.plan is None:
