@@ -14,6 +14,8 @@ _RAW = re.compile(r"`(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>[^`]+)`")
 _TYPED = re.compile(r"(?P<setting>[a-z_]+\.[a-z_]+) = (?P<value>\"[^\"]*\"|[\w.-]+)")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
+_ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
+
 
 def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     """`flags` are those that settings write in the launch's release (`serve.context` -> `--context-length`)."""
@@ -42,7 +44,7 @@ def _aligned(text: str) -> str:
 
 
 def _told(line: str, flags: Mapping[str, str]) -> str:
-    line = line.replace(" under `[flags]`", "")
+    line = _ABOUT_A_TREE.sub("", line.replace(" under `[flags]`", ""))
     line = _RAW.sub(lambda match: f"`{_flag('--' + match['name'], match['value'])}`", line)
     line = _TYPED.sub(
         lambda match: (

@@ -37,12 +37,9 @@ def advise(
     """
     standing = tuple(each for each in standing if each.is_error)
     trials = Trials(replan=replan, objection=Rules(standing=standing, left_out=left_out))
-    others = [each for each in (*standing, *found) if each.is_error and _is_other(each)]
+    silent = MEMORY_CODES | left_out
+    others = [each for each in (*standing, *found) if each.is_error and each.code not in silent]
     return tuple(_advised(each, plan, trials, others) for each in found)
-
-
-def _is_other(found: Diagnostic) -> bool:
-    return found.code not in MEMORY_CODES
 
 
 def _advised(
