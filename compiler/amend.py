@@ -112,10 +112,11 @@ def _assignments(wanted: Wanted, graph: Graph) -> Iterator[Assignment]:
 
 
 def _unkept(wanted: Wanted, document: Document, after: Inputs) -> Iterator[Diagnostic]:
-    """Whether the profile comes out otherwise than it was found to."""
+    """Whether the profile comes out otherwise than it was found to, or is refused for whatever reason."""
     checked = check_profiles([wanted.profile], after)
     plans = [each.plan for each in checked.judged if each.plan is not None]
-    if plans and all(each.memory == wanted.plan.memory for each in plans):
+    same = all(each.memory == wanted.plan.memory for each in plans)
+    if plans and same and not checked.refused:
         return
     reasons = (*_overruled(wanted, after), *(each.summary for each in _errors(checked)))
     yield _unproved(

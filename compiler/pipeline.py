@@ -159,17 +159,26 @@ def judge_profile(
     inputs: Inputs,
     *,
     before: tuple[Diagnostic, ...] = (),
+    left_out: frozenset[str] = frozenset(),
 ) -> list[Judged]:
-    """Judge a typed profile, once for each of its targets; `where` says where its settings stand."""
+    """Judge a typed profile, once for each of its targets; `where` says where its settings stand.
+
+    Errors of the codes that are `left_out` keep no change from being offered: the caller does not show them.
+    """
     planned = plan_profile(name, profile, inputs.catalog)
     return [
-        _judge_plan(plan, where, inputs, before=(*before, *planned.diagnostics))
+        _judge_plan(plan, where, inputs, before=(*before, *planned.diagnostics), left_out=left_out)
         for plan in planned.plans
     ]
 
 
 def _judge_plan(
-    plan: Plan, where: Origins, inputs: Inputs, *, before: tuple[Diagnostic, ...]
+    plan: Plan,
+    where: Origins,
+    inputs: Inputs,
+    *,
+    before: tuple[Diagnostic, ...],
+    left_out: frozenset[str],
 ) -> Judged:
     found = check(plan, where)
     found = apply_accepts(plan, found, where)
@@ -178,7 +187,8 @@ def _judge_plan(
         from compiler.remedy import advise  # noqa: PLC0415
         from compiler.remedy.replanning import Replanner  # noqa: PLC0415
 
-        found = advise(plan, found, replan=Replanner(plan=plan, catalog=inputs.catalog))
+        again = Replanner(plan=plan, catalog=inputs.catalog)
+        found = advise(plan, found, replan=again, standing=before, left_out=left_out)
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,

@@ -38,7 +38,7 @@ _ALONE_GIB, _TOGETHER_GIB = Range(0.6, 0.8, 1.2), Range(0.9, 1.6, 3.1)
 _MIB = 1024
 
 # Findings about how a service is deployed, not about whether the command starts and holds its context.
-_DEPLOYMENT = frozenset(
+DEPLOYMENT = frozenset(
     {"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated", "bind-open"}
 )
 
@@ -96,6 +96,24 @@ class Predictor(Value):
         facts = self._facts(asked.profile, question)
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked)
+
+    def replanner(
+        self, words: Sequence[str], question: Question, before: Plan
+    ) -> Callable[[Profile], Plan]:
+        """Plans a command that gave a plan with other flags: what it picks by itself, it picks anew."""
+        asked = (
+            self.reader.read(words, gpus=before.profile.gpus, identify=self.identify)
+            if self.reader
+            else Asked(profile=None)
+        )
+
+        def replan(profile: Profile) -> Plan:
+            moved = profile.memory.fraction != before.profile.memory.fraction
+            given = evolve(asked, context_given=True, fraction_given=asked.fraction_given or moved)
+            facts = self._facts(profile, question)
+            return plan_of("", self._completed(given, profile, facts), facts, self.engine)
+
+        return replan
 
     def identify(self, name: str) -> str:
         """The catalogue's id of a model's name, or of a path that ends like one."""
@@ -251,11 +269,11 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
 
 
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
-    """What the rules find, without the places in files that a command does not have."""
+    """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
     nowhere = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
     for found in check(plan, nowhere):
-        if found.code not in _DEPLOYMENT:
-            yield evolve(found, primary=None, secondary=(), help=())
+        if found.code not in DEPLOYMENT:
+            yield evolve(found, primary=None, secondary=())
 
 
 def _verdict(plan: Plan) -> Verdict:

@@ -25,7 +25,7 @@ from compiler.remedy.change import CERTAIN, LIKELY, Remedy
 from compiler.remedy.fitting import Fitting, fit
 from compiler.remedy.levers import LEVERS
 from compiler.remedy.moves import memory_of
-from compiler.remedy.objections import Rules
+from compiler.remedy.ranking import HALF, RULE, given_up
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.search import try_lever
@@ -36,7 +36,7 @@ from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
 
 SHARED = Path(__file__).parent / "rules" / "shared"
 MOST_PLANS = 85
-"""A plan takes about a millisecond. The most that any of these cases makes is 80, the story itself 39."""
+"""A plan takes about a millisecond. The most that any of these cases makes is 84, the story itself 42."""
 STORY_PLANS = 45
 DEPLOYED, *OTHERS = ENGINES
 SOME_ENGINES = (DEPLOYED, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS))
@@ -76,7 +76,7 @@ def fitted(
     text = fragment(REFUSED[name], engine=engine) + TARGET
     plan = only_plan(check_text(profiles, text, name=f"fit-{engine}", catalog=catalog))
     trials = trials_of(plan, catalog)
-    return plan, fit(plan, trials, objection=Rules(known=frozenset())), trials
+    return plan, fit(plan, trials), trials
 
 
 @pytest.mark.parametrize("engine", SOME_ENGINES)
@@ -122,13 +122,13 @@ def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -
             seen += 1
             before = trials.plan(moves.at(number - 1).profile)
             assert not holds(before, goal), str(remedy)
-    assert seen or name in {"story 0.85", "capped", "uncertain", "default chunk", *HOPELESS}
+    assert seen or name in {"story 0.85", "capped", "uncertain", "thin", "default chunk", *HOPELESS}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["h100", "rtx-4090", "rtx-pro-6000-blackwell"])
 def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
-    """For each model of the catalogue, every move of some levers is tried: the search finds the first that is enough."""
+    """For each model of the catalogue, every move of some levers is tried: the search finds the first that is enough and not refused."""
     compared = 0
     for number, model in enumerate(catalog.ids(Kind.MODEL)):
         profile = Profile(
@@ -142,12 +142,17 @@ def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
         plan = plan_profile("any", profile, catalog).plans[0]
         trials = trials_of(plan, catalog)
         for lever in (LEVERS[number % len(LEVERS)], LEVERS[(number + 5) % len(LEVERS)]):
-            moves = lever.moves(plan)
-            if plan.memory is None or isinstance(moves, str) or holds(plan, CERTAIN):
+            moves = "" if plan.memory is None else lever.moves(plan)
+            if isinstance(moves, str) or holds(plan, CERTAIN):
                 continue
             compared += 1
             changes = [moves.at(each) for each in range(1, moves.count + 1)]
-            enough = (each for each in changes if holds(trials.plan(each.profile), CERTAIN))
+            plans = ((each, trials.plan(each.profile)) for each in changes)
+            enough = (
+                each
+                for each, after in plans
+                if holds(after, CERTAIN) and trials.objection(after) is None
+            )
             first = next((each.settings for each in enough), None)
             found = try_lever(lever, plan, trials, goal=CERTAIN)
             assert (found.settings if isinstance(found, Remedy) else None) == first, model
@@ -171,8 +176,11 @@ def test_every_lever_is_accounted_for(
 @pytest.mark.parametrize("name", REFUSED)
 def test_changes_are_ranked(name: str, profiles: Path, catalog: Catalog) -> None:
     """What surely holds comes before what likely does, and among equals the cheaper first."""
-    _, fitting, _ = fitted(name, profiles, catalog)
-    ranks = [(memory_outcome(memory_of(each.plan)), each.cost) for each in fitting.remedies]
+    plan, fitting, _ = fitted(name, profiles, catalog)
+    ranks = [
+        (given_up(plan, each.plan) > HALF, memory_outcome(memory_of(each.plan)), each.cost)
+        for each in fitting.remedies
+    ]
     assert ranks == sorted(ranks)
     assert len({str(each) for each in fitting.remedies}) == len(fitting.remedies)
 
@@ -185,7 +193,7 @@ def test_the_most_is_the_most(name: str, asked: Most) -> None:
     inputs = Inputs(reader=DiskReader(folder), catalog=open_catalog(FolderReader(folder)))
     plan = only_plan(check_profiles([name], inputs))
     trials = trials_of(plan, inputs.catalog)
-    found = the_most(asked, plan, trials)
+    found = the_most(asked, plan, trials).remedies
     assert found
     for each in found:
         assert memory_outcome(memory_of(each.plan)) <= Outcome.UNCERTAIN
@@ -218,6 +226,164 @@ def test_what_a_profile_has_to_spare() -> None:
         "serve.context = 33_700",
         "serve.concurrency = 3",
     ]
+
+
+LONG = """\
+schema = 1
+[model]
+id = "Qwen/Qwen3-32B"
+path = "/srv/models/Qwen3-32B"
+[engine]
+name = "sglang"
+version = "0.5.23"
+python = "/opt/sglang/bin/python"
+[gpus]
+kind = "h100"
+count = 2
+[parallel]
+tensor = 2
+[serve]
+context = {context}
+concurrency = {concurrency}
+[memory]
+fraction = "fit"
+{more}
+[targets.a]
+kind = "systemd"
+user = "sglang"
+"""
+"""The model declares 40,960 tokens; four requests of 131,072 are more than the pool holds, too."""
+
+
+def write_long(
+    tree: Checkout, *, context: int = 131_072, concurrency: int = 4, more: str = ""
+) -> None:
+    tree.write("long", LONG.format(context=context, concurrency=concurrency, more=more))
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 40])
+def test_every_change_passes_the_whole_check(tree: Checkout, concurrency: int) -> None:
+    """Each change that is offered, written, leaves no error of any kind; what stands anyway is said first."""
+    write_long(tree, concurrency=concurrency)
+    before = tree.profile("long").read_text("utf-8")
+    listed = tree.run("fit", "long")
+    assert (
+        "\nfirst mend `context-beyond-model`: set `serve.context` to 40_960 or less\n" in listed.out
+    )
+    changes = tree.run("fit", "long", "--json").json["changes"]
+    assert changes
+    for number in range(1, len(changes) + 1):
+        done = tree.run("fit", "long", "--write", str(number))
+        assert done.code == 0, done.err
+        assert tree.run("check", "long").code == 0
+        tree.write("long", before)
+
+
+def test_the_help_of_a_refusal_passes_the_whole_check(tree: Checkout) -> None:
+    """Beside an error that no other setting mends, only what mends both is offered, or that error is said."""
+    write_long(tree)
+    refused = tree.run("check", "long")
+    assert "      serve.context = 40_900  a request holds 40,898 tokens\n" in refused.err
+    assert "fp8_e4m3" not in refused.err
+    write_long(tree, more="[flags]\nno-such-flag = true")
+    refused = tree.run("check", "long")
+    assert "first mend `context-beyond-model`: no single setting mends both" in refused.err
+    fitted_ = tree.run("fit", "long")
+    assert (fitted_.code, "\n1  " in fitted_.out) == (1, False)
+    assert "first mend `flag-unknown`" in fitted_.out
+
+
+def test_an_error_of_the_file_itself_stands(tree: Checkout) -> None:
+    """What no plan shows, such as a boot that cannot be read, keeps every change from being offered."""
+    write_long(tree, context=40_960, concurrency=40)
+    assert "any one of these keeps the promise" in tree.run("check", "long").err
+    tree.write("boots/broken", "x =")
+    done = tree.run("fit", "long")
+    assert (done.code, "\n1  " in done.out) == (1, False)
+    assert "\nfirst mend `boot-invalid`: " in done.out
+    assert "first mend `boot-invalid`: no single" in tree.run("check", "long").err
+
+
+def test_a_refused_profile_does_not_read_as_a_pass(tree: Checkout) -> None:
+    """What refuses a service whose memory passes stands first in its line, and `fit` has nothing to spare there."""
+    write_long(tree, concurrency=1)
+    line = "refused by context-beyond-model; memory: pass, pool "
+    assert f"long on a  {line}" in tree.run("check", "long").out
+    done = tree.run("fit", "long")
+    assert f"long now: {line}" in done.out
+    assert "to spare" not in done.out
+
+
+def test_refusals_and_fit_have_one_order(tree: Checkout) -> None:
+    """What the help of a refusal names first is what `fit` names first, and that costs no accuracy."""
+    help_ = tree.run("check", STORY).err.partition("any one of these keeps the promise")[2]
+    named = [line.strip().partition("  ")[0] for line in help_.splitlines()[1:]]
+    listed = [
+        " and ".join(f"{one['setting']} = {one['value']}" for one in each["settings"])
+        for each in tree.run("fit", STORY, "--json").json["changes"]
+    ]
+    both = [each for each in named if each in listed]
+    assert both[0] == listed[0] == "memory.fraction = 0.926 and serve.max_running_requests = 4"
+    assert both == [each for each in listed if each in named]
+    done = tree.run("fit", STORY, "--write")
+    assert done.code == 0, done.err
+    assert "kv_dtype" not in tree.profile(STORY).read_text("utf-8")
+    assert "  pass  " in tree.run("check", STORY).out
+
+
+def test_a_promise_that_holds_is_not_given_up_for_certainty(tree: Checkout) -> None:
+    """Of a profile that passes, a change that gives up 96 % is no change to make while there are others; its price is said."""
+    tree.write(STORY, (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8"))
+    printed = tree.run("fit", STORY).out
+    offered, _, no_help = printed.partition("tried, and no help:")
+    assert "serve.context" not in offered
+    assert "not 199,998: 96 % of the promise is given up" in no_help
+
+
+@pytest.mark.parametrize("asked", Most)
+def test_the_most_is_no_less_than_now(tree: Checkout, asked: Most) -> None:
+    """What `--max --write` writes is at least what was promised; a refused profile is told what would hold instead."""
+    tree.write(STORY, (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8"))
+    setting = {"context": "serve.context", "concurrency": "serve.concurrency"}.get(
+        asked, "memory.fraction"
+    )
+    now = {"serve.context": 200_000, "serve.concurrency": 1, "memory.fraction": 0.93}[setting]
+    changes = tree.run("fit", STORY, "--max", asked.value, "--json").json["changes"]
+    values = [tomllib.loads(f"x = {each['settings'][0]['value']}")["x"] for each in changes]
+    assert values
+    assert values == sorted(values, reverse=True)
+    assert values[-1] >= now
+    assert tree.run("fit", STORY, "--max", asked.value, "--write").code == 0
+    table, key = setting.split(".")
+    assert tomllib.loads(tree.profile(STORY).read_text("utf-8"))[table][key] == values[0]
+
+
+def test_the_most_of_what_is_refused_already(tree: Checkout) -> None:
+    """Where what is promised now does not hold there is no most of it; the line says why, and what would hold."""
+    done = tree.run("fit", STORY, "--max", "context")
+    assert (done.code, "\n1  " in done.out) == (1, False)
+    assert "the most is serve.context = 101_100, less than now: the pool is" in done.out
+    write_long(tree)
+    done = tree.run("fit", "long", "--max", "context")
+    assert (
+        "serve.context = 40_960, less than now: the model and its draft declare no more" in done.out
+    )
+
+
+def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
+    """The waivers of a profile are part of the whole check: one that a change leaves with nothing to waive is an error."""
+    text = (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8")
+    tree.write(STORY, f'{text}\n[accept]\nreserve-uncertain = "seen to hold"\n')
+    assert tree.run("check", STORY).code == 0
+    done = tree.run("fit", STORY)
+    assert "\n1  " not in done.out
+    assert "memory.chunked_prefill = 4096: accept-stale" in done.out
+
+
+def test_the_help_of_fit_says_the_order(tree: Checkout) -> None:
+    """`fit --help` says how changes are ranked, in the words of the ranking itself."""
+    said = " ".join(tree.run("fit", "--help").out.split())
+    assert RULE in said
 
 
 def changed_lines(tree: Checkout, name: str, before: str) -> list[tuple[str, str]]:

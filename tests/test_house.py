@@ -28,8 +28,9 @@ ROWS = (
     # what is decided
     ("planner",),
     ("checks", "render"),
+    ("accept",),
     # what the verbs need
-    ("accept", "remedy", "tree", "explain", "report", "predict", "reference", "schema"),
+    ("remedy", "tree", "explain", "report", "predict", "reference", "schema"),
     ("edit", "starter", "webpage"),
     ("pipeline",),
     # what compiles more than once, and the host, which the compiler never sees

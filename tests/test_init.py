@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -73,6 +74,44 @@ def test_a_promise_that_does_not_hold_is_not_written(tmp_path: Path) -> None:
     assert "nothing was written" in made.stderr
     assert "poolproof fit" not in made.stderr  # there is no tree to fit
     assert written(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"--context": 131_072, "--concurrency": 4},
+        {"--context": 131_072},
+        {"--context": 40_960, "--concurrency": 40},
+        {"--context": 131_072, "--concurrency": 4000},
+    ],
+)
+def test_what_a_refused_tree_may_be_asked_for_instead(
+    tmp_path: Path, asked: dict[str, int]
+) -> None:
+    """Each line that a refusal offers is of options of `init`, and with them, the rest as it was, the tree is written."""
+    words = [str(each) for pair in asked.items() for each in pair]
+    made = poolproof(tmp_path, "init", *QWEN, *words)
+    assert made.returncode == 1
+    assert not set(re.findall(r"memory\.kv_dtype|serve\.\w+|other GPUs|poolproof fit", made.stderr))
+    offered = made.stderr.partition("each of these passes:\n")[2].splitlines()
+    assert offered
+    for number, line in enumerate(offered):
+        instead = line.split("  pass")[0].split("  uncertain")[0].split()
+        done = poolproof(tmp_path, "init", str(number), *QWEN, *words, *instead)
+        assert done.returncode == 0, (line, done.stderr)
+    if asked.get("--concurrency") == 40:
+        more = poolproof(
+            tmp_path, "init", "more", *QWEN, "--context", "40960", "--concurrency", "10"
+        )
+        assert more.returncode == 1
+        assert [each.split()[0] for each in offered] == ["--context", "--concurrency", "--count"]
+
+
+def test_a_tree_that_no_option_mends(tmp_path: Path) -> None:
+    """Where no number of GPUs, no context and no concurrency passes, the end says to mend what is above."""
+    made = poolproof(tmp_path, "init", *QWEN[:4], "--count", "3", "--host", "a")
+    assert made.returncode == 1
+    assert made.stderr.endswith("nothing was written; mend what is said above, and ask again\n")
 
 
 def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from compiler.accept import ACCEPTABLE
+from compiler.checks.memory import MEMORY_CODES
+from compiler.diagnostics import Diagnostic
 from compiler.explain import codes, page
+from compiler.report.verdicts import verdict_lines
+from deployments import check_text, codes_of
 from emitted import PACKAGE, emitted_codes
 
 
@@ -19,6 +26,17 @@ HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 SHORTEST, LONGEST = 15, 40
 """Lines of a page: enough to say why, and still one screen."""
+
+PROFILES = Path(__file__).parents[1] / "profiles"
+STORY = """\
+schema = 1
+extends = ["base/kimi-k2.6", "base/service", "base/sglang-ddtree", "hw/8x-rtx-pro-6000"]
+{settings}[targets.ct200]
+kind = "systemd"
+user = "sglang"
+"""
+FIGURE = re.compile(r"(?<![\w.])-?\d+(?:[,.]\d+)+(?![\w.]*\d)")
+"""A number with a point or with groups: one that somebody worked out."""
 
 
 def text_of(code: str) -> str:
@@ -95,3 +113,44 @@ def test_the_pages_are_part_of_the_package() -> None:
     """They lie below the package, so that a wheel carries them."""
     assert (PACKAGE / "pages").is_dir()
     assert all(Path(each).suffix == ".md" for each in (PACKAGE / "pages").iterdir())
+
+
+def story_of(code: str) -> str:
+    """The example of a page as a whole profile: the story's fragments, and what the example leaves out."""
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", text_of(code), re.MULTILINE | re.DOTALL)
+    values = tomllib.loads(example)
+    values["serve"] = {"context": 100_000, "max_running_requests": 8, **values["serve"]}
+    settings = (
+        f"{table}.{key} = {value}\n"
+        for table in ("serve", "memory")
+        for key, value in values[table].items()
+    )
+    return STORY.format(settings="".join(settings))
+
+
+def said(found: Diagnostic) -> Iterator[str]:
+    yield from (found.primary.text if found.primary else "", *found.notes, *found.help)
+    yield from (each.text for each in found.secondary)
+
+
+@pytest.mark.parametrize("code", sorted(MEMORY_CODES))
+def test_a_page_about_memory_says_what_the_product_says(code: str, tmp_path: Path) -> None:
+    """The example gives the finding that its page explains, and each figure of the page stands in what is printed then."""
+    for each in ("base", "hw", "boots"):
+        shutil.copytree(PROFILES / each, tmp_path / "profiles" / each)
+    checked = check_text(tmp_path / "profiles", story_of(code))
+    assert code in codes_of(checked)
+    printed = "\n".join(
+        (
+            *verdict_lines(checked.judged),
+            *(text for each in checked.all_diagnostics for text in said(each)),
+        )
+    )
+    printed = re.sub(r"(?<=\d)_(?=\d)", ",", printed)
+    text = text_of(code)
+    comments = re.findall(r"^[^\n`]*#(.*)$", text[text.index("```toml") :], re.MULTILINE)
+    advice = text.partition("## How to mend it")[2]
+    figures = set(FIGURE.findall("\n".join((*comments, advice))))
+    settings = set(re.findall(r"`([a-z_]+ = [\d.]+)`", advice))
+    assert figures <= set(FIGURE.findall(printed.replace("..", " "))), figures
+    assert settings <= set(re.findall(r"[a-z_]+ = [\d.]+", printed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,42 @@ def test_json_is_printed_for_a_refused_command() -> None:
     (plan,) = printed["plans"]
     assert (code, plan["profile"], plan["verdict"]) == (1, None, "unknown")
     assert plan["diagnostics"][0]["code"] == "command-refused"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--model-path Qwen/Qwen3-8B",
+        "--model-path Qwen/Qwen3-8B --mem-fraction-static 0.8",
+        "--model-path Qwen/Qwen3-8B --mem-fraction-static 0.97 --context-length 8192",
+        "--model-path Qwen/Qwen3-8B --mem-fraction-static 0.95 --context-length 131072",
+    ],
+)
+def test_a_refusal_names_flags_that_mend_it(flags: str) -> None:
+    """Each change in the help is flags of the command's own release; with them at its end it is not refused."""
+    options = ("--gpu", "rtx-4090", "--count", "1", "--engine", "sglang@0.5.11", "--")
+    code, printed = run(*options, *server(flags).split())
+    assert code == 1
+    lines = [
+        line
+        for found in printed["plans"][0]["diagnostics"]
+        for text in found["help"]
+        for line in text.splitlines()
+    ]
+    assert not re.search(r"serve\.|memory\.|poolproof fit", "\n".join(lines))
+    changes = [line.split("  ")[0].replace(" and ", " ") for line in lines if line[:2] == "--"]
+    for each in changes:
+        code, _ = run(*options, *server(flags).split(), *each.split())
+        assert code == 0, each
+    assert changes or "set `--context-length` to 40_960 or less" in lines
+
+
+def test_a_refused_layout_does_not_read_as_a_pass() -> None:
+    """What refuses a command whose memory passes stands before that."""
+    words = server("--model-path Qwen/Qwen3-32B --tp 4").split()
+    options = ("--gpu", "h100", "--count", "2", "--engine", "sglang@0.5.23", "--")
+    result = CliRunner().invoke(command, [*options, *words], standalone_mode=False)
+    assert result.stdout.startswith("refused by gpu-count; memory: pass, pool ")
 
 
 def test_a_config_of_its_own(tmp_path: Path) -> None:

@@ -91,8 +91,9 @@ def test_the_context_was_raised_and_the_pool_was_not(profiles: Path) -> None:
     assert "pool-too-small" in codes_of(checked)
     assert memory_of(checked).pool.tokens.best == pytest.approx(BOOT_POOL, rel=0.01)
     assert memory_of(checked).pool.evidence is Evidence.MEASURED
-    line = advice_with(checked, "pool-too-small", "memory.fraction = 0.926 ")
-    assert "and serve.max_running_requests = " in line
+    line = advice_with(
+        checked, "pool-too-small", "memory.fraction = 0.926 and serve.max_running_requests = "
+    )
     assert not line.endswith("uncertain")  # there is a number of requests that surely passes
     assert checked.judged[0].verdict is Verdict.REFUSED
 
@@ -104,9 +105,7 @@ def test_what_was_tried_next_is_likely_short(profiles: Path) -> None:
     tokens = memory_of(checked).pool.tokens
     assert tokens.best == pytest.approx(192_700, rel=0.01)
     assert tokens.high == pytest.approx(201_700, rel=0.001)
-    assert "serve.max_running_requests" not in advice_with(
-        checked, "pool-likely-short", "memory.fraction = 0.926 "
-    )
+    assert advice_with(checked, "pool-likely-short", "memory.fraction = 0.926  ")
 
 
 def test_the_deployable_profile_passes_over_the_whole_range(profiles: Path) -> None:

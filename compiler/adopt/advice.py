@@ -14,13 +14,37 @@ _RAW = re.compile(r"`(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>[^`]+)`")
 _TYPED = re.compile(r"(?P<setting>[a-z_]+\.[a-z_]+) = (?P<value>\"[^\"]*\"|[\w.-]+)")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
+_ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
+
 
 def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     """`flags` are those that settings write in the launch's release (`serve.context` -> `--context-length`)."""
-    return evolve(found, help=tuple(_told(line, flags) for line in found.help))
+    return evolve(found, help=tuple(_aligned(_told(line, flags)) for line in found.help))
+
+
+def only_in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
+    """As `in_flags`, without the advice that cannot be followed by flags alone."""
+    told = (_aligned(_told(line, flags)) for line in found.help)
+    kept = [
+        line
+        for line, before in zip(told, found.help, strict=True)
+        if line != before and not (_TYPED.search(line) or _NAMED.search(line))
+    ]
+    # What was the second way may be the only one now.
+    return evolve(found, help=(*(each.removeprefix("or ") for each in kept[:1]), *kept[1:]))
+
+
+def _aligned(text: str) -> str:
+    """A list of changes with what each gives, in two columns again."""
+    rows = [line.partition("  ") for line in text.split("\n")]
+    width = max((len(change) for change, gap, _ in rows if gap), default=0)
+    return "\n".join(
+        f"{change.ljust(width)}  {gives.lstrip()}" if gap else change for change, gap, gives in rows
+    )
 
 
 def _told(line: str, flags: Mapping[str, str]) -> str:
+    line = _ABOUT_A_TREE.sub("", line.replace(" under `[flags]`", ""))
     line = _RAW.sub(lambda match: f"`{_flag('--' + match['name'], match['value'])}`", line)
     line = _TYPED.sub(
         lambda match: (

@@ -121,7 +121,9 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
         top = (*top, *adopted.diagnostics, *secret_findings(adopted))
         if adopted.profile is not None:
             name = entry_file(adopted)
-            several = judge_profile(name, adopted.profile, origins(adopted), inputs)
+            several = judge_profile(
+                name, adopted.profile, origins(adopted), inputs, left_out=_ABOUT_PROFILES
+            )
             flags = flags_of_settings(adopted)
             judged = tuple(_for_launch(each, wanted, flags=flags) for each in several)
     checked = Checked(judged=judged, diagnostics=top)

@@ -51,7 +51,7 @@ class _Number(click.ParamType[int]):
     "--max",
     "most",
     type=click.Choice([each.value for each in Most]),
-    help="Ask for the most of one thing instead, with the rest as it is.",
+    help="Ask for the most of one thing instead, with the rest as it is; never for less than is promised now.",
 )
 @click.option(
     "--write",
@@ -75,7 +75,11 @@ def command(
     """Find the smallest changes that keep a profile's promise.
 
     Each setting that can help is moved just far enough, alone or with one other. Of each change you see its price and
-    both budgets after it. A profile that passes already is told what it has to spare.
+    both budgets after it; each passes the whole check. A profile that passes already is told what it has to spare.
+
+    The certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large batches), fewer
+    requests at once, slower starts of long prompts, accuracy (the KV dtype), a smaller promise, more GPUs, and the
+    draft's speed. What gives up more than half of the promise comes last.
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). Exits 1 when nothing keeps the promise.
     """
@@ -87,7 +91,7 @@ def command(
     found = _judged(session)
     if not isinstance(found, Judged):
         return _fail(found, session, as_json=as_json)
-    plan, errors = found.plan, tuple(each for each in found.diagnostics if _is_other_error(each))
+    plan, errors = found.plan, tuple(each for each in found.diagnostics if each.is_error)
     if plan is None:
         return _fail(found.diagnostics, session, as_json=as_json)
     if plan.memory is None:
@@ -99,7 +103,7 @@ def command(
         if not isinstance(written, Answer):
             return _fail(written, session, as_json=as_json)
         answer = written
-    _print(answer, errors, session, as_json=as_json)
+    _print(answer, session, as_json=as_json)
     return Exit.OK if answer.remedies or answer.spare is not None else Exit.REFUSED
 
 
@@ -107,7 +111,8 @@ def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
     """The service, on the first of its targets: where it runs changes nothing about its memory."""
     checked = check_profiles(session.names, session.inputs)
     if checked.judged:
-        return checked.judged[0]
+        found = tuple(dict.fromkeys(checked.all_diagnostics))
+        return evolve(checked.judged[0], diagnostics=found)
     name = session.names[0]
     return checked.diagnostics or (
         error(
@@ -116,10 +121,6 @@ def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
             help=("fit a profile that extends it; `--write --in` edits this file",),
         ),
     )
-
-
-def _is_other_error(found: Diagnostic) -> bool:
-    return found.is_error and found.code not in MEMORY_CODES
 
 
 def _unknown(judged: Judged) -> Diagnostic:
@@ -133,25 +134,30 @@ def _unknown(judged: Judged) -> Diagnostic:
 def _answer(
     plan: Plan, session: Session, most: Most | None, errors: Sequence[Diagnostic]
 ) -> Answer:
-    trials = Trials(replan=Replanner(plan=plan, catalog=session.inputs.catalog))
+    planned = {each.code for each in Rules().errors(plan)}
+    rules = Rules(standing=tuple(each for each in errors if each.code not in planned))
+    again = Replanner(plan=plan, catalog=session.inputs.catalog)
+    trials = Trials(replan=again, objection=rules)
+    others = tuple(each for each in errors if each.code not in MEMORY_CODES)
     if most is not None:
-        remedies = the_most(most, plan, trials)
+        furthest = the_most(most, plan, trials)
         return Answer(
             plan=plan,
+            first=others,
             most=most,
-            remedies=remedies,
+            short=furthest.short,
+            remedies=furthest.remedies,
             unhelpful=(),
             spare=None,
             plans=trials.count,
         )
     outcome = memory_outcome(memory_of(plan))
-    room = spare(plan, trials) if outcome <= Outcome.UNCERTAIN else None
-    fitting = None
-    if outcome is not Outcome.PASSES:
-        rules = Rules(known=frozenset(each.code for each in errors))
-        fitting = fit(plan, trials, objection=rules)
+    held = outcome <= Outcome.UNCERTAIN and not others
+    room = spare(plan, trials) if held else None
+    fitting = None if held and outcome is Outcome.PASSES else fit(plan, trials)
     return Answer(
         plan=plan,
+        first=others,
         most=None,
         remedies=() if fitting is None else fitting.remedies,
         unhelpful=() if fitting is None else fitting.unhelpful,
@@ -195,13 +201,11 @@ def _no_such_change(answer: Answer, number: int) -> Diagnostic:
     return error("fit-impossible", f"there is no change {number} to write; {there}")
 
 
-def _print(
-    answer: Answer, errors: Sequence[Diagnostic], session: Session, *, as_json: bool
-) -> None:
+def _print(answer: Answer, session: Session, *, as_json: bool) -> None:
     if as_json:
-        _print_json(answer_json(answer, errors))
+        _print_json(answer_json(answer))
         return
-    show(errors, session, form=Format.TEXT, err=True)
+    show(answer.first, session, form=Format.TEXT, err=True)
     write_lines(answer_lines(answer))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import frozen
@@ -17,7 +17,7 @@ from compiler.remedy.change import CERTAIN, Remedy, Unhelpful
 from compiler.remedy.moves import memory_of
 from compiler.remedy.room import Most, Spare
 from compiler.report.contract import SCHEMA, diagnostic_json
-from compiler.report.verdicts import memory_numbers
+from compiler.report.verdicts import memory_numbers, refused_by
 from compiler.value import Value
 
 
@@ -37,7 +37,9 @@ class Answer(Value):
     """What one run of `fit` found.
 
     Attributes:
+        first: the errors that are not about memory.
         most: what was asked the most of; `None` for changes.
+        short: why the most of it is not surer, or not as much as is promised now.
         spare: what a plan that keeps its promise has to spare.
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
@@ -45,7 +47,9 @@ class Answer(Value):
     """
 
     plan: Plan
+    first: tuple[Diagnostic, ...] = ()
     most: Most | None
+    short: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...]
     unhelpful: tuple[Unhelpful, ...]
     spare: Spare | None
@@ -62,7 +66,8 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield from _remedy_lines(answer, answer.chosen)
         yield _way_on(answer)
         return
-    yield f"{printable(plan.profile_name)} now: {_numbers(plan)}"
+    yield f"{printable(plan.profile_name)} now: {_now(answer)}"
+    yield from map(_first, answer.first)
     yield ""
     if answer.spare is not None:
         yield from _spare_lines(answer.spare)
@@ -71,11 +76,26 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield ""
     for number in range(1, len(answer.remedies) + 1):
         yield from _remedy_lines(answer, number)
+    if answer.short:
+        yield from answer.short
+        yield ""
     if answer.unhelpful:
         yield "tried, and no help:"
         yield from (f"  {each}" for each in answer.unhelpful)
         yield ""
     yield _way_on(answer)
+
+
+def _now(answer: Answer) -> str:
+    plan = answer.plan
+    if not answer.first:
+        return _numbers(plan)
+    codes = [each.code for each in answer.first]
+    return refused_by(codes, verdict(plan), memory_numbers(memory_of(plan)))
+
+
+def _first(found: Diagnostic) -> str:
+    return f"first mend `{found.code}`: {found.help[0] if found.help else found.summary}"
 
 
 def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
@@ -97,6 +117,8 @@ def _lead(answer: Answer) -> str:
         return f"the most {answer.most.value}, with the rest as it is:"
     if answer.spare is not None:
         return "changes that make it certain, the cheapest first:"
+    if answer.first:
+        return "changes that mend that too; the certain ones first, then the cheapest:"
     return "changes that keep the promise; the certain ones first, then the cheapest:"
 
 
@@ -123,11 +145,14 @@ def _way_on(answer: Answer) -> str:
     if answer.spare is not None:
         return "nothing to change"
     if answer.most is not None:
-        return f"with the rest as it is, no {answer.most.value} keeps the promise: poolproof fit {name}"
+        return f"there is no more {answer.most.value} to ask for; what keeps the promise: poolproof fit {name}"
+    if answer.first:
+        codes = ", ".join(f"`{each}`" for each in dict.fromkeys(each.code for each in answer.first))
+        return f"nothing that was tried keeps the promise and passes the check: mend {codes}, and ask again"
     return "nothing that was tried keeps the promise; promise less, or use other GPUs"
 
 
-def answer_json(answer: Answer, diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+def answer_json(answer: Answer) -> dict[str, Any]:
     """For tools; settings are written as TOML has them."""
     spare = answer.spare
     return {
@@ -136,6 +161,7 @@ def answer_json(answer: Answer, diagnostics: Sequence[Diagnostic]) -> dict[str, 
         "verdict": verdict(answer.plan).value,
         **_facts(answer.plan),
         "max": None if answer.most is None else answer.most.value,
+        "short": list(answer.short),
         "changes": [_change_json(each) for each in answer.remedies],
         "unhelpful": [
             {"setting": each.setting, "tried": each.tried, "why": each.why}
@@ -157,7 +183,7 @@ def answer_json(answer: Answer, diagnostics: Sequence[Diagnostic]) -> dict[str, 
             "file": file_of(answer.file),
             "also": list(answer.also),
         },
-        "diagnostics": [diagnostic_json(each) for each in diagnostics],
+        "diagnostics": [diagnostic_json(each) for each in answer.first],
     }
 
 

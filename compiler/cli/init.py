@@ -14,6 +14,7 @@ from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
+from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, show, write_lines
 from compiler.diagnostics import Diagnostic
@@ -91,12 +92,39 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         )
         return Exit.REFUSED
     checked, session = _judge(wanted, texts, catalog)
+    if checked.refused:
+        return _refuse(wanted, checked, session)
     show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
     write_lines(verdict_lines(checked.judged))
-    if checked.refused:
-        click.echo("nothing was written; ask for less, or for other GPUs", err=True)
-        return Exit.REFUSED
     return _write(folder, files, wanted)
+
+
+def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
+    """Say why, and what may be asked for instead, in the words of the options."""
+    from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
+
+    catalog = session.inputs.catalog
+    found = tuple(map(in_options, checked.all_diagnostics))
+    show(found, session, form=Format.TEXT, err=True)
+    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    passing = dict(
+        offers(
+            wanted,
+            checked.judged[0],
+            catalog,
+            judge=lambda asked: _judge(asked, profile_files(asked), catalog)[0],
+        )
+    )
+    if passing:
+        click.echo("nothing was written; with the rest as it is, each of these passes:", err=True)
+        wide = max(map(len, passing))
+        for option, gives in passing.items():
+            click.echo(f"  {option.ljust(wide)}  {gives}", err=True)
+    elif all(each.code in MEMORY_CODES for each in found if each.is_error):
+        click.echo("nothing was written; ask for less of both, or for other GPUs", err=True)
+    else:
+        click.echo("nothing was written; mend what is said above, and ask again", err=True)
+    return Exit.REFUSED
 
 
 def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:

@@ -21,7 +21,7 @@ from compiler.facts import Boot, Model
 from compiler.judged import Judged
 from compiler.memory.weights import Split
 from compiler.pipeline import Checked
-from compiler.predict import Question, make_predictor
+from compiler.predict import Predictor, Question, make_predictor
 from compiler.ranges import Range
 from compiler.value import Value
 
@@ -103,12 +103,22 @@ def command(  # noqa: PLR0913 - click hands over each option
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
         )
-        judged = (predictor.predict(words, question),)
+        judged = (_advised(predictor.predict(words, question), predictor, words, question),)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
     _print(checked, as_json=as_json)
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _advised(
+    judged: Judged, predictor: Predictor, words: Sequence[str], question: Question
+) -> Judged:
+    if not judged.diagnostics:
+        return judged
+    from compiler.cli.inflags import with_flags  # noqa: PLC0415 - a command that passes does without it
+
+    return with_flags(judged, predictor, words, question)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

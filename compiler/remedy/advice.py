@@ -1,49 +1,79 @@
-"""The help of a refusal: the smallest changes that pass, one per lever, found by planning again.
+"""The help of a refusal: the smallest changes that pass the whole check, found by planning again.
 
 Made after the checks: a rule judges a plan and may not plan another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from compiler.checks.memory import POOL_CODES, RESERVE_CODES
+from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
 from compiler.remedy.levers import LEVERS, PAIRS
 from compiler.remedy.moves import memory_of
+from compiler.remedy.objections import Rules
+from compiler.remedy.ranking import rank
 from compiler.remedy.search import try_lever, try_pair
-from compiler.remedy.trials import Replan, Trials
+from compiler.remedy.trials import Replan, Trials, holds
 
 
-def advise(plan: Plan, found: tuple[Diagnostic, ...], *, replan: Replan) -> tuple[Diagnostic, ...]:
-    """The findings about memory with what mends them; the others as they are."""
-    trials = Trials(replan=replan)
-    return tuple(_advised(each, plan, trials) for each in found)
+def advise(
+    plan: Plan,
+    found: tuple[Diagnostic, ...],
+    *,
+    replan: Replan,
+    standing: tuple[Diagnostic, ...] = (),
+    left_out: frozenset[str] = frozenset(),
+) -> tuple[Diagnostic, ...]:
+    """The findings about memory with what mends them; the others as they are.
+
+    What is offered passes the whole check. `standing` are the errors that the plan does not show, `left_out` the codes that
+    say nothing about it.
+    """
+    standing = tuple(each for each in standing if each.is_error)
+    trials = Trials(replan=replan, objection=Rules(standing=standing, left_out=left_out))
+    silent = MEMORY_CODES | left_out
+    others = [each for each in (*standing, *found) if each.is_error and each.code not in silent]
+    return tuple(_advised(each, plan, trials, others) for each in found)
 
 
-def _advised(each: Diagnostic, plan: Plan, trials: Trials) -> Diagnostic:
+def _advised(
+    each: Diagnostic, plan: Plan, trials: Trials, others: Sequence[Diagnostic]
+) -> Diagnostic:
     if plan.memory is None or any(note.startswith("accepted: ") for note in each.notes):
         return each
     if each.code in POOL_CODES.values():
-        return evolve(each, help=_help(each.code, tuple(pool_remedies(plan, trials)), plan))
-    if each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
-        return evolve(each, help=_help(each.code, reserve_remedies(plan, trials), plan))
-    return each
+        remedies = ranked(plan, pool_remedies(plan, trials))
+    elif each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
+        remedies = ranked(plan, reserve_remedies(plan, trials))
+    else:
+        return each
+    return evolve(each, help=_help(each.code, remedies, plan, others))
 
 
-def _help(code: str, remedies: tuple[Remedy, ...], plan: Plan) -> tuple[str, ...]:
-    more = f"for more: poolproof fit {plan.profile_name}, poolproof explain {code}"
+def _help(
+    code: str, remedies: tuple[Remedy, ...], plan: Plan, others: Sequence[Diagnostic]
+) -> tuple[str, ...]:
+    name = plan.profile_name
+    more = f"for more: {f'poolproof fit {name}, ' if name else ''}poolproof explain {code}"
+    if not remedies and others:
+        return (f"first mend `{others[0].code}`: no single setting mends both", more)
     if not remedies:
-        return (f"no single setting mends {plan.profile_name}; promise less, or add GPUs", more)
+        return (f"no single setting mends {name or 'it'}; promise less, or add GPUs", more)
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {each.gives}" for each in remedies]
     lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
     return ("\n".join([f"{lead} (figures are best estimates)", *lines]), more)
+
+
+def ranked(plan: Plan, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """The best first, as `fit` has them."""
+    return tuple(sorted(remedies, key=lambda each: rank(plan, each)))
 
 
 def pool_remedies(plan: Plan, trials: Trials) -> Iterator[Remedy]:
@@ -65,9 +95,9 @@ def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
 def _remedies(
     plan: Plan, trials: Trials, budget: Budget, *, alone: Goal, together: Sequence[Goal]
 ) -> Iterator[Remedy]:
-    """One remedy a lever that a refusal of a budget shows; where it is not enough alone, the pair it begins.
+    """One remedy a lever that a refusal of a budget shows; where it is not certain alone, the pairs it begins, too.
 
-    A pair takes the first of its goals that it reaches.
+    A pair takes the first of its goals that it reaches; beside a lever that is enough alone, only what is certain.
     """
     for lever in LEVERS:
         if budget not in lever.advised:
@@ -75,9 +105,11 @@ def _remedies(
         tried = try_lever(lever, plan, trials, goal=alone)
         if isinstance(tried, Remedy):
             yield tried
-            continue
+            if holds(tried.plan, CERTAIN):
+                continue
         for pair in PAIRS:
             if pair.first is lever and budget in pair.advised:
-                both = try_pair(pair, plan, trials, goals=together)
+                goals = (CERTAIN,) if isinstance(tried, Remedy) else together
+                both = try_pair(pair, plan, trials, goals=goals)
                 if both is not None:
                     yield both

@@ -23,19 +23,20 @@ class Budget(Flag):
 
 
 class Cost(IntEnum):
-    """What a change gives up, the cheapest first; the order in which changes are offered."""
+    """What a change gives up, the cheapest first; the order in which changes are offered (`ranking`)."""
 
     NOTHING = 0
-    """Room that nothing was promised for."""
+    """Room that nothing was promised for, and graphs of batches that are rare."""
     WAITING = 1
     """Fewer requests run at once."""
-    SPEED = 2
+    START = 2
+    """Long prompts start slower."""
     ACCURACY = 3
-    DRAFT = 4
-    """All of the speed that speculation gives."""
-    PROMISE = 5
+    PROMISE = 4
     """The promise itself becomes smaller."""
-    HARDWARE = 6
+    HARDWARE = 5
+    DRAFT = 6
+    """All of the speed that speculation gives."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

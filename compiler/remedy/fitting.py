@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -11,13 +11,13 @@ from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Goal, Lever, Remedy, Unhelpful
 from compiler.remedy.levers import LEVERS, PAIRS
 from compiler.remedy.moves import memory_of
+from compiler.remedy.ranking import HALF, given_up, rank
 from compiler.remedy.search import try_lever, try_pair
-from compiler.remedy.trials import Trials
+from compiler.remedy.trials import Trials, holds
 from compiler.value import Value
 
 
-Objection = Callable[[Plan], str | None]
-"""Why a plan is refused for another reason than its memory; `None` when it is not."""
+CERTAIN_ONLY: Sequence[Goal] = (CERTAIN,)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -25,7 +25,7 @@ class Fitting(Value):
     """What keeps the promise of a plan.
 
     Attributes:
-        remedies: the changes that do, the best first: those that surely do, then the cheapest, then the fewest.
+        remedies: the changes that do and that nothing refuses, the best first, as `ranking` has it.
         unhelpful: the levers that were tried and do not.
     """
 
@@ -33,29 +33,45 @@ class Fitting(Value):
     unhelpful: tuple[Unhelpful, ...]
 
 
-def fit(plan: Plan, trials: Trials, *, objection: Objection) -> Fitting:
+def fit(plan: Plan, trials: Trials) -> Fitting:
     """Try every lever, and the pairs whose levers are not enough alone.
 
     A lever is asked for a promise that holds over the whole range of what is not known; where none of its moves gives
     that, and the plan does not have it already, for one that holds by the best estimate.
     """
-    goals = _goals(plan)
+    goals = _goals(plan, trials)
     remedies: list[Remedy] = []
     unhelpful: list[Unhelpful] = []
     for lever in LEVERS:
-        several = [_without(each, objection) for each in _try(lever, plan, trials, goals)]
+        several = list(_try(lever, plan, trials, goals))
         helpful = [each for each in several if isinstance(each, Remedy)]
         remedies += helpful
         if not helpful:
             unhelpful += [each for each in several[-1:] if isinstance(each, Unhelpful)]
-    enough = {each.levers for each in remedies}
-    remedies += _pairs(plan, trials, goals, enough=enough, objection=objection)
-    return Fitting(remedies=tuple(sorted(remedies, key=_rank)), unhelpful=tuple(unhelpful))
+    remedies += _pairs(plan, trials, goals, alone=remedies)
+    if goals is CERTAIN_ONLY:
+        remedies, too_dear = _affordable(plan, remedies)
+        unhelpful += too_dear
+    ranked = sorted(remedies, key=lambda each: rank(plan, each))
+    return Fitting(remedies=tuple(ranked), unhelpful=tuple(unhelpful))
 
 
-def _goals(plan: Plan) -> Sequence[Goal]:
+def _goals(plan: Plan, trials: Trials) -> Sequence[Goal]:
+    """What passes already is only asked to be certain; what is refused for whatever reason, to pass."""
     held = memory_outcome(memory_of(plan)) <= Outcome.UNCERTAIN
-    return (CERTAIN,) if held else (CERTAIN, LIKELY)
+    return CERTAIN_ONLY if held and trials.objection(plan) is None else (CERTAIN, LIKELY)
+
+
+def _affordable(plan: Plan, remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[Unhelpful]]:
+    """Without what gives up most of a promise that holds, unless there is nothing else."""
+    kept = [each for each in remedies if given_up(plan, each.plan) <= HALF]
+    if not kept:
+        return list(remedies), []
+    dear = [each for each in remedies if each not in kept and len(each.levers) == 1]
+    return kept, [
+        Unhelpful(setting=each.levers[0].setting, tried=str(each), why=each.loses[0])
+        for each in dear
+    ]
 
 
 def _try(
@@ -75,28 +91,17 @@ def _try(
             return
 
 
-def _without(tried: Remedy | Unhelpful, objection: Objection) -> Remedy | Unhelpful:
-    against = objection(tried.plan) if isinstance(tried, Remedy) else None
-    if against is None or isinstance(tried, Unhelpful):
-        return tried
-    return Unhelpful(setting=tried.levers[0].setting, tried=str(tried), why=against)
-
-
 def _pairs(
-    plan: Plan,
-    trials: Trials,
-    goals: Sequence[Goal],
-    *,
-    enough: set[tuple[Lever, ...]],
-    objection: Objection,
+    plan: Plan, trials: Trials, goals: Sequence[Goal], *, alone: Sequence[Remedy]
 ) -> Iterator[Remedy]:
+    """What two levers do that neither does as surely alone."""
+    certain = {each.levers for each in alone if holds(each.plan, CERTAIN)}
+    likely = {each.levers for each in alone} - certain
     for pair in PAIRS:
-        if (pair.first,) in enough or (pair.second,) in enough:
+        parts = {(pair.first,), (pair.second,)}
+        if parts & certain:
             continue
-        together = try_pair(pair, plan, trials, goals=goals)
-        if together is not None and objection(together.plan) is None:
+        wanted = CERTAIN_ONLY if parts & likely else goals
+        together = try_pair(pair, plan, trials, goals=wanted)
+        if together is not None:
             yield together
-
-
-def _rank(remedy: Remedy) -> tuple[Outcome, int, int]:
-    return memory_outcome(memory_of(remedy.plan)), remedy.cost, len(remedy.settings)

@@ -13,6 +13,7 @@ from compiler.ranges import Range
 from compiler.remedy import moves
 from compiler.remedy.change import Budget, Cost, Lever
 from compiler.remedy.moves import memory_of
+from compiler.remedy.ranking import HALF, given_up
 from compiler.value import Value
 
 
@@ -39,6 +40,11 @@ def _reserve_moves(before: Plan, after: Plan) -> str:
 def _at_once(plan: Plan) -> str:
     number = plan.profile.serve.concurrency
     return f"{number} {'request' if number == 1 else 'requests'} of full context at once"
+
+
+def _given_up(before: Plan, after: Plan) -> str:
+    share = given_up(before, after)
+    return f": {share:.0%} of the promise is given up".replace("%", " %") if share > HALF else ""
 
 
 def _evidence(plan: Plan) -> str:
@@ -89,7 +95,7 @@ FEWER_REQUESTS = Lever(
 SMALLER_GRAPHS = Lever(
     setting="memory.cuda_graph_max_batch",
     eases=Budget.BOTH,
-    cost=Cost.SPEED,
+    cost=Cost.NOTHING,
     moves=moves.smaller_graphs,
     gives=lambda _, after: f"{_reserve_needs(after)}; larger batches run slower",
     loses=lambda _, after: (
@@ -99,7 +105,7 @@ SMALLER_GRAPHS = Lever(
 SMALLER_CHUNK = Lever(
     setting="memory.chunked_prefill",
     eases=Budget.BOTH,
-    cost=Cost.SPEED,
+    cost=Cost.START,
     advised=Budget.RESERVE,
     moves=moves.smaller_chunk,
     gives=lambda _, after: f"{_reserve_needs(after)}; long prompts start slower",
@@ -134,6 +140,7 @@ SHORTER_CONTEXT = Lever(
     gives=lambda _, after: f"a request holds {after.profile.serve.tokens - 2:,} tokens",
     loses=lambda before, after: (
         f"a request holds {after.profile.serve.tokens - 2:,} tokens, not {before.profile.serve.tokens - 2:,}"
+        f"{_given_up(before, after)}"
     ),
 )
 LESS_AT_ONCE = Lever(
@@ -143,7 +150,9 @@ LESS_AT_ONCE = Lever(
     advised=Budget.POOL,
     moves=moves.less_at_once,
     gives=lambda _, after: _at_once(after),
-    loses=lambda before, after: f"{_at_once(after)}, not {before.profile.serve.concurrency}",
+    loses=lambda before, after: (
+        f"{_at_once(after)}, not {before.profile.serve.concurrency}{_given_up(before, after)}"
+    ),
 )
 MORE_GPUS = Lever(
     setting="gpus.count",
@@ -188,7 +197,7 @@ class Pair(Value):
 
     def gives(self, before: Plan, after: Plan) -> str:
         """What they do together."""
-        return f"{self.lead}, {_reserve_moves(before, after)}"
+        return f"{self.lead}; {_reserve_moves(before, after)}"
 
 
 PAIRS = (
@@ -196,12 +205,13 @@ PAIRS = (
         first=RAISE_FRACTION,
         second=FEWER_REQUESTS,
         advised=Budget.POOL,
-        lead="least for the pool; the reserve then needs fewer requests",
+        lead="fewer requests make room",
     ),
     Pair(
         first=RAISE_FRACTION,
         second=SMALLER_CHUNK,
-        lead="least for the pool; the reserve then needs smaller steps",
+        advised=Budget.POOL,
+        lead="slower starts make room",
     ),
     Pair(
         first=NARROW_CACHE,
@@ -216,7 +226,7 @@ PAIRS = (
     Pair(
         first=NARROW_CACHE,
         second=FEWER_REQUESTS,
-        lead="a narrower cache; the reserve then needs fewer requests",
+        lead="a narrower cache, and fewer requests",
     ),
     Pair(
         first=NO_DRAFT,

@@ -1,35 +1,43 @@
-"""A plan that a change leads to, held against every rule but those of memory."""
+"""A plan that a change leads to, held against every rule, as `check` would."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from attrs import frozen
 
+from compiler.accept import apply_accepts
 from compiler.checks import check
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic, Span
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.value import Value
 
 
+Objection = Callable[[Plan], str | None]
+"""Why a plan is refused, in words; `None` when it is not."""
+
 _NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Rules(Value):
-    """The rules, less the errors that a profile has anyway: a change is not to blame for those."""
+    """The whole check of one plan.
 
-    known: frozenset[str]
+    Attributes:
+        standing: errors of the files themselves, which no plan shows and no lever mends.
+        left_out: codes that say nothing here, such as those about a deployment of what is none.
+    """
+
+    standing: tuple[Diagnostic, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
     def __call__(self, plan: Plan) -> str | None:
-        """The first error that the change brings, in words; `None` when it brings none."""
-        return next((f"{each.code}, {each.summary}" for each in self._errors(plan)), None)
+        """The first error, in words; `None` when there is none."""
+        errors = (*self.standing, *self.errors(plan))
+        return next((f"{each.code}, {each.summary}" for each in errors), None)
 
-    def _errors(self, plan: Plan) -> Iterable[Diagnostic]:
-        return (
-            each
-            for each in check(plan, _NOWHERE)
-            if each.is_error and each.code not in MEMORY_CODES | self.known
-        )
+    def errors(self, plan: Plan) -> tuple[Diagnostic, ...]:
+        """What refuses a plan, without the places in files."""
+        found = apply_accepts(plan, check(plan, _NOWHERE), _NOWHERE)
+        return tuple(each for each in found if each.is_error and each.code not in self.left_out)

@@ -15,6 +15,7 @@ from compiler.remedy.change import CERTAIN, LIKELY, Budget, Change, Cost, Goal, 
 from compiler.remedy.moves import (
     CONTEXT_STEP,
     memory_of,
+    thousandths_of,
     with_concurrency,
     with_context,
     with_fraction,
@@ -41,11 +42,13 @@ class Scale(Value):
     """Everything that one setting may be, numbered from 1; both budgets hold less well the further up.
 
     Attributes:
+        now: the least that is no less than what the profile asks for.
         budgets: those that go down with it; the pool goes up with the fraction.
         bound: why nothing beyond the last is tried.
     """
 
     count: int
+    now: int
     at: Callable[[int], Change]
     budgets: Budget = Budget.BOTH
     bound: str
@@ -79,28 +82,57 @@ class Spare(Value):
     rooms: tuple[Room, ...]
 
 
-def the_most(asked: Most, plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
-    """The most of one thing at which the promise surely holds, then the most by the best estimate, where that is more.
+@frozen(kw_only=True, eq=False, repr=False)
+class Furthest(Value):
+    """The most of one thing.
 
-    Nothing when the rest does not allow it: a pool that is as large as it can be may still be short.
+    Attributes:
+        remedies: the changes that ask for it, none for less than is promised now: first the one that holds as surely as
+            the profile does, then what is surer and less, or less sure and more.
+        short: why nothing less certain, or nothing at all, is among them.
+    """
+
+    remedies: tuple[Remedy, ...]
+    short: tuple[str, ...]
+
+
+def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
+    """The most of one thing at which the promise surely holds and the most by the best estimate, where that is more.
+
+    With all the rest as it is; never less than is promised now.
     """
     scale = _SCALES[asked](plan)
     found: dict[int, Remedy] = {}
+    short: dict[int | None, str] = {}
+    for goal in (CERTAIN, LIKELY) if holds(plan, CERTAIN) else (LIKELY, CERTAIN):
+        number = _furthest(scale, trials, goal)
+        if number is None or number < scale.now:
+            short.setdefault(number, _too_far(scale, number, trials, goal))
+        elif number not in found:
+            found[number] = _asking(scale, number, trials, goal)
+    return Furthest(remedies=tuple(found.values()), short=tuple(short.values()))
+
+
+def most_that_passes(asked: Most, plan: Plan, trials: Trials) -> Remedy | None:
+    """The most of one thing that passes, be it less than is asked for now; surely if there is any that does."""
+    scale = _SCALES[asked](plan)
     for goal in (CERTAIN, LIKELY):
         number = _furthest(scale, trials, goal)
-        if number is None or number in found:
-            continue
-        change = scale.at(number)
-        if holds(trials.plan(change.profile), goal):
-            found[number] = Remedy(
-                settings=change.settings,
-                gives=_beyond(scale, number, trials, goal),
-                loses=(),
-                plan=trials.plan(change.profile),
-                cost=Cost.NOTHING,
-                levers=(),
-            )
-    return tuple(found.values())
+        if number is not None:
+            return _asking(scale, number, trials, goal)
+    return None
+
+
+def _asking(scale: Scale, number: int, trials: Trials, goal: Goal) -> Remedy:
+    change = scale.at(number)
+    return Remedy(
+        settings=change.settings,
+        gives=_beyond(scale, number, trials, goal),
+        loses=(),
+        plan=trials.plan(change.profile),
+        cost=Cost.NOTHING,
+        levers=(),
+    )
 
 
 def spare(plan: Plan, trials: Trials) -> Spare:
@@ -126,19 +158,43 @@ def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
 
 
 def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
-    return most(
+    """The last number at which a goal is reached, and no rule refuses it."""
+    number = most(
         low=1,
         high=scale.count,
         margin=lambda number: margin(
             trials.plan(scale.at(number).profile), goal, budgets=scale.budgets
         ),
     )
+    if number is not None and _refused(scale, number, trials) is not None:
+        number = most(
+            low=1,
+            high=number - 1,
+            margin=lambda number: 1.0 if _refused(scale, number, trials) is None else -1.0,
+        )
+    return number if number and holds(trials.plan(scale.at(number).profile), goal) else None
+
+
+def _refused(scale: Scale, number: int, trials: Trials) -> str | None:
+    return trials.objection(trials.plan(scale.at(number).profile))
 
 
 def _beyond(scale: Scale, number: int, trials: Trials, goal: Goal) -> str:
     if number == scale.count:
         return scale.bound
-    return f"beyond that {shortfall(trials.plan(scale.at(number + 1).profile), goal)}"
+    beyond = trials.plan(scale.at(number + 1).profile)
+    return f"beyond that {shortfall(beyond, goal) or trials.objection(beyond)}"
+
+
+def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> str:
+    """Why what is asked for now is too much for a goal, and where that would be reached."""
+    at = min(scale.now, scale.count)
+    here = trials.plan(scale.at(at).profile)
+    why = (scale.bound if at < scale.now else "") or shortfall(here, goal) or trials.objection(here)
+    surely = "surely" if goal is CERTAIN else "by the best estimate"
+    if number is None:
+        return f"{surely}, none is enough: {why}"
+    return f"{surely}, the most is {scale.at(number)}, less than now: {why}"
 
 
 def _context(plan: Plan) -> Scale:
@@ -146,6 +202,7 @@ def _context(plan: Plan) -> Scale:
     longest = min(limits)
     return Scale(
         count=-(-longest // CONTEXT_STEP),
+        now=-(-plan.profile.serve.tokens // CONTEXT_STEP),
         at=lambda number: with_context(plan.profile, min(number * CONTEXT_STEP, longest)),
         bound="the model and its draft declare no more",
     )
@@ -155,6 +212,7 @@ def _concurrency(plan: Plan) -> Scale:
     running = plan.running_requests or _MOST_REQUESTS
     return Scale(
         count=running,
+        now=plan.profile.serve.concurrency,
         at=lambda number: with_concurrency(plan.profile, number),
         bound=f"no more than {running} requests run at once",
     )
@@ -164,6 +222,7 @@ def _requests(plan: Plan) -> Scale:
     fewest = plan.profile.serve.concurrency
     return Scale(
         count=_MOST_REQUESTS - fewest + 1,
+        now=1,
         at=lambda number: with_requests(plan.profile, fewest - 1 + number),
         bound="no more are tried",
     )
@@ -172,6 +231,7 @@ def _requests(plan: Plan) -> Scale:
 def _fraction(plan: Plan) -> Scale:
     return Scale(
         count=THOUSANDTHS - 1,
+        now=thousandths_of(plan),
         at=lambda number: with_fraction(plan.profile, number),
         budgets=Budget.RESERVE,
         bound="no higher one is tried",

@@ -15,7 +15,7 @@ _FEW = 4
 
 
 def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy | Unhelpful:
-    """The smallest move that reaches the goal.
+    """The smallest move that reaches the goal and that no rule refuses.
 
     Each budget that a lever eases is better, or the same, with each further move, so there is one edge to find; the
     other budget is worst off beyond it, so it is looked at just there.
@@ -38,6 +38,13 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
             why=f"{shortfall(after, goal)} then",
             mended=change,
         )
+    against = trials.objection(after)
+    if against is not None:
+        further = _unopposed(moves, number, trials, goal)
+        if further is None:
+            return Unhelpful(setting=lever.setting, tried=str(change), why=against)
+        change = moves.at(further)
+        after = trials.plan(change.profile)
     return Remedy(
         settings=change.settings,
         gives=lever.gives(plan, after),
@@ -57,6 +64,19 @@ def _least(moves: Moves, trials: Trials, goal: Goal, budgets: Budget) -> int | N
     if moves.count <= _FEW:
         return next((each for each in range(1, moves.count + 1) if over(each) >= 0), None)
     return least(low=1, high=moves.count, margin=over)
+
+
+def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | None:
+    """The smallest move beyond one that is refused which is not, and reaches the goal too.
+
+    What refuses the first is a bound that the lever moves away from, or has nothing to do with it and refuses the last.
+    """
+
+    def admitted(each: int) -> float:
+        return 1.0 if trials.objection(trials.plan(moves.at(each).profile)) is None else -1.0
+
+    found = least(low=number + 1, high=moves.count, margin=admitted)
+    return found if found and holds(trials.plan(moves.at(found).profile), goal) else None
 
 
 def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:

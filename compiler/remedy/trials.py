@@ -10,6 +10,7 @@ from compiler.memory.outcome import spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.profile import Profile
 from compiler.remedy.change import Budget, Goal
+from compiler.remedy.objections import Objection, Rules
 
 
 Replan = Callable[[Profile], Plan]
@@ -17,9 +18,14 @@ Replan = Callable[[Profile], Plan]
 
 @define(kw_only=True)
 class Trials:
-    """The plans that were made on the way to an answer; levers share them."""
+    """The plans that were made on the way to an answer; levers share them.
+
+    Attributes:
+        objection: why a plan is refused for whatever reason; nothing is offered that it objects to.
+    """
 
     replan: Replan
+    objection: Objection = field(factory=Rules)
     _made: dict[Hashable, Plan] = field(factory=dict, init=False)
 
     @property

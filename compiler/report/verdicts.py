@@ -15,24 +15,34 @@ def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
     names = [_name(each) for each in judged]
     wide = max((len(name) for name in names), default=0)
     for name, each in zip(names, judged, strict=True):
-        said = "; ".join(filter(None, (_numbers(each), _beside(each))))
-        yield f"{name.ljust(wide)}  {each.verdict.value:<9}  {said}".rstrip()
+        yield f"{name.ljust(wide)}  {_said(each)}".rstrip()
 
 
-def _beside(judged: Judged) -> str:
-    """The errors that the verdict, which is about memory, says nothing of."""
+def verdict_line(judged: Judged) -> str:
+    """The verdict of one service and its numbers."""
+    return _said(judged, wide=0)
+
+
+def _said(judged: Judged, *, wide: int = 9) -> str:
+    """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
     if judged.plan is None:
-        return "not planned: see the errors"
-    errors = [each for each in judged.diagnostics if each.is_error]
-    if not errors or judged.verdict is Verdict.REFUSED:
-        return ""
-    return f"refused by {', '.join(dict.fromkeys(each.code for each in errors))}"
+        return f"{judged.verdict.value:<{wide}}  not planned: see the errors"
+    codes = [each.code for each in judged.diagnostics if each.is_error]
+    if not codes or judged.verdict is Verdict.REFUSED:
+        return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
+    return refused_by(codes, judged.verdict, _numbers(judged))
+
+
+def refused_by(codes: Sequence[str], verdict: Verdict, numbers: str) -> str:
+    """The codes of errors that a verdict about memory says nothing of, before that verdict and its numbers."""
+    said = ", ".join(filter(None, (verdict.value, numbers)))
+    return f"refused by {', '.join(dict.fromkeys(codes))}; memory: {said}"
 
 
 def prediction_lines(judged: Judged) -> Iterator[str]:
     """What a launch command comes to: its verdict, the arithmetic, and what is not known."""
-    yield f"{judged.verdict.value}  {_numbers(judged)}".rstrip()
     plan = judged.plan
+    yield _said(judged, wide=0) if plan is not None else judged.verdict.value
     if plan is None:
         return
     if plan.memory is not None:

@@ -1,0 +1,45 @@
+"""The help of a refused launch command: the changes that mend it, as the flags that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve
+
+from compiler.adopt.advice import in_flags, only_in_flags
+from compiler.checks.memory import MEMORY_CODES
+from compiler.diagnostics import Diagnostic
+from compiler.engines import ENGINES
+from compiler.facts import Release
+from compiler.judged import Judged
+from compiler.predict import DEPLOYMENT, Predictor, Question
+
+
+def with_flags(
+    judged: Judged, predictor: Predictor, words: Sequence[str], question: Question
+) -> Judged:
+    """The same with what mends its memory, proved by predicting again."""
+    plan, found = judged.plan, judged.diagnostics
+    if plan is None or predictor.release is None:
+        return judged
+    if any(each.code in MEMORY_CODES for each in found):
+        from compiler.remedy import advise  # noqa: PLC0415 - a command that passes does without it
+
+        again = predictor.replanner(words, question, plan)
+        found = advise(plan, found, replan=again, left_out=DEPLOYMENT)
+    flags = _flags(question.engine, predictor.release)
+    return evolve(judged, diagnostics=tuple(_told(each, flags) for each in found))
+
+
+def _told(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
+    """What memory asks for was found among flags; of other advice, what flags can follow."""
+    return in_flags(found, flags) if found.code in MEMORY_CODES else only_in_flags(found, flags)
+
+
+def _flags(engine: str, release: Release) -> Mapping[str, str]:
+    """What a release calls the flag of each setting."""
+    return {
+        setting: name
+        for name, setting in reversed(list(ENGINES[engine].owned_flags().items()))
+        if name in release.flags or name in release.aliases
+    }
