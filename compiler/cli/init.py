@@ -106,7 +106,7 @@ def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
     catalog = session.inputs.catalog
     found = tuple(map(in_options, checked.all_diagnostics))
     show(found, session, form=Format.TEXT, err=True)
-    sys.stdout.writelines(f"{line}\n" for line in verdict_lines(checked.judged))
+    write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(
             wanted,
