@@ -13,7 +13,7 @@ from attrs import frozen
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sized, Spelled
 from compiler.engines.sglang import footprint, sizing, spelling
 from compiler.engines.sglang.rules import RULES
-from compiler.facts import Release
+from compiler.facts import Flag, Release
 from compiler.plan import Memory
 from compiler.profile import Profile
 from compiler.ranges import Range
@@ -63,6 +63,11 @@ class _Sglang(Value):
         from compiler.engines.sglang.unspelling import is_typed  # noqa: PLC0415 - as above
 
         return is_typed(flag, values, release=release)
+
+    def misread(self, flag: Flag, word: str) -> str | None:
+        from compiler.engines.sglang.arguments.actions import misread  # noqa: PLC0415 - as above
+
+        return misread(flag, word)
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)
