@@ -161,7 +161,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             f"{release} does not start with this launch",
             Label(span, "started here") if span is not None else None,
             notes=(chosen.reading.refusal,),
-            help=tuple(_for_unknown(launch)),
+            help=tuple(advise_variables(launch)),
         )
     for name in chosen.reading.missing:
         span = entry_span(launch)
@@ -169,7 +169,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             "launch-incomplete",
             f"the launch does not say `{name}`, which the server cannot start without",
             Label(span, "nothing known names it") if span is not None else None,
-            help=(*_for_unknown(launch), f"set `{name}` in the profile"),
+            help=(*advise_variables(launch), f"set `{name}` in the profile"),
             path=name,
         )
     for places in chosen.reading.lost:
@@ -199,7 +199,8 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
         )
 
 
-def _for_unknown(launch: Launch) -> Iterator[str]:
+def advise_variables(launch: Launch) -> Iterator[str]:
+    """How to say what a launch leaves open, where it is a variable."""
     names = dict.fromkeys(
         name
         for word in launch.command.words

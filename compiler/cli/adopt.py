@@ -110,7 +110,8 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
+    from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - only this verb
+    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
@@ -123,7 +124,9 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             name = entry_file(adopted)
             several = judge_profile(name, adopted.profile, origins(adopted), inputs)
             flags = flags_of_settings(adopted)
-            judged = tuple(_for_launch(each, wanted, flags=flags) for each in several)
+            judged = tuple(
+                doubted(_for_launch(each, wanted, flags=flags), adopted) for each in several
+            )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
         from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need

@@ -193,6 +193,9 @@ class Engine(Protocol):
     def observer(self) -> Observer:
         """What understands its running server."""
 
+    def nodes(self, profile: Profile, release: Release | None) -> int:
+        """The hosts that the server spans; its GPUs are shared out evenly over them."""
+
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         """The GPUs and ports that the server takes of its host."""
 

@@ -78,6 +78,9 @@ class _Sglang(Value):
 
         return OBSERVER
 
+    def nodes(self, profile: Profile, release: Release | None) -> int:
+        return footprint.nodes(profile, release)
+
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         return footprint.footprint(profile, release)
 

@@ -9,13 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.engines.adopting import Carried, ChangeKind, Difference, Found, Noted, Reading
+from compiler.engines.adopting import (
+    Carried,
+    ChangeKind,
+    Difference,
+    Found,
+    LeftOpen,
+    Noted,
+    Reading,
+)
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal
 from compiler.engines.sglang.arguments.words import Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.grouping import Group, argument, groups
+from compiler.engines.sglang.spelling import owned_flags
 from compiler.engines.sglang.unspelling import settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
@@ -25,6 +34,22 @@ from compiler.value import Value
 
 _STAND_IN = "model"
 """For a model that the launch does not name."""
+_NO_MATTER = frozenset({"model.path", "model.served_name", "serve.host", "serve.port"})
+"""Settings that no rule refuses another one for; without its path a model is one that nobody described."""
+_NO_SIZE = frozenset(
+    {
+        "--node-rank",
+        "--dist-init-addr",
+        "--tokenizer-path",
+        "--revision",
+        "--chat-template",
+        "--log-level",
+        "--disaggregation-ib-device",
+    }
+)
+"""Flags that leave memory as it is."""
+_ARGUMENTS = frozenset({"$@", "$*", "${@}", "${*}"})
+"""What a script is given; it starts without, too."""
 _BY_FLAG = frozenset({RefusalKind.VALUE, RefusalKind.RETIRED})
 
 
@@ -56,6 +81,7 @@ class Adopter(Value):
             secrets=_by_name(secret),
             secrets_by_file="--config" in self.release.flags,
             lost=tuple(each.words for each in refused if not each.flag),
+            open=tuple(self._open(doubtful)),
             notes=(
                 *self._notes(parsed, kept),
                 *(_unknown(each) for each in doubtful),
@@ -159,6 +185,17 @@ class Adopter(Value):
         texts = [words[place].text for place in given.places]
         _, equals, value = texts[0].partition("=")
         return argument([value, *texts[1:]] if equals else texts[1:])
+
+    def _open(self, doubtful: Sequence[Group]) -> Iterator[LeftOpen]:
+        for each in doubtful:
+            setting = owned_flags().get(each.full_name, "")
+            if setting in _NO_MATTER or each.words[0].text in _ARGUMENTS:
+                continue
+            yield LeftOpen(
+                flag=each.name or each.words[0].text,
+                words=each.places,
+                sizes=each.full_name not in _NO_SIZE,
+            )
 
     def _notes(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Noted]:
         words = [word for group in kept for word in group.words]
