@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
 
+from compiler.adopt.composeextends import extended
 from compiler.adopt.container import not_carried
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
@@ -27,6 +28,7 @@ _LOOKED_AT = frozenset(
         "entrypoint",
         "environment",
         "env_file",
+        "extends",
         "container_name",
         "profiles",
         "labels",
@@ -49,8 +51,12 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
     reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
     commands: list[Command] = []
     found: list[Diagnostic] = []
-    for name, service in services.pairs:
-        command, faults = reader.command(name.text or "", service)
+    for name, written in services.pairs:
+        service, fault_of_it = extended(name.text or "", written, services, source=source)
+        if fault_of_it is not None:
+            found.append(fault_of_it)
+            continue
+        command, faults = reader.command(name, service)
         found += faults
         commands += [command] if command.words else []
     return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})
@@ -75,14 +81,14 @@ class _Reader(Value):
     files: Files
     given: Mapping[str, str]
 
-    def command(self, name: str, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
+    def command(self, name: Yaml, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
         """What one service runs."""
         entrypoint, faults = self.words(service.get("entrypoint"))
         command, more = self.words(service.get("command"))
         environment, others = self.environment(service)
         image = service.get("image")
         description = Setting(
-            path=("description",), value=f"{name}, from {PurePosixPath(self.source.name).name}"
+            path=("description",), value=f"{name.text}, from {PurePosixPath(self.source.name).name}"
         )
         return Command(
             words=(*entrypoint, *command),
@@ -90,6 +96,7 @@ class _Reader(Value):
             changes=tuple(self.changes(service)),
             settings=(description,),
             image=self.word(image) if image is not None else None,
+            called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
@@ -27,9 +27,9 @@ _LOOKED_AT = frozenset(
 )
 
 
-def read_quadlet(source: Source, *, files: Files) -> Sheet:
+def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
     """The command of `Exec=`. Errors: `launch-unreadable`; findings of `hygiene`."""
-    sheet = read_sheet(source, files=files)
+    sheet = read_sheet(source, files=files, given=given)
     inside = unit_environment(sheet, files=files, section=_CONTAINER)
     outside = unit_environment(sheet, files=files)
     told = sheet.last(_CONTAINER, "Exec")
@@ -43,7 +43,9 @@ def read_quadlet(source: Source, *, files: Files) -> Sheet:
             label = Label(told.span, "a quote is left open")
             found.append(error("launch-unreadable", "`Exec=` cannot be read", label))
         # Podman is started by systemd, which replaces variables of the unit.
-        expanded, changes = expand(raw, outside.variables, complete=outside.is_complete)
+        expanded, changes = expand(
+            raw, outside.variables, complete=outside.is_complete, given=given
+        )
         words = tuple(shown(word) for word in expanded)
     command = Command(
         words=words,
