@@ -168,7 +168,7 @@ def _named() -> re.Pattern[str]:
     """`NAME=value`, `name: value`, `"name": "value"`, and a header's value behind its scheme; one word."""
     return re.compile(
         r"""(?<![A-Za-z0-9_.-])-{0,2}(?P<name>[A-Za-z_][A-Za-z0-9_.-]*+)[\\"']*+[ \t]*+[=:][ \t\\"']*+"""
-        r"""(?:(?i:bearer|basic|token)[ \t]++)?(?P<value>[^\s"'\\,;}\]`]+)"""
+        r"""(?:(?i:bearer|basic|token)[ \t]++)?(?=(?P<value>[^\s"'\\,;}\]`]{1,512}))"""
     )
 
 
