@@ -51,6 +51,7 @@ def launches_of(
             settings=outer.settings,
             image=outer.image or inner.image,
             unit=outer.unit,
+            findings=(*outer.findings, *inner.findings),
             called=outer.called,
         )
         several, faults = launches_of(merged, sources=sources)
@@ -175,11 +176,13 @@ def _around(command: Command, *, program: int) -> Command:
     environment = dict(command.environment)
     changes = list(command.changes)
     image = command.image
+    findings = command.findings
     if container is not None and container.inside <= program:
         # The host's variables do not reach into it.
         environment = dict(container.environment)
         changes += container.changes
         image = container.image
+        findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
     told, wrappers = _assignments(front)
     environment |= told
@@ -189,6 +192,7 @@ def _around(command: Command, *, program: int) -> Command:
         words=command.words[program:],
         environment=environment,
         changes=tuple(changes),
+        findings=findings,
         image=image,
     )
 

@@ -14,6 +14,7 @@ from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
 from compiler.adopt.places import locate
+from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
 from compiler.source import Source
@@ -96,6 +97,10 @@ class _Reader(Value):
             changes=tuple(self.changes(service)),
             settings=(description,),
             image=self.word(image) if image is not None else None,
+            findings=shared_memory(
+                ((key.text or "", self.told(value)) for key, value in service.pairs),
+                span=self.source.span(name.start, name.end),
+            ),
             called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
@@ -191,15 +196,16 @@ class _Reader(Value):
             for name, value in read_env_file(text.text).values.items()
         }, ()
 
+    def told(self, value: Yaml) -> str:
+        """A value as it is written."""
+        return value.text if value.text is not None else self.source.text[value.start : value.end]
+
     def changes(self, service: Yaml) -> Iterator[Change]:
         """What a service of the host does not have."""
         for key, value in service.pairs:
             if key.text in _LOOKED_AT:
                 continue
-            shown = (
-                value.text if value.text is not None else self.source.text[value.start : value.end]
-            )
-            line = " ".join(shown.split())
+            line = " ".join(self.told(value).split())
             longest = 80
             text = line if len(line) <= longest else f"{line[:longest]}..."
             yield not_carried(

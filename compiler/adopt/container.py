@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.sharedmemory import shared_memory
+from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
 
@@ -58,6 +60,7 @@ class Container(Value):
     entrypoint: Word | None = None
     environment: Mapping[str, Word] = field(factory=dict)
     changes: tuple[Change, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def read_container(words: Sequence[Word]) -> Container | None:
@@ -82,6 +85,10 @@ def read_container(words: Sequence[Word]) -> Container | None:
         image=words[at],
         entrypoint=next((value for name, value in options if name == _ENTRYPOINT), None),
         environment=environment,
+        findings=shared_memory(
+            ((name, value.text if value is not None else "") for name, value in options),
+            span=words[at].span,
+        ),
         changes=(*_changes(options), not_carried(f"the image `{words[at].text}`", words[at])),
     )
 

@@ -12,6 +12,7 @@ from compiler.adopt.files import Files
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Change, Command, Sheet, Word
 from compiler.adopt.places import locate
+from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.target import target_changes, target_settings
 from compiler.adopt.unitenvironment import unit_environment
 from compiler.adopt.unitsheet import Assigned, UnitSheet, read_sheet
@@ -54,6 +55,10 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         settings=target_settings(_named(sheet)),
         image=Word(text=image.value, span=image.span) if image is not None else None,
         unit=sheet.name.rpartition(".")[0],
+        findings=shared_memory(
+            ((each.key, each.raw) for each in sheet.assigned if each.section == _CONTAINER),
+            span=image.span if image is not None else None,
+        ),
     )
     return Sheet(
         commands=(command,) if words else (),

@@ -112,9 +112,8 @@ def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) ->
     if launch is not None and kind is FileKind.SCRIPT:
         found += _cut(launch, sheet)
         launch = _beside(launch, sheet)
-    return Read(
-        launch=launch, diagnostics=tuple(found), findings=sheet.findings, sources=sheet.sources
-    )
+    findings = (*sheet.findings, *(launch.command.findings if launch is not None else ()))
+    return Read(launch=launch, diagnostics=tuple(found), findings=findings, sources=sheet.sources)
 
 
 def _cut(launch: Launch, sheet: Sheet) -> Iterator[Diagnostic]:
