@@ -76,3 +76,23 @@ def test_a_rank_leaves_the_memory_as_it_is() -> None:
         f"{MODEL} --tp 16 --nnodes 2 --node-rank $RANK --dist-init-addr 10.0.0.2:5000"
     )
     assert (code, verdict.split()[1]) == (0, "pass")
+
+
+def test_the_newest_release_is_not_the_only_one() -> None:
+    """A launch that the newest release refuses is told the newest that takes it, which it may be running on."""
+    code, _, found = check(f"{MODEL} --tp 8 --cuda-graph-max-bs 64")
+    assert code == 1
+    assert "error[flag-unknown]" in found
+    assert "; 0.5.19 takes all of its flags" in found
+    code, _, found = check(f"{MODEL} --tp 8 --cuda-graph-max-bs 64", "--engine", "sglang@0.5.19")
+    assert code == 0
+
+
+def test_a_profile_for_a_host_is_told_that_it_lacks_a_python() -> None:
+    """`python3` is another one in the unit: what a compiled profile needs is said when it is adopted."""
+    Path("a.sh").write_text(f"{SERVER} {MODEL}\n", "utf-8")
+    done = CliRunner().invoke(command, ["--target", "box", "a.sh"], standalone_mode=False)
+    assert "which Python `python3` is depends on the path: set `engine.python`" in done.output
+    Path("a.sh").write_text(f"/opt/v/bin/{SERVER} {MODEL}\n", "utf-8")
+    done = CliRunner().invoke(command, ["--target", "box", "a.sh"], standalone_mode=False)
+    assert "which Python" not in done.output
