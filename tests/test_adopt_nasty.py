@@ -12,6 +12,7 @@ from compiler.adopt.reading import MOST_WORDS, read_words
 from compiler.cli.adopt import command
 from compiler.cli.predict import command as predict
 from compiler.engines.adopting import ChangeKind
+from compiler.engines.sglang.extract.sources import open_tree
 from launching import SERVER, outcome, read_text
 
 
@@ -200,3 +201,18 @@ def test_a_prediction_prints_no_secret(words: str, options: tuple[str, ...]) -> 
     done = CliRunner().invoke(predict, [*front, *launch], standalone_mode=False)
     assert done.exception is None, done.exception
     assert S not in done.output
+
+
+def test_what_has_no_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device is no wheel; of a config, a boot, and stdin no more is read than one may be long."""
+    monkeypatch.chdir(tmp_path)
+    front = ["--gpu", "h200", "--count", "1", "--engine", "sglang@0.5.11"]
+    behind = ["--", *f"{SERVER} --model-path Qwen/Qwen3-8B".split()]
+    for option in ("--model-config", "--boot"):
+        done = CliRunner().invoke(
+            predict, [*front, option, "/dev/zero", *behind], standalone_mode=False
+        )
+        assert (done.exception, done.return_value) == (None, 1)
+    tree, (found,) = open_tree(Path("/dev/zero"))
+    assert (tree, found.code) == (None, "engine-unreadable")
+    assert "it is no regular file" in found.summary

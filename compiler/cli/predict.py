@@ -48,6 +48,8 @@ def _size(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
 
 
+_LARGEST_BYTES = 2**24
+"""Of a config.json or a recorded boot, which have a few thousand."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -151,13 +153,19 @@ def _read(*, model_config: Path | None, checkpoint: Path | None, boots: Sequence
     return _Read(model=model, weights=weights, boots=tuple(recorded), diagnostics=tuple(found))
 
 
+def _bytes(path: Path) -> bytes:
+    """What a file holds, as far as any such file is long; a device has no end. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(_LARGEST_BYTES)
+
+
 def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     from compiler.checkpoint import Missing, model_from_config  # noqa: PLC0415 - as above
     from compiler.checkpoint.headers import checkpoint_fault, parse_json  # noqa: PLC0415 - as above
 
     shown = path.as_posix()
     try:
-        values = parse_json(path.read_bytes())
+        values = parse_json(_bytes(path))
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
@@ -178,7 +186,7 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
 
     shown = path.as_posix()
     try:
-        data = path.read_bytes()
+        data = _bytes(path)
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
