@@ -78,7 +78,7 @@ class Gpus(Value):
         "how many of them the server uses", unit="GPUs", at_least=1, at_most=_MOST_GPUS
     )
     indices: tuple[int, ...] = setting(
-        "which of the host's GPUs, as `nvidia-smi` counts them; all when empty",
+        "which of the host's GPUs, as `nvidia-smi` counts them, on each node; all when empty",
         at_least=0,
         default=(),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 
@@ -69,39 +69,136 @@ _PLACES = frozenset(
 # Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, NVIDIA, GitHub, AWS, Slack.
 _PREFIXES = ("sk-", "hf_", "nvapi-", "ghp_", "github_pat_", "gho_", "AKIA", "xoxb-", "xoxp-")
 _SHORTEST = 12
+_SHORTEST_NAMED = 8
+# Words that a secret's name may end with, written together: `HFTOKEN`.
+_SECRET_ENDS = ("password", "passwd", "apikey", "secret", "hftoken", "authtoken", "accesstoken")
+_HINTS = ("key", "token", "secret", "pass", "credential", "authorization")
+_COVER = "***"
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off"})
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a value under a name looks like a secret itself, not like the place of one."""
+    """Whether a value under a name looks like a secret itself, or holds one, not like the place of one."""
     if not value or value.lower() in _SWITCHES or value.isdecimal():
         return False
-    return _names_a_secret(name) or any(True for _ in _forms(value))
+    return _names_a_secret(name) or any(True for _ in _held(value))
 
 
 def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
     """The stretches of a TOML text that look like secrets, as offsets; a quoted line must not show them."""
-    yield from _forms(text)
+    yield from _held(text)
     for found in _assigned().finditer(text):
         # What a secret's setting holds as a table is the place of one: `api_key = { file = ... }`.
         if _names_a_secret(found["name"]) and not found["value"].startswith("{"):
             yield found.span("value")
 
 
+def secret_values(*texts: str) -> frozenset[str]:
+    """The secrets that scripts, units, or YAML files hold: words of their own, wherever else they may stand."""
+    several = (text[start:end] for text in texts for start, end in _held(text))
+    return frozenset(filter(may_be_secret, several))
+
+
+def hide(text: str, values: Iterable[str]) -> str:
+    """A text that shows none of these values."""
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, _COVER)
+    return text
+
+
+def without_secrets(text: str, values: Iterable[str]) -> str:
+    """A text that shows neither what looks like a secret nor any of these values."""
+    text = hide(text, values)
+    for start, end in sorted(set(secret_stretches(text)), reverse=True):
+        text = text[:start] + _COVER + text[end:]
+    return text
+
+
 def _names_a_secret(name: str) -> bool:
-    words = frozenset(name.lower().replace("-", "_").replace(".", "_").strip("_").split("_"))
+    words = frozenset(
+        each.rstrip("0123456789")
+        for each in name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
+    )
     if not _PLACES.isdisjoint(words):
         return False
     ambiguous = not _AMBIGUOUS_WORDS.isdisjoint(words) and _MEASURES.isdisjoint(words)
-    return ambiguous or not _SECRET_WORDS.isdisjoint(words)
+    return (
+        ambiguous
+        or not _SECRET_WORDS.isdisjoint(words)
+        or any(each.endswith(_SECRET_ENDS) for each in words)
+    )
+
+
+def _held(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text holds a secret: by its prefix, in an address, or behind a name."""
+    yield from _forms(text)
+    low = text.lower()
+    patterns = [_named(), _flagged()] if any(each in low for each in _HINTS) else []
+    for pattern in patterns:
+        for found in pattern.finditer(text):
+            if _names_a_secret(found["name"]) and may_be_secret(found["value"]):
+                yield found.span("value")
+
+
+def may_be_secret(value: str) -> bool:
+    """Whether a word is long enough for a secret, and no variable, path, table, or stand-in."""
+    return (
+        len(value) >= _SHORTEST_NAMED
+        and value[0] not in "$</{(["
+        and not value.isdecimal()
+        and set(value) != {"*"}
+    )
 
 
 def _forms(text: str) -> Iterator[tuple[int, int]]:
-    """Where a text holds a key that its prefix gives away."""
+    """Where a text holds a key that its prefix or its place gives away."""
     if any(prefix in text for prefix in _PREFIXES):
         yield from (found.span() for found in _form().finditer(text))
-    if "://" in text:
-        yield from (found.span("password") for found in _login().finditer(text))
+    if "@" in text:
+        for pattern in (_login(), _registry(), _credentials()):
+            yield from (found.span("password") for found in pattern.finditer(text))
+    elif ":" in text and "-u" in text:
+        yield from (found.span("password") for found in _credentials().finditer(text))
+    if "bearer" in text.lower():
+        yield from (found.span("value") for found in _bearer().finditer(text))
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    """`NAME=value`, `name: value`, `"name": "value"`, and a header's value behind its scheme; one word."""
+    return re.compile(
+        r"""(?<![A-Za-z0-9_.-])-{0,2}(?P<name>[A-Za-z_][A-Za-z0-9_.-]*+)[\\"']*+[ \t]*+[=:][ \t\\"']*+"""
+        r"""(?:(?i:bearer|basic|token)[ \t]++)?(?=(?P<value>[^\s"'\\,;}\]`]{1,512}))"""
+    )
+
+
+@cache
+def _flagged() -> re.Pattern[str]:
+    """`--name value`."""
+    return re.compile(
+        r"""(?<![\w-])--(?P<name>[A-Za-z][\w-]*+)[ \t\\"']++(?P<value>[^\s"'\\,;`-][^\s"'\\`]*)"""
+    )
+
+
+@cache
+def _credentials() -> re.Pattern[str]:
+    """`-u name:password`."""
+    return re.compile(
+        r"""(?<![\w-])(?:-u|-U|--user|--creds)(?:[ \t]+|=)["']?[^\s:"'@]+:(?P<password>[^\s"'@]{6,})"""
+    )
+
+
+@cache
+def _registry() -> re.Pattern[str]:
+    """`name:password@host/`; what stands before a digest is a tag."""
+    return re.compile(
+        r"""(?<![\w./-])[A-Za-z][\w.-]*+:(?P<password>[^\s/:@"']{6,})@(?!sha256)[\w-]+[./]"""
+    )
+
+
+@cache
+def _bearer() -> re.Pattern[str]:
+    return re.compile(r"""(?i:\bbearer)[ \t]+(?P<value>[^\s"'`$<{*]{6,})""")
 
 
 @cache

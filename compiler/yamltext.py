@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from compiler.value import Value
 
@@ -49,34 +49,63 @@ def parse_places(text: str) -> tuple[Yaml | None, tuple[int, str] | None]:
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        return (None if node is None else _value(node)), None
+        return (None if node is None else _Values().value(node)), None
     except (yaml.YAMLError, ValueError, RecursionError) as fault:
         line, problem = _fault(fault)
         return None, (line or 1, problem)
 
 
 def _fault(fault: Exception) -> tuple[int | None, str]:
+    if isinstance(fault, RecursionError):
+        return None, "it nests too deep"
     mark = getattr(fault, "problem_mark", None)
-    problem = getattr(fault, "problem", None) or str(fault) or "it nests too deep"
+    problem = getattr(fault, "problem", None) or str(fault)
     return (None if mark is None else mark.line + 1), problem
 
 
-def _value(node: object) -> Yaml:
-    from yaml import MappingNode, Node, ScalarNode, SequenceNode  # noqa: PLC0415 - as above
+@define
+class _Values:
+    """Makes values of nodes, each once, however often aliases name it."""
 
-    if not isinstance(node, Node):
+    made: dict[int, Yaml | None] = field(factory=dict)
+
+    def value(self, node: object) -> Yaml:
+        known = self.made.get(id(node), self)
+        if known is None:
+            raise ValueError("an anchor stands for a part of itself")
+        if isinstance(known, Yaml):
+            return known
+        self.made[id(node)] = None
+        value = self._value(node)
+        self.made[id(node)] = value
+        return value
+
+    def _value(self, node: object) -> Yaml:
+        from yaml import MappingNode, Node, ScalarNode, SequenceNode  # noqa: PLC0415 - as above
+
+        if not isinstance(node, Node):
+            raise TypeError(node)
+        start, end = node.start_mark.index, node.end_mark.index
+        if isinstance(node, ScalarNode):
+            return Yaml(start=start, end=end, text=node.value, is_null=node.tag.endswith(":null"))
+        if isinstance(node, SequenceNode):
+            return Yaml(start=start, end=end, items=tuple(map(self.value, node.value)))
+        if isinstance(node, MappingNode):
+            pairs = [(self.value(key), self.value(value)) for key, value in node.value]
+            merged = [pair for key, value in pairs if key.text == "<<" for pair in _merged(value)]
+            own = [pair for pair in pairs if pair[0].text != "<<"]
+            return Yaml(start=start, end=end, pairs=last_of_each(merged, own))
         raise TypeError(node)
-    start, end = node.start_mark.index, node.end_mark.index
-    if isinstance(node, ScalarNode):
-        return Yaml(start=start, end=end, text=node.value, is_null=node.tag.endswith(":null"))
-    if isinstance(node, SequenceNode):
-        return Yaml(start=start, end=end, items=tuple(map(_value, node.value)))
-    if isinstance(node, MappingNode):
-        pairs = [(_value(key), _value(value)) for key, value in node.value]
-        merged = [pair for key, value in pairs if key.text == "<<" for pair in _merged(value)]
-        own = [pair for pair in pairs if pair[0].text != "<<"]
-        return Yaml(start=start, end=end, pairs=(*merged, *own))
-    raise TypeError(node)
+
+
+def last_of_each(*several: Iterable[tuple[Yaml, Yaml]]) -> tuple[tuple[Yaml, Yaml], ...]:
+    """The pairs of several tables as those of one: of a key that is there twice the last one counts."""
+    found: dict[str | None, tuple[Yaml, Yaml]] = {}
+    for pairs in several:
+        for key, value in pairs:
+            found.pop(key.text, None)
+            found[key.text] = (key, value)
+    return tuple(found.values())
 
 
 def _merged(value: Yaml) -> Iterator[tuple[Yaml, Yaml]]:

@@ -323,7 +323,9 @@ def test_a_secret_is_shown_nowhere(text: str) -> None:
         *(line for each in got.found for line in (each.summary, *each.notes, *each.help)),
         *(
             source.text
-            for source in cover(got.read.sources, got.adopted.secrets).values()
+            for source in cover(
+                got.read.sources, got.adopted.secrets, hidden=got.adopted.hidden
+            ).values()
             if "--log-level" in text or "--api-key" in text or "export" in text
         ),
     ]

@@ -124,3 +124,23 @@ def test_systemd_agrees_about_the_limit(tmp_path: Path) -> None:
     ignored = [line for line in done.stderr.splitlines() if "Unknown key" in line]
     assert len(ignored) == 1
     assert "StartLimitIntervalSec" in ignored[0]
+
+
+IMAGE = "lmsysorg/sglang:v0.5.11"
+CONTAINERS = {
+    "compose": ("a.yaml", f"services:\n  a:\n    image: {IMAGE}\n    command: {SERVER} --model-path /m/a\n{{}}", "    shm_size: 8gb\n"),
+    "a namespace": ("a.yaml", f"services:\n  a:\n    image: {IMAGE}\n    command: {SERVER} --model-path /m/a\n{{}}", "    ipc: host\n"),
+    "a mount": ("a.yaml", f"services:\n  a:\n    image: {IMAGE}\n    command: {SERVER} --model-path /m/a\n{{}}", "    tmpfs: /dev/shm:size=8g\n"),
+    "docker run": ("a.sh", f"docker run {{}} {IMAGE} bash -c '{SERVER} --model-path /m/a'\n", "--shm-size=8g"),
+    "podman run": ("a.sh", f"podman run {{}} {IMAGE} --model-path /m/a\n", "--ipc host"),
+    "a quadlet": ("a.container", f"[Container]\nImage={IMAGE}\nExec={SERVER} --model-path /m/a\n{{}}", "ShmSize=8g\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_with_little_shared_memory(name: str) -> None:
+    """`container-shared-memory`: 64 MiB where nothing is said; a size, the host's, or a mount is something."""
+    file, text, said = CONTAINERS[name]
+    code = "container-shared-memory"
+    assert [each.code for each in read_text(text.format(""), name=file).findings] == [code]
+    assert code not in [each.code for each in read_text(text.format(said), name=file).findings]

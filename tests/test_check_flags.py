@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
-from compiler.catalog.moves import releases_with
+from compiler.catalog.moves import Move, read_moves, releases_with
+from compiler.checks.table import value_fault
 from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.arguments import make_parser
+from compiler.facts import Action, Flag
 from deployments import check_text
 
 
@@ -100,6 +104,36 @@ def raw(found: list[Diagnostic]) -> list[Diagnostic]:
             "sglang 0.5.3 refuses the flag `--enable-deepep-moe`",
             'write `moe-a2a-backend = "deepep"` in its place',
         ),
+        (  # a setting writes the new one
+            "0.5.11",
+            "enable-flashinfer-mla = true",
+            "sglang 0.5.11 has no flag `--enable-flashinfer-mla`",
+            'set `engine.attention_backend = "flashinfer"` in its place',
+        ),
+        (  # a flag without a value became one with a number
+            "0.5.23",
+            "enable-ep-moe = true",
+            "sglang 0.5.23 has no flag `--enable-ep-moe`",
+            "`--ep-size` took its place, and takes a whole number",
+        ),
+        (  # the number means something else
+            "0.5.23",
+            "speculative-ngram-branch-length = 18",
+            "sglang 0.5.23 has no flag `--speculative-ngram-branch-length`",
+            "`--speculative-ngram-max-trie-depth` took its place, and takes a whole number",
+        ),
+        (  # a flag with a value became one without
+            "0.5.23",
+            "multi-item-scoring-delimiter = 198",
+            "sglang 0.5.23 has no flag `--multi-item-scoring-delimiter`",
+            "write `enable-mis = true` in its place",
+        ),
+        (  # its value is gone, too
+            "0.5.23",
+            "enforce-piecewise-cuda-graph = true",
+            "sglang 0.5.23 has no flag `--enforce-piecewise-cuda-graph`",
+            "`--cuda-graph-backend-prefill` took its place, and takes `full`, `breakable`, `disabled`",
+        ),
     ],
 )
 def test_a_flag_of_another_release_is_told_its_successor(
@@ -175,3 +209,73 @@ def test_a_flag_by_the_name_of_another_release_is_still_one(
         (found,) = flag_findings(profiles, catalog, version=version, flags="tp-size = 4")
         assert found.code == "flag-duplicated"
         assert "`parallel.tensor`" in found.summary
+
+
+WORDS = (
+    (), ("1",), ("x",), ("1.5",), ("-1",), ("16k",), ("1e3",), ("{",), ("{}",), ("[1]",), ("NaN",), ("1 ",), ("",), ("1", "2"),
+    ("a", "b"), ("None",), ("tc_piecewise",), ("1_000",), ("1.5Ki",), ('{"decode":{"x":1}}',), ('{"lora_name":"a"}',), ("0x10",),
+)  # fmt: skip
+"""Words that one kind of value takes and another does not."""
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "0.5.3",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("0.4.6", "0.5.11", "0.5.23")),
+    ],
+)
+def test_a_check_reads_values_as_the_parser_does(catalog: Catalog, version: str) -> None:
+    """Of every flag, a value that the release's parser refuses is refused here, and no other."""
+    release, _ = catalog.release("sglang", version)
+    assert release is not None
+    parser = make_parser(release)
+    wrong = [
+        (name, words)
+        for name, flag in release.flags.items()
+        if flag.effect is not Action.REFUSE and name not in {"--config", "--help", "--version"}
+        for words in (*WORDS, *((each,) for each in flag.choices[:1]))
+        for front in [() if name == "--model-path" else ("--model-path", "m")]
+        if (parser.parse((*front, name, *words)).refusal is None)
+        != (value_fault(flag, name, words, engine="sglang") is None)
+    ]
+    assert wrong == []
+
+
+_LINE = re.compile(r"(?:write|set) `(?:(?P<table>[a-z]+)\.)?(?P<key>[a-z_-]+) = (?P<value>[^`]+)`")
+
+
+_REFUSALS = {"flag-unknown", "flag-value", "flag-duplicated", "flag-smuggled"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("move", read_moves("sglang").moves, ids=lambda move: move.flag)
+def test_what_is_to_be_written_in_its_place_is_taken(
+    profiles: Path, catalog: Catalog, move: Move
+) -> None:
+    """Whatever a flag that is gone is told, the newest release takes it: nobody is led from one refusal to the next."""
+    newest = catalog.versions("sglang")[-1]
+    release, _ = catalog.release("sglang", move.last)
+    assert release is not None
+    flag = release.flags[release.aliases.get(move.flag, move.flag)]
+    for value in values_of(flag):
+        given = f"{move.flag[2:]} = {value}"
+        found = raw(flag_findings(profiles, catalog, version=newest, flags=given))
+        gone = next(each for each in found if each.code == "flag-unknown")
+        helps = gone.help
+        assert helps or len(gone.notes) > 1
+        for told in filter(None, map(_LINE.search, helps)):
+            line = f"{told['key']} = {told['value']}"
+            place = told["table"] or "flags"
+            if place in {"flags", "memory"}:
+                after = flag_findings(profiles, catalog, version=newest, **{place: line})
+                assert [each.summary for each in after if each.code in _REFUSALS] == [], line
+
+
+def values_of(flag: Flag) -> tuple[str, ...]:
+    """Values of a flag, as TOML has them."""
+    if flag.takes is None or flag.effect in {Action.NOTHING, Action.REFUSE}:
+        return ("true",)
+    if flag.choices:
+        return tuple(f'"{each}"' for each in flag.choices)
+    return ("3",) if flag.takes in {"int", "float"} else ('"x"',)

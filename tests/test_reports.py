@@ -1,8 +1,9 @@
 """Public reports of servers that did not start, or not as wanted: which of them a profile tells beforehand.
 
-`data/reports.jsonl` has one report a line, with what was launched. One that can be decided is a pair of profiles in
-`reports/`: `ID.toml` with its fault, which gives the codes of its line, and `ID-mended.toml`, which does not. Each of the
-others says what it waits for.
+`data/reports.jsonl` has one report a line, with what was launched. One that can be decided is a pair in `reports/`: `ID.toml`
+with its fault, which gives the codes of its line, and `ID-mended.toml`, which does not. A fault between services is a folder
+of profiles, one of a container the file that starts it, which is read as `adopt --check` does. Each of the others says
+what it waits for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import pytest
 
 from assertions import mismatches, read_assertions
 from compiler.catalog import Catalog, FolderReader, open_catalog
-from deployments import check_text
+from compiler.diagnostics import Diagnostic
+from deployments import check_text, check_texts
+from launching import read_text
 
 
 TESTS = Path(__file__).parent
@@ -41,25 +44,40 @@ def catalog(profiles: Path) -> Catalog:
 
 
 def test_every_report_is_decided_or_says_why_not() -> None:
-    """Of 49 reports about SGLang 24 are profiles here, and 25 name what they wait for; 24 are about other engines."""
+    """Of 49 reports about SGLang 27 are cases here, and 22 name what they wait for; 24 are about other engines."""
     assert all(("codes" in row) != bool(row.get("waits")) for row in ROWS)
     engines = [row["engine"] == "sglang" for row in ROWS]
-    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (49, 24, 24)
+    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (49, 24, 27)
     assert {row["engine"] for row in ROWS if "codes" in row} == {"sglang"}
 
 
-def test_every_decided_report_has_its_two_profiles() -> None:
-    """There is a profile with the fault and a mended one, and none beside them."""
-    names = {f"{id_}{end}.toml" for id_ in DECIDED for end in ("", "-mended")}
-    assert {path.name for path in PROFILES.iterdir()} == names
+def test_every_decided_report_has_its_two_cases() -> None:
+    """There is a case with the fault and a mended one, and none beside them."""
+    names = {f"{id_}{end}" for id_ in DECIDED for end in ("", "-mended")}
+    found = [path.stem for path in PROFILES.iterdir()]
+    assert sorted(found) == sorted(names)
 
 
 @pytest.mark.parametrize("id_", sorted(DECIDED))
 @pytest.mark.parametrize("end", ["", "-mended"])
 def test_a_report_is_told_beforehand(id_: str, end: str, profiles: Path, catalog: Catalog) -> None:
     """The profile with the fault gives the report's codes, the mended one none of them; nothing else is found unsaid."""
-    text = (PROFILES / f"{id_}{end}.toml").read_text("utf-8")
-    found = check_text(profiles, text, catalog=catalog).all_diagnostics
+    (path,) = (each for each in PROFILES.iterdir() if each.stem == f"{id_}{end}")
+    found = told_of(path, profiles, catalog)
     codes = {each.code for each in found}
     assert codes & DECIDED[id_] == (frozenset() if end else DECIDED[id_])
-    assert mismatches(read_assertions(text), found, case_file="profiles/case.toml") == ()
+    if path.suffix == ".toml":
+        asserted = read_assertions(path.read_text("utf-8"))
+        assert mismatches(asserted, found, case_file="profiles/case.toml") == ()
+
+
+def told_of(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """What is found in a profile, in several on one host, or in a file that starts a server."""
+    if path.is_dir():
+        texts = {each.stem: each.read_text("utf-8") for each in sorted(path.iterdir())}
+        return check_texts(profiles, texts, catalog=catalog).all_diagnostics
+    text = path.read_text("utf-8")
+    if path.suffix == ".toml":
+        return check_text(profiles, text, catalog=catalog).all_diagnostics
+    read = read_text(text, name=path.name)
+    return (*read.diagnostics, *read.findings)

@@ -68,6 +68,8 @@ ELSEWHERE = {
     "line-unknown": "test_why.py::test_a_line_that_is_not_there",
     "instance-not-template": "test_adopt_hygiene.py::test_a_rule_finds_what_it_is_about",
     "launch-cut": "test_adopt_input.py::test_a_comment_that_ends_a_launch",
+    "container-shared-memory": "test_adopt_hygiene.py::test_a_container_with_little_shared_memory",
+    "launch-open": "test_adopt_open.py::test_what_hangs_on_an_open_value_is_a_doubt",
     "launch-incomplete": "test_adopt.py::test_a_launch_without_a_model_is_a_fragment",
     "launch-lost": "test_adopt.py::test_what_a_profile_cannot_hold_is_refused",
     "launch-missing": "test_adopt_input.py::test_a_script_that_is_no_launch",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -16,7 +16,7 @@ from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines import ENGINES
 from compiler.engines.adopting import ChangeKind
 from compiler.profile import Profile
-from compiler.secrecy import secret_stretches
+from compiler.secrecy import may_be_secret, without_secrets
 from compiler.value import Value
 
 
@@ -32,6 +32,7 @@ class Adopted(Value):
         profile: what it comes to; `None` when it makes no profile.
         around: what is not decided by flags, the environment that is to arrive among it.
         secrets: where secrets stand in the files.
+        hidden: the secrets themselves, which are shown nowhere.
     """
 
     launch: Launch
@@ -40,6 +41,7 @@ class Adopted(Value):
     around: Around
     changes: tuple[Change, ...]
     diagnostics: tuple[Diagnostic, ...]
+    hidden: frozenset[str] = frozenset()
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -66,9 +68,14 @@ class Adopted(Value):
 
 
 def adopt(
-    launch: Launch, shelf: Shelf, wanted: Wanted, *, names: Mapping[str, str]
+    launch: Launch,
+    shelf: Shelf,
+    wanted: Wanted,
+    *,
+    names: Mapping[str, str],
+    hidden: frozenset[str] = frozenset(),
 ) -> tuple[Adopted | None, tuple[Diagnostic, ...]]:
-    """Make a profile of a launch.
+    """Make a profile of a launch; `hidden` are secrets that its files hold.
 
     Errors: `release-unknown`, `launch-refused`, `launch-lost`, and `launch-unfaithful`.
     """
@@ -87,6 +94,7 @@ def adopt(
         around=around.settings,
     )
     folded = folder.fold()
+    hidden |= _secrets(launch, chosen, around)
     changes = (
         *chosen.changes,
         *_of_words(launch),
@@ -101,10 +109,23 @@ def adopt(
         chosen=chosen,
         folded=folded,
         around=around,
-        changes=tuple(dict.fromkeys(evolve(each, text=_masked(each.text)) for each in changes)),
-        diagnostics=tuple(map(_masked_finding, _findings(launch, chosen, folded))),
+        changes=tuple(
+            dict.fromkeys(evolve(each, text=without_secrets(each.text, hidden)) for each in changes)
+        ),
+        diagnostics=tuple(
+            _masked_finding(each, hidden) for each in _findings(launch, chosen, folded)
+        ),
+        hidden=hidden,
     )
     return adopted, ()
+
+
+def _secrets(launch: Launch, chosen: Chosen, around: Around) -> frozenset[str]:
+    words = launch.command.words
+    given = (words[at].text for places in chosen.reading.secrets.values() for at in places)
+    values = (text.partition("=")[2] if text.startswith("--") else text for text in given)
+    several = (*values, *(word.text for word in around.secrets))
+    return frozenset(filter(may_be_secret, several))
 
 
 def _of_words(launch: Launch) -> Iterator[Change]:
@@ -138,16 +159,11 @@ def _secret(launch: Launch, chosen: Chosen) -> Iterator[Change]:
         yield Change(kind=ChangeKind.SECRET, text=text, span=span)
 
 
-def _masked(text: str) -> str:
-    """A text that shows no secret."""
-    for start, end in sorted(secret_stretches(text), reverse=True):
-        text = text[:start] + "***" + text[end:]
-    return re.sub(r"(?i)(bearer\s+)\S+", r"\1***", text)
-
-
-def _masked_finding(found: Diagnostic) -> Diagnostic:
+def _masked_finding(found: Diagnostic, values: Iterable[str]) -> Diagnostic:
     return evolve(
-        found, summary=_masked(found.summary), notes=tuple(_masked(each) for each in found.notes)
+        found,
+        summary=without_secrets(found.summary, values),
+        notes=tuple(without_secrets(each, values) for each in found.notes),
     )
 
 
@@ -161,7 +177,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             f"{release} does not start with this launch",
             Label(span, "started here") if span is not None else None,
             notes=(chosen.reading.refusal,),
-            help=tuple(_for_unknown(launch)),
+            help=tuple(advise_variables(launch)),
         )
     for name in chosen.reading.missing:
         span = entry_span(launch)
@@ -169,7 +185,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             "launch-incomplete",
             f"the launch does not say `{name}`, which the server cannot start without",
             Label(span, "nothing known names it") if span is not None else None,
-            help=(*_for_unknown(launch), f"set `{name}` in the profile"),
+            help=(*advise_variables(launch), f"set `{name}` in the profile"),
             path=name,
         )
     for places in chosen.reading.lost:
@@ -199,7 +215,8 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
         )
 
 
-def _for_unknown(launch: Launch) -> Iterator[str]:
+def advise_variables(launch: Launch) -> Iterator[str]:
+    """How to say what a launch leaves open, where it is a variable."""
     names = dict.fromkeys(
         name
         for word in launch.command.words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from attrs import evolve, field, frozen
@@ -79,6 +79,7 @@ def look_around(
         Setting(path=("memory", "fraction"), value=AUTO, span=entry_span(launch)),
         *_targets(launch, wanted),
     ]
+    changes += _python_open(settings, launch)
     environment = {name: word.text for name, word in variables.items()}
     indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
     for name, word in variables.items():
@@ -203,6 +204,21 @@ def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
                 changes
             )
     return (), tuple(changes)
+
+
+def _python_open(settings: Sequence[Setting], launch: Launch) -> Iterator[Change]:
+    """What a profile for a host lacks where the launch does not say which Python it means."""
+    paths = {each.path for each in settings}
+    program = launch.command.words[0]
+    if (
+        ("engine", "python") in paths
+        or program.unknown
+        or not any(each[0] == "targets" for each in paths)
+    ):
+        return
+    where = "is the container's" if launch.command.image is not None else "depends on the path"
+    text = f"which Python `{program.text}` is {where}: set `engine.python` to the host's own before the profile is compiled"
+    yield Change(kind=ChangeKind.UNKNOWN, text=text, span=program.span)
 
 
 def _dropped(text: str, word: Word) -> Change:

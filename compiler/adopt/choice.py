@@ -67,14 +67,36 @@ def choose(
         chosen = _read(launch, shelf, each, words, unknown)
         if chosen is None:
             continue
-        if newest or _fault_count(chosen.reading) == 0:
+        if _fault_count(chosen.reading) == 0:
             return _assumed(chosen, launch, newest=newest), ()
         tried.append(chosen)
+        if newest:
+            fits = _fitting(launch, shelf, chosen, words, unknown)
+            return _assumed(chosen, launch, newest=True, fits=fits), ()
     if not tried:
         return None, (_unknown(launch, shelf, "any release"),)
     return _assumed(
         min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest
     ), ()
+
+
+def _fitting(
+    launch: Launch, shelf: Shelf, refusing: Chosen, words: Sequence[str], unknown: frozenset[int]
+) -> Chosen | None:
+    """The newest release that has every flag which the newest of all refuses, when it takes the whole."""
+    names = {each.flag for each in refusing.reading.refused}
+    if not names or refusing.reading.lost:
+        return None
+    for version in reversed(shelf.catalog.versions(launch.engine)):
+        known = shelf.adopter(launch.engine, version)
+        if version != refusing.version and known is not None and _has(known[0], names):
+            fits = _read(launch, shelf, version, words, unknown)
+            return fits if fits is not None and not _fault_count(fits.reading) else None
+    return None
+
+
+def _has(release: Release, names: set[str]) -> bool:
+    return all(each in release.flags or each in release.aliases for each in names)
 
 
 def _read(
@@ -108,11 +130,13 @@ def _named(launch: Launch) -> str | None:
     return found[1] if found is not None else None
 
 
-def _assumed(chosen: Chosen, launch: Launch, *, newest: bool) -> Chosen:
+def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | None = None) -> Chosen:
     why = "the newest" if newest else "the newest that takes all of its flags"
     if not newest and _fault_count(chosen.reading):
         why = "the newest that takes most of its flags"
     text = f"{launch.engine} {chosen.version}, {why}: the launch does not say its release (`--engine {launch.engine}@VERSION`)"
+    if fits is not None:
+        text += f"; {fits.version} takes all of its flags"
     return Chosen(
         version=chosen.version,
         release=chosen.release,

@@ -24,6 +24,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PASSING = frozenset(
     {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
 )
+_WITH_VALUE = frozenset({"-X", "-W"})
 _CARRIERS = frozenset({"tmux", "screen", "ssh", "su"})
 
 
@@ -31,12 +32,15 @@ def launches_of(
     command: Command, *, sources: Mapping[str, Source]
 ) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
     """The launches of a command, with what it says against them when it holds a script that cannot be read."""
+    command = _entered(command)
     script = _script_at(command.words)
     if script is None:
         launch = _launch(command) or _by_image(command)
         return ((launch,) if launch is not None else ()), ()
     outer = _outer(command, script)
-    sheet = _nested(command.words[script], sources=sources)
+    # What it is started with, its script can use.
+    given = {name: word.text for name, word in outer.environment.items() if not word.unknown}
+    sheet = _nested(command.words[script], sources=sources, given=given)
     launches: list[Launch] = []
     found: list[Diagnostic] = list(sheet.diagnostics)
     for inner in sheet.commands:
@@ -47,11 +51,23 @@ def launches_of(
             settings=outer.settings,
             image=outer.image or inner.image,
             unit=outer.unit,
+            findings=(*outer.findings, *inner.findings),
+            called=outer.called,
         )
         several, faults = launches_of(merged, sources=sources)
         launches += several
         found += faults
     return tuple(launches), tuple(found)
+
+
+def _entered(command: Command) -> Command:
+    """The command with what a container is told to start in front of the words that it is given."""
+    container = read_container(command.words)
+    if container is None or container.entrypoint is None or not container.entrypoint.text:
+        return command
+    at = container.inside
+    words = (*command.words[:at], container.entrypoint, *command.words[at:])
+    return evolve(command, words=words)
 
 
 def _script_at(words: Sequence[Word]) -> int | None:
@@ -69,10 +85,10 @@ def _script_at(words: Sequence[Word]) -> int | None:
     return None
 
 
-def _nested(word: Word, *, sources: Mapping[str, Source]) -> Sheet:
+def _nested(word: Word, *, sources: Mapping[str, Source], given: Mapping[str, str]) -> Sheet:
     """A script in a word; its places are looked for where the word stands."""
     span = word.span
-    sheet = read_shell(Source(span.file if span else "", word.text), given={})
+    sheet = read_shell(Source(span.file if span else "", word.text), given=given)
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
         return sheet
@@ -144,7 +160,8 @@ def _program(texts: Sequence[str], entry: int) -> int:
     """The index of what is executed: the command itself, or what stands before `-m`."""
     if entry > 0 and texts[entry - 1] == "-m":
         at = entry - 2
-        while at > 0 and texts[at].startswith("-"):
+        # Python's `-X` and `-W` may have their values in words of their own.
+        while at > 0 and (texts[at].startswith("-") or texts[at - 1] in _WITH_VALUE):
             at -= 1
         return max(0, at)
     if texts[entry].endswith(".py"):
@@ -159,11 +176,13 @@ def _around(command: Command, *, program: int) -> Command:
     environment = dict(command.environment)
     changes = list(command.changes)
     image = command.image
+    findings = command.findings
     if container is not None and container.inside <= program:
         # The host's variables do not reach into it.
         environment = dict(container.environment)
         changes += container.changes
         image = container.image
+        findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
     told, wrappers = _assignments(front)
     environment |= told
@@ -173,6 +192,7 @@ def _around(command: Command, *, program: int) -> Command:
         words=command.words[program:],
         environment=environment,
         changes=tuple(changes),
+        findings=findings,
         image=image,
     )
 
@@ -193,7 +213,8 @@ def _wrapped(words: Sequence[Word]) -> Iterator[Change]:
     """What else stands in front of the program."""
     told = [word for word in words if word.text.rpartition("/")[2] not in _PASSING]
     if told:
-        shown = " ".join(word.text for word in told)
+        first, last = (words.index(each) for each in (told[0], told[-1]))
+        shown = " ".join(word.text for word in words[first : last + 1])
         text = f"`{shown}` in front of the launch is not carried"
         yield Change(kind=ChangeKind.DROPPED, text=text, span=_whole(told))
 

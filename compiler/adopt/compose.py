@@ -8,11 +8,13 @@ from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
 
+from compiler.adopt.composeextends import extended
 from compiler.adopt.container import not_carried
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
 from compiler.adopt.places import locate
+from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
 from compiler.source import Source
@@ -27,6 +29,7 @@ _LOOKED_AT = frozenset(
         "entrypoint",
         "environment",
         "env_file",
+        "extends",
         "container_name",
         "profiles",
         "labels",
@@ -49,8 +52,12 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
     reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
     commands: list[Command] = []
     found: list[Diagnostic] = []
-    for name, service in services.pairs:
-        command, faults = reader.command(name.text or "", service)
+    for name, written in services.pairs:
+        service, fault_of_it = extended(name.text or "", written, services, source=source)
+        if fault_of_it is not None:
+            found.append(fault_of_it)
+            continue
+        command, faults = reader.command(name, service)
         found += faults
         commands += [command] if command.words else []
     return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})
@@ -75,14 +82,14 @@ class _Reader(Value):
     files: Files
     given: Mapping[str, str]
 
-    def command(self, name: str, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
+    def command(self, name: Yaml, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
         """What one service runs."""
         entrypoint, faults = self.words(service.get("entrypoint"))
         command, more = self.words(service.get("command"))
         environment, others = self.environment(service)
         image = service.get("image")
         description = Setting(
-            path=("description",), value=f"{name}, from {PurePosixPath(self.source.name).name}"
+            path=("description",), value=f"{name.text}, from {PurePosixPath(self.source.name).name}"
         )
         return Command(
             words=(*entrypoint, *command),
@@ -90,6 +97,11 @@ class _Reader(Value):
             changes=tuple(self.changes(service)),
             settings=(description,),
             image=self.word(image) if image is not None else None,
+            findings=shared_memory(
+                ((key.text or "", self.told(value)) for key, value in service.pairs),
+                span=self.source.span(name.start, name.end),
+            ),
+            called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:
@@ -184,15 +196,16 @@ class _Reader(Value):
             for name, value in read_env_file(text.text).values.items()
         }, ()
 
+    def told(self, value: Yaml) -> str:
+        """A value as it is written."""
+        return value.text if value.text is not None else self.source.text[value.start : value.end]
+
     def changes(self, service: Yaml) -> Iterator[Change]:
         """What a service of the host does not have."""
         for key, value in service.pairs:
             if key.text in _LOOKED_AT:
                 continue
-            shown = (
-                value.text if value.text is not None else self.source.text[value.start : value.end]
-            )
-            line = " ".join(shown.split())
+            line = " ".join(self.told(value).split())
             longest = 80
             text = line if len(line) <= longest else f"{line[:longest]}..."
             yield not_carried(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.sharedmemory import shared_memory
+from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
 
@@ -40,6 +42,7 @@ _PASSING = frozenset(
     {"--rm", "--detach", "--interactive", "--tty", "--init", "--name", "--sig-proxy", "--replace"}
 )
 """What has no meaning for a service of systemd."""
+_ENTRYPOINT = "--entrypoint"
 _ENVIRONMENT = frozenset({"-e", "--env"})
 
 
@@ -49,12 +52,15 @@ class Container(Value):
 
     Attributes:
         inside: the index of the first word that is run in it.
+        entrypoint: what runs these words, where it is not the image's own.
     """
 
     inside: int
     image: Word
+    entrypoint: Word | None = None
     environment: Mapping[str, Word] = field(factory=dict)
     changes: tuple[Change, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def read_container(words: Sequence[Word]) -> Container | None:
@@ -77,7 +83,12 @@ def read_container(words: Sequence[Word]) -> Container | None:
     return Container(
         inside=at + 1,
         image=words[at],
+        entrypoint=next((value for name, value in options if name == _ENTRYPOINT), None),
         environment=environment,
+        findings=shared_memory(
+            ((name, value.text if value is not None else "") for name, value in options),
+            span=words[at].span,
+        ),
         changes=(*_changes(options), not_carried(f"the image `{words[at].text}`", words[at])),
     )
 
@@ -108,27 +119,39 @@ def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, Word | Non
     options: list[tuple[str, Word | None]] = []
     while at < len(words) and words[at].text.startswith("-"):
         word = words[at]
-        name, equals, value = word.text.partition("=")
         at += 1
-        if name == "--":
+        if word.text == "--":
             break
-        if equals:
-            told = Word(text=value, span=word.span, unknown=word.unknown, changes=word.changes)
-            options.append((name, told))
-        elif name in _SWITCHES or (not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES):
-            options.append((name, None))
-        elif not name.startswith("--") and len(name) > 2:  # noqa: PLR2004 - a short option with its value
-            options.append((name[:2], Word(text=name[2:], span=word.span, unknown=word.unknown)))
-        else:
-            options.append((name, words[at] if at < len(words) else None))
+        name, value = _long(word) if word.text.startswith("--") else _short(word)
+        if value is None and not _is_switch(name):
+            value = words[at] if at < len(words) else None
             at += 1
+        options.append((name, value))
     return options, at
+
+
+def _long(word: Word) -> tuple[str, Word | None]:
+    name, equals, text = word.text.partition("=")
+    return name, evolve(word, text=text) if equals else None
+
+
+def _short(word: Word) -> tuple[str, Word | None]:
+    """Several switches may stand in one word, and before one option with its value: `-itp 80:80`, `-eA=1`."""
+    letters = word.text[1:].lstrip("".join(_SHORT_SWITCHES))
+    if not letters:
+        return word.text, None
+    text = letters[1:].removeprefix("=")
+    return f"-{letters[0]}", evolve(word, text=text) if len(letters) > 1 else None
+
+
+def _is_switch(name: str) -> bool:
+    return name in _SWITCHES or (not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES)
 
 
 def _changes(options: Sequence[tuple[str, Word | None]]) -> Iterator[Change]:
     for name, value in options:
-        if name in _ENVIRONMENT or name in _PASSING:
+        if name in _ENVIRONMENT or name in _PASSING or name == _ENTRYPOINT:
             continue
-        if not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES:
+        if not name.startswith("--") and _is_switch(name):
             continue
         yield not_carried(f"`{name} {value.text}`" if value is not None else f"`{name}`", value)

@@ -22,9 +22,14 @@ _HIDDEN = re.compile(f"{OPEN}(.*?){CLOSE}", re.DOTALL)
 
 
 def expand(
-    words: Sequence[Word], environment: Mapping[str, Word], *, complete: bool
+    words: Sequence[Word],
+    environment: Mapping[str, Word],
+    *,
+    complete: bool,
+    given: Mapping[str, str],
 ) -> tuple[tuple[Word, ...], tuple[Change, ...]]:
-    """The words at start; without a `complete` environment a variable that is not in it is not known."""
+    """The words at start; without a `complete` environment a variable that is not in it, nor `given`, is not known."""
+    environment = {**{name: Word(text=text) for name, text in given.items()}, **environment}
     changes: list[Change] = []
     made: list[Word] = []
     for word in words:

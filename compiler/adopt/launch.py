@@ -58,6 +58,8 @@ class Command(Value):
         settings: what else the file decides: the target, the description.
         image: the container's image, when it runs in one.
         unit: the name of its unit, when it is one.
+        findings: what is wrong with what it runs in.
+        called: where its name stands, when it is one of several that have names.
     """
 
     words: tuple[Word, ...]
@@ -66,6 +68,8 @@ class Command(Value):
     settings: tuple[Setting, ...] = ()
     image: Word | None = None
     unit: str | None = None
+    findings: tuple[Diagnostic, ...] = ()
+    called: Span | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

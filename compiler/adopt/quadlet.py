@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
@@ -12,6 +12,7 @@ from compiler.adopt.files import Files
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Change, Command, Sheet, Word
 from compiler.adopt.places import locate
+from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.target import target_changes, target_settings
 from compiler.adopt.unitenvironment import unit_environment
 from compiler.adopt.unitsheet import Assigned, UnitSheet, read_sheet
@@ -27,9 +28,9 @@ _LOOKED_AT = frozenset(
 )
 
 
-def read_quadlet(source: Source, *, files: Files) -> Sheet:
+def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
     """The command of `Exec=`. Errors: `launch-unreadable`; findings of `hygiene`."""
-    sheet = read_sheet(source, files=files)
+    sheet = read_sheet(source, files=files, given=given)
     inside = unit_environment(sheet, files=files, section=_CONTAINER)
     outside = unit_environment(sheet, files=files)
     told = sheet.last(_CONTAINER, "Exec")
@@ -43,7 +44,9 @@ def read_quadlet(source: Source, *, files: Files) -> Sheet:
             label = Label(told.span, "a quote is left open")
             found.append(error("launch-unreadable", "`Exec=` cannot be read", label))
         # Podman is started by systemd, which replaces variables of the unit.
-        expanded, changes = expand(raw, outside.variables, complete=outside.is_complete)
+        expanded, changes = expand(
+            raw, outside.variables, complete=outside.is_complete, given=given
+        )
         words = tuple(shown(word) for word in expanded)
     command = Command(
         words=words,
@@ -52,6 +55,10 @@ def read_quadlet(source: Source, *, files: Files) -> Sheet:
         settings=target_settings(_named(sheet)),
         image=Word(text=image.value, span=image.span) if image is not None else None,
         unit=sheet.name.rpartition(".")[0],
+        findings=shared_memory(
+            ((each.key, each.raw) for each in sheet.assigned if each.section == _CONTAINER),
+            span=image.span if image is not None else None,
+        ),
     )
     return Sheet(
         commands=(command,) if words else (),

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
@@ -18,7 +19,9 @@ from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
 from compiler.adopt.unit import read_unit_file
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.engines import ENGINES
 from compiler.engines.adopting import ChangeKind
+from compiler.secrecy import secret_values
 from compiler.source import Source
 from compiler.value import Value
 
@@ -26,11 +29,15 @@ from compiler.value import Value
 # A variable, a command, all arguments: what a shell would have replaced.
 _LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
 
+_HERE = re.compile(r"<<-?\s*[\"'\\]?\w")
+_NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _NO_LOSS = frozenset(
     {"set", "echo", "printf", "export", "true", "wait", "sleep", "exit", "[", "[[", ":", "read"}
 )
 """Commands that leave nothing behind which a launch could need."""
 
+MOST_WORDS = 2000
+"""Words of a launch; the longest of the public ones has a hundred."""
 PASTED = "command line"
 """What a pasted command is called in messages."""
 
@@ -44,6 +51,11 @@ class Read(Value):
     findings: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, Source] = field(factory=dict)
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The secrets that its texts hold."""
+        return secret_values(*(each.text for each in self.sources.values()))
+
 
 def read_file(
     source: Source, *, files: Files, given: Mapping[str, str], line: int | None = None
@@ -54,9 +66,9 @@ def read_file(
     """
     kind = kind_of(source)
     if kind is FileKind.UNIT:
-        sheet = read_unit_file(source, files=files)
+        sheet = read_unit_file(source, files=files, given=given)
     elif kind is FileKind.QUADLET:
-        sheet = read_quadlet(source, files=files)
+        sheet = read_quadlet(source, files=files, given=given)
     elif kind is FileKind.COMPOSE:
         sheet = read_compose(source, files=files, given=given)
     else:
@@ -64,8 +76,9 @@ def read_file(
     return _chosen(sheet, whole=source, kind=kind, line=line)
 
 
-def read_words(words: Sequence[str]) -> Read:
-    """The launch of a pasted command, which its shell has taken apart already; what it left of `$NAME` is not known."""
+def read_words(words: Sequence[str], *, given: Mapping[str, str] = MappingProxyType({})) -> Read:
+    """The launch of a pasted command, which its shell has taken apart already; what it left of `$NAME` may be `given`."""
+    words = [_said(word, given) for word in words]
     source = Source(PASTED, shlex.join(words))
     spans = locate(source, words, start=0, end=len(source.text))
     told = tuple(
@@ -76,6 +89,10 @@ def read_words(words: Sequence[str]) -> Read:
     return _chosen(sheet, whole=source, kind=FileKind.SCRIPT, line=None)
 
 
+def _said(word: str, given: Mapping[str, str]) -> str:
+    return _NAMED.sub(lambda found: given.get(found[1] or found[2], found[0]), word)
+
+
 def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) -> Read:
     found = list(sheet.diagnostics)
     launches: list[Launch] = []
@@ -83,6 +100,8 @@ def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) ->
         several, faults = launches_of(command, sources=sheet.sources)
         launches += several
         found += faults
+    found += [_long(each) for each in launches if len(each.command.words) > MOST_WORDS]
+    launches = [each for each in launches if len(each.command.words) <= MOST_WORDS]
     if line is not None:
         launches = [each for each in launches if _covers(each, line, file=whole.name)]
     if not launches and not any(each.is_error for each in found):
@@ -93,9 +112,8 @@ def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) ->
     if launch is not None and kind is FileKind.SCRIPT:
         found += _cut(launch, sheet)
         launch = _beside(launch, sheet)
-    return Read(
-        launch=launch, diagnostics=tuple(found), findings=sheet.findings, sources=sheet.sources
-    )
+    findings = (*sheet.findings, *(launch.command.findings if launch is not None else ()))
+    return Read(launch=launch, diagnostics=tuple(found), findings=findings, sources=sheet.sources)
 
 
 def _cut(launch: Launch, sheet: Sheet) -> Iterator[Diagnostic]:
@@ -156,7 +174,10 @@ def entry_span(launch: Launch) -> Span | None:
 
 
 def _covers(launch: Launch, line: int, *, file: str) -> bool:
-    """Whether a launch stands on a line; words that came from elsewhere do not count."""
+    """Whether a launch, or its name, stands on a line; words that came from elsewhere do not count."""
+    called = launch.command.called
+    if called is not None and called.file == file and called.line == line:
+        return True
     spans = [each.span for each in launch.command.words[: launch.found.arguments]]
     lines = [span for span in spans if span is not None and span.file == file]
     own = [
@@ -197,13 +218,30 @@ def _missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) -
         help=(
             "adopt the compose file that it names"
             if composed
+            else "a here-document is text for another program, and is not read: adopt the file that it becomes"
+            if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
             else "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",
         ),
     )
 
 
+def _long(launch: Launch) -> Diagnostic:
+    span = entry_span(launch)
+    return error(
+        "launch-unreadable",
+        f"the launch has {len(launch.command.words):,} words; none has more than {MOST_WORDS:,}",
+        Label(span, "started here") if span is not None else None,
+    )
+
+
+def _in_text(text: str) -> bool:
+    """Whether a text speaks of starting an engine."""
+    return any(engine.entry[-1] in text for engine in ENGINES.values())
+
+
 def _several(launches: Sequence[Launch], kind: FileKind) -> Diagnostic:
-    spans = [span for each in launches if (span := entry_span(each)) is not None]
+    places = (each.command.called or entry_span(each) for each in launches)
+    spans = [span for span in places if span is not None]
     first, *others = (Label(span, f"launch {number}") for number, span in enumerate(spans, start=1))
     return error(
         "launch-several",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
+from compiler.adopt.files import unreadable
 from compiler.adopt.launch import Command, Sheet, Word
 from compiler.adopt.shellwords import Evaluator, Known
 from compiler.diagnostics import Diagnostic, Label, Span, error
@@ -32,6 +33,8 @@ _BRANCHES = frozenset(
         "function_definition",
     }
 )
+_DEEPEST = 150
+"""Levels of a syntax tree; a function with a branch in a branch has twenty."""
 _ASSIGNING = frozenset({"declaration_command"})
 _SOURCING = frozenset({"source", "."})
 _NO_WORDS = frozenset(
@@ -46,6 +49,11 @@ def read_shell(source: Source, *, given: Mapping[str, str]) -> Sheet:
 
     data = source.text.encode(errors="surrogateescape")
     root = Parser(Language(tree_sitter_bash.language())).parse(data).root_node
+    if _is_deep(root):
+        return Sheet(
+            diagnostics=(unreadable(source.name, "it nests too deep for a launch"),),
+            sources={source.name: source},
+        )
     walk = _Walk(
         source=source,
         data=data,
@@ -54,6 +62,16 @@ def read_shell(source: Source, *, given: Mapping[str, str]) -> Sheet:
     walk.statements(root)
     found = tuple(_faults(root, walk))
     return Sheet(commands=tuple(walk.commands), diagnostics=found, sources={source.name: source})
+
+
+def _is_deep(root: Node) -> bool:
+    """Whether a tree is deeper than any launch; told without going down into it by calls."""
+    level = [root]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in node.children]
+        if not level:
+            return False
+    return True
 
 
 @define
@@ -76,6 +94,9 @@ class _Walk:
         return self.source.span(self._offset(node.start_byte), self._offset(node.end_byte))
 
     def _offset(self, byte: int) -> int:
+        # Of a text in ASCII, which most are, each byte is a character.
+        if len(self.data) == len(self.source.text):
+            return byte
         return len(self.data[:byte].decode(errors="surrogateescape"))
 
     def _statement(self, node: Node) -> None:

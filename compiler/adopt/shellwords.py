@@ -81,7 +81,9 @@ class Evaluator(Value):
                     for each in piece.words
                 ]
                 continue
-            parts = re.split(r"[ \t\n]+", piece.text) if piece.splits else [piece.text]
+            # What is not known may hold blanks of its own, which separate nothing yet.
+            splits = piece.splits and not piece.unknown
+            parts = re.split(r"[ \t\n]+", piece.text) if splits else [piece.text]
             for number, part in enumerate(parts):
                 if number and begun:
                     made.append(word)

@@ -79,9 +79,13 @@ def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
             )
 
 
-def cover(sources: Mapping[str, Source], secrets: Iterable[Word]) -> Mapping[str, Source]:
-    """The texts with the characters of secrets replaced; lines keep their lengths."""
-    covered = dict(sources)
+def cover(
+    sources: Mapping[str, Source], secrets: Iterable[Word], *, hidden: Iterable[str]
+) -> Mapping[str, Source]:
+    """The texts with the characters of secrets replaced, wherever they stand; lines keep their lengths."""
+    covered = {
+        name: Source(source.name, _starred(source.text, hidden)) for name, source in sources.items()
+    }
     for word in secrets:
         span = word.span
         source = covered.get(span.file) if span is not None else None
@@ -89,9 +93,15 @@ def cover(sources: Mapping[str, Source], secrets: Iterable[Word]) -> Mapping[str
             continue
         start = source.line_starts[span.line - 1] + span.column - 1
         end = source.line_starts[span.end_line - 1] + span.end_column - 1
-        hidden = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
-        covered[span.file] = Source(source.name, source.text[:start] + hidden + source.text[end:])
+        whole = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
+        covered[span.file] = Source(source.name, source.text[:start] + whole + source.text[end:])
     return covered
+
+
+def _starred(text: str, values: Iterable[str]) -> str:
+    for each in values:
+        text = text.replace(each, "*" * len(each))
+    return text
 
 
 def _key_span(adopted: Adopted, setting: Setting) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from attrs import evolve
@@ -24,22 +24,25 @@ from compiler.source import Source
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 
 
-def read_unit_file(source: Source, *, files: Files) -> Sheet:
-    """The commands of `ExecStart=`. Errors: `launch-unreadable`; findings of `hygiene`."""
-    sheet = read_sheet(source, files=files)
+def read_unit_file(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
+    """The commands of `ExecStart=`; `given` are variables that are known otherwise.
+
+    Errors: `launch-unreadable`; findings of `hygiene`.
+    """
+    sheet = read_sheet(source, files=files, given=given)
     environment = unit_environment(sheet, files=files)
     commands: list[Command] = []
     found: list[Diagnostic] = [*sheet.diagnostics, *environment.diagnostics]
     sources: dict[str, Source] = {**sheet.sources, **environment.sources}
     for each in sheet.of("Service", "ExecStart"):
-        several, faults = _commands(each, sheet, environment)
+        several, faults = _commands(each, sheet, environment, given=given)
         found += faults
         for command in several:
             script = _script(command, files=files)
             if script is None:
                 commands.append(command)
                 continue
-            read = _followed(command, script)
+            read = _followed(command, script, given=given)
             sources |= read.sources
             found += read.diagnostics
             commands += read.commands
@@ -52,7 +55,7 @@ def read_unit_file(source: Source, *, files: Files) -> Sheet:
 
 
 def _exec(
-    each: Assigned, environment: UnitEnvironment
+    each: Assigned, environment: UnitEnvironment, *, given: Mapping[str, str]
 ) -> tuple[tuple[Command, ...], tuple[Diagnostic, ...]]:
     """The commands of one `Exec...=`, with what systemd replaces in them."""
     read = read_command_line(each.value)
@@ -67,7 +70,7 @@ def _exec(
     for command in read.commands:
         raw = tuple(Word(text=text, span=next(spans)) for text in command.argv)
         told, changes = (
-            expand(raw, environment.variables, complete=environment.is_complete)
+            expand(raw, environment.variables, complete=environment.is_complete, given=given)
             if command.expands_variables
             else (raw, ())
         )
@@ -82,9 +85,9 @@ def _exec(
 
 
 def _commands(
-    each: Assigned, sheet: UnitSheet, environment: UnitEnvironment
+    each: Assigned, sheet: UnitSheet, environment: UnitEnvironment, *, given: Mapping[str, str]
 ) -> tuple[Iterator[Command], tuple[Diagnostic, ...]]:
-    several, faults = _exec(each, environment)
+    several, faults = _exec(each, environment, given=given)
     settings = target_settings(sheet)
     changes = target_changes(sheet)
     unit = sheet.name.rpartition(".")[0]
@@ -116,11 +119,10 @@ def _script(command: Command, *, files: Files) -> Source | None:
     return None
 
 
-def _followed(command: Command, script: Source) -> Sheet:
+def _followed(command: Command, script: Source, *, given: Mapping[str, str]) -> Sheet:
     """The commands of a script that a unit runs, in the unit's environment."""
-    given: dict[str, str] = {
-        name: word.text for name, word in command.environment.items() if not word.unknown
-    }
+    known = dict(given)
+    known |= {name: word.text for name, word in command.environment.items() if not word.unknown}
     at = next(
         at
         for at, word in enumerate(command.words)
@@ -128,8 +130,8 @@ def _followed(command: Command, script: Source) -> Sheet:
     )
     for number, word in enumerate(command.words[at + 1 :], start=1):
         if not word.unknown:
-            given[str(number)] = word.text
-    read = read_shell(script, given=given)
+            known[str(number)] = word.text
+    read = read_shell(script, given=known)
     return evolve(
         read,
         commands=tuple(

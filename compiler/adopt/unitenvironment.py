@@ -107,7 +107,8 @@ def _file(
     told = read_environment_file(each.value)
     if OPEN in told.path or told.is_pattern:
         summary = f"`EnvironmentFile={each.raw}` stands for files that are known on the host only"
-        return None, None, (error("launch-unreadable", summary, Label(each.span)),)
+        help_ = ("say which instance: `--var i=NAME`",) if "%i" in each.raw.lower() else ()
+        return None, None, (error("launch-unreadable", summary, Label(each.span), help=help_),)
     beside = str(PurePosixPath(each.source.name).parent / PurePosixPath(told.path).name)
     path = next((path for path in (told.path, beside) if files.read(path) is not None), None)
     data = files.read(path) if path is not None else None

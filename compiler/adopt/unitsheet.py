@@ -97,8 +97,11 @@ class UnitSheet(Value):
         return several[-1] if several else None
 
 
-def read_sheet(source: Source, *, files: Files) -> UnitSheet:
-    """Read a unit, and the drop-ins in the folder beside it. Errors: `launch-unreadable`."""
+def read_sheet(source: Source, *, files: Files, given: Mapping[str, str]) -> UnitSheet:
+    """Read a unit, and the drop-ins in the folder beside it; `i` may be given for a template's instance.
+
+    Errors: `launch-unreadable`.
+    """
     name = PurePosixPath(source.name).name
     texts = [source]
     found: list[Diagnostic] = []
@@ -121,11 +124,20 @@ def read_sheet(source: Source, *, files: Files) -> UnitSheet:
     )
     return UnitSheet(
         name=name,
-        assigned=tuple(_assigned(text, each, name=name, is_user=is_user) for text, each in raw),
+        assigned=tuple(
+            _assigned(text, each, name=_instance(name, given), is_user=is_user)
+            for text, each in raw
+        ),
         sources={text.name: text for text in texts},
         diagnostics=tuple(found),
         is_user=is_user,
     )
+
+
+def _instance(name: str, given: Mapping[str, str]) -> str:
+    """The name of a template's instance, where one is given."""
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem}{given['i']}.{suffix}" if stem.endswith("@") and "i" in given else name
 
 
 def _assigned(source: Source, each: Assignment, *, name: str, is_user: bool) -> Assigned:

@@ -71,11 +71,13 @@ class Replacement(Value):
     Attributes:
         name: the flag, or the value, that the release takes; `None` when it takes nothing like it.
         values: a value of the old flag -> one of the new; others stay as they are.
+        exact: whether both do the same; a value means something else where they do not.
         notes: what else there is to know, clauses.
     """
 
     name: str | None
     values: Mapping[str, str] = field(factory=dict)
+    exact: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -120,20 +122,27 @@ def _steps(way: Replacement, moves: tuple[Move, ...]) -> Iterator[Replacement]:
     """The ways that are one move longer, newer names before older ones."""
     for move in moves:
         if move.flag == way.name:
-            yield _longer(way, move.to, move.values, move.note)
+            yield _longer(way, move.to, move.values, exact=move.exact, note=move.note)
     for move in moves:
         # Several old flags may lead to one value each of a new one: the way back is not told by the name alone.
         if move.to == way.name and move.exact and "" not in move.values:
             back = {new: old for old, new in move.values.items()}
-            yield _longer(way, move.flag, back, None)
+            yield _longer(way, move.flag, back)
 
 
 def _longer(
-    way: Replacement, name: str | None, values: Mapping[str, str], note: str | None
+    way: Replacement,
+    name: str | None,
+    values: Mapping[str, str],
+    *,
+    exact: bool = True,
+    note: str | None = None,
 ) -> Replacement:
     known = {old: values.get(new, new) for old, new in way.values.items()}
     notes = (*way.notes, note) if note else way.notes
-    return Replacement(name=name, values={**values, **known}, notes=notes)
+    return Replacement(
+        name=name, values={**values, **known}, exact=way.exact and exact, notes=notes
+    )
 
 
 def _takes(release: Release, name: str) -> bool:

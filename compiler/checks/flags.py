@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from compiler.checks.table import find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
 from compiler.engines import ENGINES
 from compiler.engines.engine import Engine
@@ -18,16 +19,7 @@ CODES = frozenset({"flag-unknown", "flag-value"})
 """Findings that an engine's own rule may already have explained in better words."""
 
 _STOPS = "the server stops at once: its parser refuses the command line"
-_WORDS: Mapping[str, str] = {
-    "int": "a whole number",
-    "int-with-suffix": "a whole number, or one such as `16k`",
-    "float": "a number",
-    "json": "JSON",
-    "json-list": "a JSON list",
-    "cuda-graph-config": "a JSON object",
-}
 _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")  # argparse, _negative_number_matcher
-_WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
 
 
 def _release_name(release: Release) -> str:
@@ -61,7 +53,7 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     doubt = _doubt(plan, release)
     for option in plan.options:
-        flag = _find(release, option.flag)
+        flag = find_flag(release, option.flag)
         if flag is not None and flag.effect is not Action.REFUSE:
             continue
         verb = "has no flag" if flag is None else "refuses the flag"
@@ -85,7 +77,7 @@ def current(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if plan.release is None:
         return
     for option in plan.options:
-        flag = _find(plan.release, option.flag)
+        flag = find_flag(plan.release, option.flag)
         if flag is None or not flag.deprecated or flag.effect is Action.REFUSE:
             continue
         from compiler.checks.meant import successor  # noqa: PLC0415 - only a mistake pays for it
@@ -109,8 +101,10 @@ def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     doubt = _doubt(plan, release)
     for option in plan.options:
-        flag = _find(release, option.flag)
-        fault = _fault(flag, option) if flag else None
+        flag = find_flag(release, option.flag)
+        fault = (
+            value_fault(flag, option.flag, option.values, engine=release.engine) if flag else None
+        )
         if flag is None or fault is None:
             continue
         yield Diagnostic(
@@ -156,7 +150,7 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def says_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """An empty word is a value, not a flag that is left out; scripts give one where a variable was not set."""
     for name, value in plan.profile.flags.items():
-        flag = _find(plan.release, f"--{name}") if plan.release is not None else None
+        flag = find_flag(plan.release, f"--{name}") if plan.release is not None else None
         # Its parser refuses an empty word among choices or numbers, which is said elsewhere.
         if value != "" or (flag is not None and (flag.choices or flag.takes != "str")):
             continue
@@ -170,33 +164,6 @@ def says_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-def _fault(flag: Flag, option: Option) -> str | None:
-    if flag.takes is None:
-        return f"takes no value; write `{option.flag[2:]} = true`" if option.values else None
-    if not option.values:
-        return None if flag.nargs in {"?", "*"} else f"needs {_WORDS.get(flag.takes, 'a value')}"
-    if len(option.values) > 1 and flag.nargs is None:
-        return f"takes one value, not {len(option.values)}"
-    for value in option.values:
-        if not _is_number(value, flag.takes):
-            return f"takes {_WORDS[flag.takes]}"
-        if flag.choices and value not in flag.choices:
-            return "does not take this value"
-    return None
-
-
-def _is_number(value: str, takes: str) -> bool:
-    """Whether the parser can read a value as the number that it wants; true for what is to be no number."""
-    try:
-        if takes == "float":
-            float(value)
-        elif takes == "int" or (takes == "int-with-suffix" and not _WITH_SUFFIX.fullmatch(value)):
-            int(value)
-    except ValueError:
-        return False
-    return True
-
-
 @rule("flag-duplicated")
 def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A flag in `[flags]` that a typed setting writes, or that stands there under two names: the last one would win."""
@@ -204,14 +171,10 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if not raw:
         return
     engine = ENGINES.get(plan.profile.engine.name)
-    # One release calls it by one of its names first, another by another.
-    owned = {
-        _full_name(plan.release, name): setting
-        for name, setting in (engine.owned_flags() if engine else {}).items()
-    }
+    owned = owned_flags(plan.release, engine)
     seen: dict[str, Option] = {}
     for option in raw:
-        full = _full_name(plan.release, option.flag)
+        full = full_name(plan.release, option.flag)
         setting = owned.get(full)
         if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):
             yield _owned(plan, where, option, setting)
@@ -251,14 +214,3 @@ def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnost
         help=(f"set `{setting}` and remove `{option.setting}`",),
         path=option.setting,
     )
-
-
-def _find(release: Release, name: str) -> Flag | None:
-    return release.flags.get(_full_name(release, name))
-
-
-def _full_name(release: Release | None, name: str) -> str:
-    """The flag's first name, when it was given by another."""
-    if release is None or name in release.flags:
-        return name
-    return release.aliases.get(name, name)

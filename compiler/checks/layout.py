@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present
+from compiler.engines import ENGINES
 from compiler.facts import Gqa, Model
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -21,13 +22,16 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     gpus, parallel = plan.profile.gpus, plan.profile.parallel
     replicas = 1 if parallel.dp_attention else parallel.data
     needed = parallel.tensor * parallel.pipeline * replicas
-    if gpus.indices and len(gpus.indices) != gpus.count:
+    engine = ENGINES.get(plan.profile.engine.name)
+    nodes = engine.nodes(plan.profile, plan.release) if engine is not None else 1
+    if gpus.indices and len(gpus.indices) * nodes != gpus.count:
+        spread = f" on {nodes} nodes" if nodes > 1 else ""
         yield error(
             "gpu-count",
-            f"`gpus.indices` names {len(gpus.indices)} GPUs, `gpus.count` says {gpus.count}",
+            f"`gpus.indices` names {len(gpus.indices)} GPUs, `gpus.count` says {gpus.count}{spread}",
             where.primary("gpus.indices", text=f"{len(gpus.indices)} GPUs"),
             secondary=present(where.label("gpus.count", f"{gpus.count} GPUs")),
-            help=(f"set `gpus.count = {len(gpus.indices)}`",),
+            help=(f"set `gpus.count = {len(gpus.indices) * nodes}`",),
             path="gpus.indices",
         )
     if len(set(gpus.indices)) != len(gpus.indices):

@@ -14,6 +14,8 @@ from compiler.catalog.moves import (
     replacement,
     value_replacement,
 )
+from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, value_fault
+from compiler.engines import ENGINES
 from compiler.facts import Flag, Release
 from compiler.near import near
 from compiler.plan import Option
@@ -27,7 +29,7 @@ def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     """What to write for a flag that the parser does not have; `outcome` is what comes of it as it stands."""
     known = replacement(option.flag, release=release)
     if known is not None:
-        return (outcome, *known.notes), (_rewritten(option, known),) if known.name else ()
+        return (outcome, *known.notes), tuple(_rewritten(option, known, release=release))
     longer = {
         release.aliases.get(each, each)
         for each in (*release.flags, *release.aliases)
@@ -49,7 +51,7 @@ def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
     """Why a flag is on its way out, and what to write instead."""
     known = replacement(option.flag, release=release)
     notes = known.notes if known and known.notes else (flag.deprecated or "",)
-    return notes, (_rewritten(option, known),) if known and known.name else ()
+    return notes, tuple(_rewritten(option, known, release=release)) if known else ()
 
 
 def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str]:
@@ -65,15 +67,34 @@ def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str
         yield f"a similar value exists: `{similar}`"
 
 
-def _rewritten(option: Option, known: Replacement) -> str:
-    """How to write the flag's successor, in `[flags]` or on the command line."""
-    name = known.name or ""
-    values = [known.values.get(each, each) for each in option.values]
-    if not values and "" in known.values:
-        values = [known.values[""]]
-    if not option.setting.startswith("flags."):
-        return f"`{' '.join((name, *values))}` took its place"
-    return f"write `{name[2:]} = {_toml(values)}` in its place"
+def _rewritten(option: Option, known: Replacement, *, release: Release) -> Iterator[str]:
+    """How to write the flag's successor, as far as its value is known: in a setting, in `[flags]`, or on the command line."""
+    flag = find_flag(release, known.name) if known.name else None
+    if flag is None or known.name is None:
+        return
+    values = tuple(_carried(option, known, flag=flag))
+    engine = ENGINES.get(release.engine)
+    if value_fault(flag, known.name, values, engine=release.engine) is not None:
+        kind = WORDS.get(flag.takes or "", "a value of its own")
+        choices = ", ".join(f"`{each}`" for each in flag.choices)
+        yield f"`{known.name}` took its place, and takes {choices or kind}"
+    elif not option.setting.startswith("flags."):
+        yield f"`{' '.join((known.name, *values))}` took its place"
+    elif engine is not None and engine.is_typed(known.name, values, release=release):
+        setting = owned_flags(release, engine)[full_name(release, known.name)]
+        yield f"set `{setting} = {_toml(values)}` in its place"
+    else:
+        yield f"write `{known.name[2:]} = {_toml(values)}` in its place"
+
+
+def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]:
+    """The words of the old flag as the new one has them; none that would mean something else there."""
+    if flag.takes is None:
+        return
+    words = option.values or (("",) if "" in known.values else ())
+    for each in words:
+        if each in known.values or known.exact:
+            yield known.values.get(each, each)
 
 
 def _toml(values: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import click
 from attrs import evolve
 
 from compiler.cli.exits import Exit
+from compiler.cli.hiding import print_json
 from compiler.cli.session import find_tree, wants_colour, width, write_lines
 from compiler.diagnostics import Diagnostic
 from compiler.source import Source
@@ -110,7 +111,8 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - only this verb
+    from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - only this verb
+    from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
@@ -125,12 +127,15 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
                 name, adopted.profile, origins(adopted), inputs, left_out=_ABOUT_PROFILES
             )
             flags = flags_of_settings(adopted)
-            judged = tuple(_for_launch(each, wanted, flags=flags) for each in several)
+            judged = tuple(
+                doubted(_for_launch(each, wanted, flags=flags), adopted) for each in several
+            )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
         from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
 
-        _print_json(adopt_json(checked.diagnostics, judged=judged, changes=_told(adopted)))
+        told = adopt_json(checked.diagnostics, judged=judged, changes=_told(adopted))
+        print_json(told, hidden=_hidden(read, adopted))
     else:
         from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - as above
 
@@ -163,7 +168,10 @@ def _write(
         from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
 
         told = None if refused else text
-        _print_json(adopt_json(found, judged=(), changes=_told(adopted), profile=told))
+        print_json(
+            adopt_json(found, judged=(), changes=_told(adopted), profile=told),
+            hidden=_hidden(read, adopted),
+        )
     else:
         _show(found, read, adopted)
         _show_changes(adopted)
@@ -185,7 +193,8 @@ def _adopt(
 
     if read.launch is None:
         return None, ()
-    return adopt(read.launch, Shelf(catalog=catalog), wanted, names=model_names(catalog))
+    shelf = Shelf(catalog=catalog)
+    return adopt(read.launch, shelf, wanted, names=model_names(catalog), hidden=read.hidden)
 
 
 def _inputs() -> Inputs:
@@ -232,11 +241,13 @@ def _show(found: Sequence[Diagnostic], read: Read, adopted: Adopted | None) -> N
     from compiler.adopt.showing import cover  # noqa: PLC0415 - only this verb
     from compiler.report.counting import summary_line  # noqa: PLC0415 - as above
     from compiler.report.text import render_text  # noqa: PLC0415 - as above
+    from compiler.secrecy import hide  # noqa: PLC0415 - as above
 
     secrets = adopted.secrets if adopted is not None else ()
-    sources: Mapping[str, Source] = cover(read.sources, secrets)
+    hidden = _hidden(read, adopted)
+    sources: Mapping[str, Source] = cover(read.sources, secrets, hidden=hidden)
     text = render_text(found, sources=sources, colour=wants_colour(sys.stderr), width=width())
-    sys.stderr.write(f"{text}\n{summary_line(found)}\n")
+    sys.stderr.write(f"{hide(text, hidden)}\n{summary_line(found)}\n")
 
 
 def _show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozenset()) -> None:
@@ -248,12 +259,8 @@ def _show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozens
             sys.stderr.write(f"{each.kind.value}: {printable(each.text)}{place_of(each)}\n")
 
 
-def _print_json(values: object) -> None:
-    import json  # noqa: PLC0415 - what only some runs need
-
-    # ASCII only, so that it is JSON in whatever encoding a terminal has.
-    json.dump(values, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+def _hidden(read: Read, adopted: Adopted | None) -> frozenset[str]:
+    return adopted.hidden if adopted is not None else read.hidden
 
 
 def _write_file(path: Path, text: str, *, overwrite: bool) -> int:

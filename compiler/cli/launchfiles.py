@@ -20,10 +20,10 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
     Errors: those of `adopt.reading`.
     """
     if len(words) > 1:
-        return read_words(words)
+        return read_words(words, given=given)
     name = words[0]
     if name == STDIN:
-        source, faults = as_source("stdin", sys.stdin.buffer.read())
+        source, faults = as_source("stdin", sys.stdin.buffer.read(LARGEST_BYTES + 1))
         files = NO_FILES
     else:
         data, fault = _bytes(name)
@@ -60,7 +60,10 @@ def _files() -> Files:
 
     def read(path: str) -> bytes | None:
         try:
-            return Path(path).read_bytes() if Path(path).is_file() else None
+            if not Path(path).is_file():
+                return None
+            with Path(path).open("rb") as file:
+                return file.read(LARGEST_BYTES + 1)
         except (OSError, ValueError):
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from math import isfinite
@@ -14,6 +15,7 @@ from attrs import frozen
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
+from compiler.cli.hiding import print_json, without
 from compiler.cli.session import Format, find_tree, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import Measured
@@ -23,6 +25,7 @@ from compiler.memory.weights import Split
 from compiler.pipeline import Checked
 from compiler.predict import Predictor, Question, make_predictor
 from compiler.ranges import Range
+from compiler.secrecy import hide, secret_values
 from compiler.value import Value
 
 
@@ -45,6 +48,8 @@ def _size(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
 
 
+_LARGEST_BYTES = 2**24
+"""Of a config.json or a recorded boot, which have a few thousand."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -105,7 +110,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         )
         judged = (_advised(predictor.predict(words, question), predictor, words, question),)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
-    _print(checked, as_json=as_json)
+    _print(checked, as_json=as_json, hidden=secret_values(shlex.join(words)))
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
@@ -158,13 +163,19 @@ def _read(*, model_config: Path | None, checkpoint: Path | None, boots: Sequence
     return _Read(model=model, weights=weights, boots=tuple(recorded), diagnostics=tuple(found))
 
 
+def _bytes(path: Path) -> bytes:
+    """What a file holds, as far as any such file is long; a device has no end. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(_LARGEST_BYTES)
+
+
 def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     from compiler.checkpoint import Missing, model_from_config  # noqa: PLC0415 - as above
     from compiler.checkpoint.headers import checkpoint_fault, parse_json  # noqa: PLC0415 - as above
 
     shown = path.as_posix()
     try:
-        values = parse_json(path.read_bytes())
+        values = parse_json(_bytes(path))
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
@@ -185,7 +196,7 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
 
     shown = path.as_posix()
     try:
-        data = path.read_bytes()
+        data = _bytes(path)
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()
         return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
@@ -200,18 +211,16 @@ def _catalog() -> Catalog:
     return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
 
 
-def _print(checked: Checked, *, as_json: bool) -> None:
+def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     if as_json:
-        import json  # noqa: PLC0415 - what only some runs need
+        from compiler.report.contract import predict_json  # noqa: PLC0415 - what only some runs need
 
-        from compiler.report.contract import predict_json  # noqa: PLC0415 - as above
-
-        # ASCII only, so that it is JSON in whatever encoding a terminal has.
-        json.dump(predict_json(checked.diagnostics, judged=checked.judged), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        told = predict_json(checked.diagnostics, judged=checked.judged)
+        print_json(told, hidden=hidden)
         return
     from compiler.report.verdicts import prediction_lines  # noqa: PLC0415 - JSON does without it
 
-    show(checked.all_diagnostics, None, form=Format.TEXT, err=True)
+    found = without(checked.all_diagnostics, hidden)
+    show(found, None, form=Format.TEXT, err=True)
     for each in checked.judged:
-        sys.stdout.writelines(f"{line}\n" for line in prediction_lines(each))
+        sys.stdout.writelines(f"{hide(line, hidden)}\n" for line in prediction_lines(each))

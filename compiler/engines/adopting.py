@@ -69,6 +69,20 @@ class Carried(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class LeftOpen(Value):
+    """A flag whose value is known at start only, or a word that may hold more flags.
+
+    Attributes:
+        flag: as it is written; the word itself where it is no flag.
+        sizes: whether memory may hang on it.
+    """
+
+    flag: str
+    words: tuple[int, ...]
+    sizes: bool = True
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Reading(Value):
     """A launch, read.
 
@@ -77,6 +91,7 @@ class Reading(Value):
         secrets: the flags whose values are secrets, with their words.
         secrets_by_file: whether the release reads them from a file as well.
         lost: words that belong to no flag.
+        open: what is known at start only and decides more than an address or a name.
         notes: what there is to say.
         values: what the release's parser makes of it, by the engine's own names, without the flags it refuses and without
             what is not known.
@@ -89,6 +104,7 @@ class Reading(Value):
     secrets: Mapping[str, tuple[int, ...]] = field(factory=dict)
     secrets_by_file: bool = True
     lost: tuple[tuple[int, ...], ...] = ()
+    open: tuple[LeftOpen, ...] = ()
     notes: tuple[Noted, ...] = ()
     values: Mapping[str, object] = field(factory=dict)
     refused: tuple[Carried, ...] = ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from compiler.facts import Boot, Draft, Gpu, Model, Release, Unknown
+from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
 from compiler.plan import Memory, Option, Variable
 from compiler.profile import Gpus, Profile
@@ -188,11 +188,17 @@ class Engine(Protocol):
     def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
         """Whether a typed setting can say what a raw flag says."""
 
+    def misread(self, flag: Flag, word: str) -> str | None:
+        """Why the parser cannot read a word of a flag's value, a clause; `None` when it can."""
+
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""
 
     def observer(self) -> Observer:
         """What understands its running server."""
+
+    def nodes(self, profile: Profile, release: Release | None) -> int:
+        """The hosts that the server spans; its GPUs are shared out evenly over them."""
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         """The GPUs and ports that the server takes of its host."""

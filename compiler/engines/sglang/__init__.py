@@ -13,7 +13,7 @@ from attrs import frozen
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.rules import RULES
-from compiler.facts import Release
+from compiler.facts import Flag, Release
 from compiler.plan import Memory
 from compiler.profile import Profile
 from compiler.ranges import Range
@@ -64,6 +64,11 @@ class _Sglang(Value):
 
         return is_typed(flag, values, release=release)
 
+    def misread(self, flag: Flag, word: str) -> str | None:
+        from compiler.engines.sglang.arguments.actions import misread  # noqa: PLC0415 - as above
+
+        return misread(flag, word)
+
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)
 
@@ -72,6 +77,9 @@ class _Sglang(Value):
         from compiler.engines.sglang.log import OBSERVER  # noqa: PLC0415
 
         return OBSERVER
+
+    def nodes(self, profile: Profile, release: Release | None) -> int:
+        return footprint.nodes(profile, release)
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         # Only services that share a host have one.

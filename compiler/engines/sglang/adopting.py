@@ -9,13 +9,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.engines.adopting import Carried, ChangeKind, Difference, Found, Noted, Reading
+from compiler.engines.adopting import (
+    Carried,
+    ChangeKind,
+    Difference,
+    Found,
+    LeftOpen,
+    Noted,
+    Reading,
+)
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal
 from compiler.engines.sglang.arguments.words import Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
-from compiler.engines.sglang.grouping import Group, argument, groups
+from compiler.engines.sglang.comparing import differences, same, values_of
+from compiler.engines.sglang.grouping import Group, argument, culprits, groups
+from compiler.engines.sglang.spelling import owned_flags
 from compiler.engines.sglang.unspelling import settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
@@ -25,7 +35,22 @@ from compiler.value import Value
 
 _STAND_IN = "model"
 """For a model that the launch does not name."""
-_BY_FLAG = frozenset({RefusalKind.VALUE, RefusalKind.RETIRED})
+_NO_MATTER = frozenset({"model.path", "model.served_name", "serve.host", "serve.port"})
+"""Settings that no rule refuses another one for; without its path a model is one that nobody described."""
+_NO_SIZE = frozenset(
+    {
+        "--node-rank",
+        "--dist-init-addr",
+        "--tokenizer-path",
+        "--revision",
+        "--chat-template",
+        "--log-level",
+        "--disaggregation-ib-device",
+    }
+)
+"""Flags that leave memory as it is."""
+_ARGUMENTS = frozenset({"$@", "$*", "${@}", "${*}"})
+"""What a script is given; it starts without, too."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -56,13 +81,14 @@ class Adopter(Value):
             secrets=_by_name(secret),
             secrets_by_file="--config" in self.release.flags,
             lost=tuple(each.words for each in refused if not each.flag),
+            open=tuple(self._open(doubtful)),
             notes=(
                 *self._notes(parsed, kept),
                 *(_unknown(each) for each in doubtful),
                 *(_repeated(each) for each in refused if each.flag and each is not last[each.flag]),
                 *self._other_notes(words, own, found),
             ),
-            values=_values(parsed),
+            values=values_of(parsed),
             refused=tuple(last.values()),
             missing={}
             if needed is None
@@ -79,15 +105,15 @@ class Adopter(Value):
         left = list(reading.refused)
         kept: list[Group] = []
         for group in groups(behind, release=self.release):
-            same = next((each for each in left if _same(each, group)), None)
-            if same is None:
+            known = next((each for each in left if same(each, group)), None)
+            if known is None:
                 kept.append(group)
             else:
-                left.remove(same)
+                left.remove(known)
         got = self.parser.parse(_texts(kept))
         return (
             *(Difference(dest=each.flag, wanted=each.argument, found=None) for each in left),
-            *_differences(reading, got),
+            *differences(reading, got),
         )
 
     def _server_words(self, words: Sequence[str], found: Found) -> tuple[Word, ...]:
@@ -111,11 +137,11 @@ class Adopter(Value):
                 stand_in = (Word(needed), Word(_STAND_IN))
                 several = (*several, *groups(stand_in, release=self.release))
                 continue
-            culprits = () if parsed.refusal is None else _culprits(parsed.refusal, several)
-            if not culprits:
+            guilty = () if parsed.refusal is None else culprits(parsed.refusal, several)
+            if not guilty:
                 return parsed, several, tuple(sorted(refused, key=lambda each: each.words))
-            several = tuple(each for each in several if each not in culprits)
-            refused += [self._refused(each) for each in culprits]
+            several = tuple(each for each in several if each not in guilty)
+            refused += [self._refused(each) for each in guilty]
 
     def _refused(self, group: Group) -> Carried:
         """A refused flag; one without a name for a word that belongs to none."""
@@ -141,9 +167,9 @@ class Adopter(Value):
                 words=places,
                 settings=settings_of_flag("--config", parsed.config, release=self.release),
             )
-        without_effect = parsed.overridden
+        without_effect = {each.places for each in parsed.overridden}
         for given in parsed.given:
-            if given in without_effect or given.flag == "--config":
+            if given.places in without_effect or given.flag == "--config":
                 continue
             yield Carried(
                 flag=given.flag,
@@ -159,6 +185,17 @@ class Adopter(Value):
         texts = [words[place].text for place in given.places]
         _, equals, value = texts[0].partition("=")
         return argument([value, *texts[1:]] if equals else texts[1:])
+
+    def _open(self, doubtful: Sequence[Group]) -> Iterator[LeftOpen]:
+        for each in doubtful:
+            setting = owned_flags().get(each.full_name, "")
+            if setting in _NO_MATTER or each.words[0].text in _ARGUMENTS:
+                continue
+            yield LeftOpen(
+                flag=each.name or each.words[0].text,
+                words=each.places,
+                sizes=each.full_name not in _NO_SIZE,
+            )
 
     def _notes(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Noted]:
         words = [word for group in kept for word in group.words]
@@ -249,52 +286,3 @@ def _places(words: Sequence[Word], indices: Sequence[int]) -> tuple[int, ...]:
 
 def _shown(given: Given, words: Sequence[Word]) -> str:
     return " ".join(words[at].text for at in given.places)
-
-
-def _culprits(refusal: Refusal, several: Sequence[Group]) -> tuple[Group, ...]:
-    """The flags that a refusal is about; none when it is about the whole."""
-    if refusal.kind is RefusalKind.AMBIGUOUS:
-        name = refusal.words[0].partition("=")[0]
-        return tuple(each for each in several if each.name == name)
-    if refusal.kind is RefusalKind.UNRECOGNIZED:
-        names = {word.partition("=")[0] for word in refusal.words}
-        own = tuple(each for each in several if each.flag is None and each.name in names)
-        return own or tuple(
-            each for each in several if each.name is None and each.words[0].text in refusal.words
-        )
-    if refusal.kind in _BY_FLAG and refusal.flag is not None:
-        return tuple(each for each in several if each.full_name == refusal.flag)
-    return ()
-
-
-def _same(carried: Carried, group: Group) -> bool:
-    return carried.flag == group.full_name and carried.argument == argument(group.values)
-
-
-def _values(parsed: Parsed) -> Mapping[str, object]:
-    """The settings; the file of `--config` where it is read, and nothing for one that is not."""
-    return {**_settled(parsed.values), "config": parsed.config} if parsed.values else {}
-
-
-def _differences(reading: Reading, got: Parsed) -> Iterator[Difference]:
-    if got.refusal is not None:
-        message = got.refusal.message
-        yield Difference(dest="", wanted="a command that starts", found=message)
-        return
-    left, right = reading.values, _values(got)
-    for dest in sorted(left.keys() | right.keys()):
-        # Secrets go into the file of `--config`.
-        if left.get(dest) != right.get(dest) and not (dest == "config" and reading.secrets):
-            yield Difference(dest=dest, wanted=left.get(dest), found=right.get(dest))
-
-
-def _settled(values: Mapping[str, object]) -> Mapping[str, object]:
-    """The values once the server has put a flag on its way out into its successor (0.5.22, `--enable-dp-attention`)."""
-    if not values.get("enable_dp_attention") or "attn_dp_size" not in values:
-        return values
-    return {
-        **values,
-        "enable_dp_attention": False,
-        "attn_dp_size": values["dp_size"],
-        "dp_size": 1,
-    }

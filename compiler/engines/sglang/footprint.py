@@ -46,6 +46,15 @@ def footprint(profile: Profile, release: Release | None) -> Footprint:
     return Footprint(ports=tuple(_ports(settings)), gpus=_gpus(settings))
 
 
+def nodes(profile: Profile, release: Release | None) -> int:
+    """The hosts that the server spans."""
+    return _nodes(settings_of(profile, release))
+
+
+def _nodes(settings: Settings) -> int:
+    return max(1, settings.whole("nnodes") or 1)
+
+
 def _ports(settings: Settings) -> Iterator[PortUse]:
     profile = settings.profile
     port, version = profile.serve.port, profile.engine.version
@@ -114,7 +123,8 @@ def _gpus(settings: Settings) -> tuple[int, ...] | None:
         visible = tuple(int(each) for each in words)
     # entrypoints/engine.py, line 570: the GPU of a rank is base_gpu_id + rank x gpu_id_step.
     base, step = settings.whole("base-gpu-id") or 0, max(1, settings.whole("gpu-id-step") or 1)
-    places = range(base, base + step * profile.gpus.count, step)
+    count = profile.gpus.count // _nodes(settings)
+    places = range(base, base + step * count, step)
     if not visible:
         return tuple(places)
     return tuple(visible[place] for place in places if 0 <= place < len(visible))

@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
 from compiler.engines.sglang.arguments.words import Word
 from compiler.facts import Flag, Release
 from compiler.profile import Argument
 from compiler.value import Value
+
+
+_BY_FLAG = frozenset({RefusalKind.VALUE, RefusalKind.RETIRED})
 
 
 _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")  # argparse, _negative_number_matcher
@@ -117,3 +121,19 @@ def _most(flag: Flag | None) -> int:
     if flag.nargs is None or flag.nargs == "?":
         return 1
     return int(flag.nargs) if flag.nargs.isdigit() else endless
+
+
+def culprits(refusal: Refusal, several: Sequence[Group]) -> tuple[Group, ...]:
+    """The flags that a refusal is about; none when it is about the whole."""
+    if refusal.kind is RefusalKind.AMBIGUOUS:
+        name = refusal.words[0].partition("=")[0]
+        return tuple(each for each in several if each.name == name)
+    if refusal.kind is RefusalKind.UNRECOGNIZED:
+        names = {word.partition("=")[0] for word in refusal.words}
+        own = tuple(each for each in several if each.flag is None and each.name in names)
+        return own or tuple(
+            each for each in several if each.name is None and each.words[0].text in refusal.words
+        )
+    if refusal.kind in _BY_FLAG and refusal.flag is not None:
+        return tuple(each for each in several if each.full_name == refusal.flag)
+    return ()

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
+from compiler.engines.sglang.arguments.readers import reader_of
 from compiler.facts import Action, Flag
 from compiler.value import Value
 
@@ -135,3 +136,15 @@ _EFFECTS: Mapping[Action, Callable[[Flag, str, Any], object]] = {
     Action.NOTHING: lambda _, _spelling, _values: None,
     Action.REFUSE: _refuse,
 }
+
+
+def misread(flag: Flag, word: str) -> str | None:
+    """Why a word of a flag's value cannot be read, a clause; `None` when it can."""
+    try:
+        read = reader_of(flag)(word)
+        _EFFECTS[flag.effect](flag, flag.name, [read] if flag.nargs in {"+", "*"} else read)
+    except RefusedError as fault:
+        return fault.refusal.message
+    except (argparse.ArgumentTypeError, ValueError) as fault:
+        return str(fault)
+    return None

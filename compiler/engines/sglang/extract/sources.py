@@ -65,6 +65,9 @@ def open_tree(path: Path) -> tuple[SourceTree | None, tuple[Diagnostic, ...]]:
 
 
 def _open_wheel(path: Path, shown: str) -> SourceTree:
+    if path.exists() and not path.is_file():
+        # A device has no end.
+        raise UnreadableError("it is no regular file")
     try:
         wheel = zipfile.ZipFile(path)
     except zipfile.BadZipFile:

@@ -43,9 +43,16 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 if allowed
                 else "the server refuses to start",
             ),
-            help=(f"set `serve.context` to {limit:,} or less".replace(",", "_"),),
+            help=tuple(_advice(setting, limit, allowed=allowed)),
             path="serve.context",
         )
+
+
+def _advice(setting: str, limit: int, *, allowed: bool) -> Iterator[str]:
+    yield f"set `serve.context` to {limit:_} or less"
+    if not allowed and setting == "speculative.draft":
+        # What a draft proposes is verified, whatever it knows of a position.
+        yield f'or set `env.{OVERRIDE} = "1"`: beyond what it learned the draft is guessed right less often, and answers stay the same'
 
 
 _OVERRIDES = "json-model-override-args"

@@ -64,16 +64,23 @@ def rank_is_a_node(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+_OVERRIDE = "SGLANG_DISTRIBUTED_INIT_METHOD_OVERRIDE"
+
+
 @rule("dist-init-missing")
 def nodes_meet(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Several nodes need one address to meet at.
 
     Without one each uses a port of its own host (0.4.6 model_runner.py to 0.5.23, `init_torch_distributed`), or stops with
-    data parallel attention (server_args.py, `PortArgs`). Nothing is checked before.
+    data parallel attention (server_args.py, `PortArgs`). Nothing is checked before. A variable may name the meeting in its
+    place (distributed/bootstrap.py, `_resolve_dist_init_method`).
     """
     given = given_by(plan)
     address = given.word(_ADDRESS, "nccl-init-addr")
     if _nodes(given) == 1:
+        return
+    elsewhere = plan.profile.env.get(_OVERRIDE) and not plan.profile.parallel.dp_attention
+    if address is None and elsewhere:
         return
     if address is None:
         yield refusal(

@@ -45,12 +45,21 @@ def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+_OBJECT_STORES = ("s3://", "gs://", "az://")  # utils/runai_utils.py, SUPPORTED_SCHEMES
+
+
 @rule("model-name-colon")
 def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A colon in the served name separates an adapter's name (0.5.6 to 0.5.23, `check_server_args`); the path stands in for it."""
+    """A colon in the served name separates an adapter's name (0.5.6 to 0.5.23, `check_server_args`); the path stands in for it.
+
+    From 0.5.10 on an address in an object store is let through (`is_runai_obj_uri`; 0.5.9 has no such exception, 0.5.11 has).
+    """
     model = plan.profile.model
     name = model.served_name or model.path or model.id
-    if ":" not in name or given_by(plan).before("0.5.6"):
+    given = given_by(plan)
+    if ":" not in name or given.before("0.5.6"):
+        return
+    if given.since("0.5.10") and name.lower().startswith(_OBJECT_STORES):
         return
     setting = "served name" if model.served_name else "path, which is also the served name,"
     yield error(

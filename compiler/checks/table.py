@@ -1,0 +1,89 @@
+"""A release's table of flags: which flag a name is, and whether its parser reads a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from compiler.engines import ENGINES
+from compiler.engines.engine import Engine
+from compiler.facts import Action, Flag, Release
+
+
+WORDS: Mapping[str, str] = {
+    "int": "a whole number",
+    "int-with-suffix": "a whole number, or one such as `16k`",
+    "float": "a number",
+    "json": "JSON",
+    "json-list": "a JSON list",
+    "cuda-graph-config": "a JSON object",
+}
+_PLAIN = frozenset({"str", "int", "float", "int-with-suffix"})
+_WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
+
+
+def find_flag(release: Release, name: str) -> Flag | None:
+    """The flag of any of its names."""
+    return release.flags.get(full_name(release, name))
+
+
+def full_name(release: Release | None, name: str) -> str:
+    """The flag's first name, when it was given by another."""
+    if release is None or name in release.flags:
+        return name
+    return release.aliases.get(name, name)
+
+
+def owned_flags(release: Release | None, engine: Engine | None) -> Mapping[str, str]:
+    """The first name of each flag that a typed setting writes -> that setting."""
+    # One release calls it by one of its names first, another by another.
+    owned = engine.owned_flags() if engine else {}
+    return {full_name(release, name): setting for name, setting in owned.items()}
+
+
+def value_fault(flag: Flag, name: str, values: Sequence[str], *, engine: str) -> str | None:
+    """Why a release's parser stops at the words of a flag, as a clause; `None` when it reads them."""
+    if flag.takes is None:
+        return f"takes no value; write `{name[2:]} = true`" if values else None
+    if not values:
+        return None if flag.nargs in {"?", "*"} else f"needs {WORDS.get(flag.takes, 'a value')}"
+    if len(values) > 1 and flag.nargs in {None, "?"}:
+        return f"takes one value, not {len(values)}"
+    for value in values:
+        if not _is_number(value, flag.takes):
+            return f"takes {WORDS[flag.takes]}"
+        if flag.choices and _shortest(value, flag.takes) not in flag.choices:
+            return "does not take this value"
+        fault = _misread(flag, value, engine=engine)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _shortest(value: str, takes: str) -> str:
+    """A value as choices have it: whole numbers are compared as numbers."""
+    return str(int(value)) if takes == "int" else value
+
+
+def _misread(flag: Flag, value: str, *, engine: str) -> str | None:
+    """What the engine's own reader says against a value that is more than a word or a number."""
+    known = ENGINES.get(engine)
+    is_plain = flag.takes in _PLAIN and flag.effect is Action.STORE
+    # What begins like a flag is no value at all, which is said elsewhere.
+    reason = None if known is None or is_plain or value[:1] == "-" else known.misread(flag, value)
+    if reason is None:
+        return None
+    kind = WORDS.get(flag.takes or "")
+    return f"takes {kind}: {reason}" if kind else f"cannot read its value: {reason}"
+
+
+def _is_number(value: str, takes: str) -> bool:
+    """Whether the parser can read a value as the number that it wants; true for what is to be no number."""
+    try:
+        if takes == "float":
+            float(value)
+        elif takes == "int" or (takes == "int-with-suffix" and not _WITH_SUFFIX.fullmatch(value)):
+            int(value)
+    except ValueError:
+        return False
+    return True

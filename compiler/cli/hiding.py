@@ -1,0 +1,41 @@
+"""What is printed about somebody's own command line, without the secrets that stand in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from compiler.diagnostics import Diagnostic
+from compiler.secrecy import hide
+
+
+def print_json(values: object, *, hidden: frozenset[str]) -> None:
+    """One JSON object on stdout, whose texts show nothing hidden."""
+    import json  # noqa: PLC0415 - what only some runs need
+
+    # ASCII only, so that it is JSON in whatever encoding a terminal has.
+    json.dump(_without(values, hidden), sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def without(found: Iterable[Diagnostic], hidden: frozenset[str]) -> tuple[Diagnostic, ...]:
+    """Findings whose texts show nothing hidden."""
+    return tuple(
+        evolve(
+            each,
+            summary=hide(each.summary, hidden),
+            notes=tuple(hide(line, hidden) for line in each.notes),
+            help=tuple(hide(line, hidden) for line in each.help),
+        )
+        for each in found
+    )
+
+
+def _without(value: object, hidden: frozenset[str]) -> object:
+    if isinstance(value, str):
+        return hide(value, hidden)
+    if isinstance(value, dict):
+        return {key: _without(each, hidden) for key, each in value.items()}
+    return [_without(each, hidden) for each in value] if isinstance(value, list | tuple) else value
