@@ -130,11 +130,13 @@ def test_every_public_command_is_read_as_the_engine_reads_it(wheel: Path, engine
     version = version_of(wheel)
     parser = make_parser(release_of(version))
     _, answers = ask(engine, COMMANDS)
-    sign = VERSIONS.index(version)
+    # The record goes back from the newest release; 0.4.1 was read after it was made.
+    place = VERSIONS.index(version) - len(VERSIONS)
     for command, answer in zip(COMMANDS, answers, strict=True):
         parsed = parser.parse(command["argv"], entry=Entry(command["entry"]))
         assert outcome(parsed) == answer.get("values"), (command["id"], answer, parsed.refusal)
-        assert command["accepted"][sign] == ("+" if "values" in answer else "-"), command["id"]
+        recorded = command["accepted"].rjust(len(VERSIONS), "?")[place]
+        assert recorded in ("?", "+" if "values" in answer else "-"), command["id"]
 
 
 def outcome(parsed: Parsed) -> object:

@@ -79,6 +79,8 @@ class _Sglang(Value):
         return OBSERVER
 
     def nodes(self, profile: Profile, release: Release | None) -> int:
+        from compiler.engines.sglang import footprint  # noqa: PLC0415 - only some runs have several nodes
+
         return footprint.nodes(profile, release)
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
