@@ -21,6 +21,7 @@ from compiler.why.naming import named
 PROFILE_NAME = "the name of the profile"
 TEMPLATE = "the template: the same whatever the settings are"
 COUNTING = "how this release of the engine counts memory; no other setting and no entry of the catalogue moves it"
+DRAWING = "a place in the drawing that no setting moves"
 NOTHING = "nothing of that kind was found"
 COPIED = "a copy: the same for every service"
 
@@ -142,9 +143,13 @@ _NOTES = {
     "source": PROFILE_NAME,
     "name": PROFILE_NAME,
     "profile": PROFILE_NAME,
+    "title": PROFILE_NAME,
     "schema": TEMPLATE,
 }
 _ENGINE = frozenset({"engine.name", "engine.version", "deployment"})
+_GPU_NAMES = re.compile(r"gpus\.names\b")
+_DRAWN = re.compile(r"(?:bars|left|width|height|bar_width|bar_height)\b")
+"""What memory.svg lays out."""
 _BUDGET = re.compile(r"(?:static|reserve)\[")
 _FINDING = re.compile(r"(?:findings|changes)\[")
 _LISTS = frozenset(
@@ -173,9 +178,18 @@ def _special(
         return _finding(name, influence, context)
     if name.startswith("accepted") and _accepted(context):
         return Line(sources=tuple(Source(setting=f"accept.{code}") for code in _accepted(context)))
-    if name in _LISTS and not own:
+    if _GPU_NAMES.match(name):
+        return Line(sources=(Source(setting="gpus.kind"), Source(fact="gpu", key="names")))
+    return None if own else _unmoved(name)
+
+
+def _unmoved(name: str) -> Line | None:
+    """What no setting and no fact of the catalogue moves, and why."""
+    if _DRAWN.match(name):
+        return Line(notes=(DRAWING,))
+    if name in _LISTS:
         return Line(notes=(NOTHING,))
-    if _BUDGET.match(name) and not own:
+    if _BUDGET.match(name):
         return Line(sources=(Source(setting="engine.version"),), notes=(COUNTING,))
     return None
 
