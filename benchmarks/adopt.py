@@ -27,7 +27,7 @@ from compiler.adopt.writing import adopted_toml
 from compiler.catalog import open_catalog
 from compiler.catalog.naming import model_names
 from compiler.diagnostics import Diagnostic
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, judge_profile
 from compiler.profile import Text

@@ -34,9 +34,9 @@ RESTART = 'systemctl reset-failed "$0" && systemctl restart "$0"'
 READ_LOG = r"""
 import sys
 from pathlib import Path
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.host.observe import observe_file
-print(observe_file(Path(sys.argv[1]), observer=ENGINES["sglang"].observer()).start.pool_tokens)
+print(observe_file(Path(sys.argv[1]), observer=observer_of("sglang")).start.pool_tokens)
 """
 
 

@@ -9,8 +9,8 @@ from attrs import evolve, frozen
 from compiler.bisection import least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
-from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
+from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Effective, Memory, Plan

@@ -14,8 +14,8 @@ from compiler.catalog import Catalog, Kind
 from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Span, error
-from compiler.engines import ENGINES
 from compiler.engines.engine import Asked, CommandReader, Engine, Facts, KnownBoot, Measured
+from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Gpu, Model, Release, Unknown
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import Outcome, memory_outcome

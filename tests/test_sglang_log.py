@@ -17,6 +17,7 @@ from compiler.engines.observing import FlagState, KvPool, Phase, Reading, StateP
 from compiler.engines.sglang.log import OBSERVER
 from compiler.engines.sglang.log.arguments import read_arguments
 from compiler.engines.sglang.log.lines import GraphEnd, LoadEnd, Pool, Window, events_in
+from compiler.engines.sglang.spelling import owned_flags
 from stub_engine import Engine, Scenario, parse_arguments, start_lines
 
 
@@ -539,3 +540,14 @@ def test_a_log_of_a_gigabyte(
     assert peak_mb < 50
     # A SATA disk gives 500 MB/s; on a busy machine `grep` is slow as well.
     assert speed > min(200, grep_speed / 10)
+
+
+def test_the_folders_of_a_command_are_those_that_are_spelled() -> None:
+    """Every flag that a compile writes for the model's and the draft's folder is read back as one, in every release."""
+    named = {"model.path", "speculative.draft"}
+    flags = [flag for flag, setting in owned_flags().items() if setting in named]
+    argv = ["x", *(word for flag in flags for word in (flag, "/srv/a"))]
+    assert [setting for setting, _ in OBSERVER.folders(argv)] == [
+        "model.path",
+        "speculative.draft_path",
+    ]

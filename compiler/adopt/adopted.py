@@ -13,8 +13,8 @@ from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.reading import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
-from compiler.engines import ENGINES
 from compiler.engines.adopting import ChangeKind
+from compiler.engines.known import ENGINES
 from compiler.profile import Profile
 from compiler.secrecy import may_be_secret, without_secrets
 from compiler.value import Value

@@ -10,8 +10,8 @@ from attrs import field, frozen
 from compiler.adopt.launch import Change, Launch
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines import ENGINES
 from compiler.engines.adopting import Adopter, ChangeKind, Reading
+from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.value import Value
 

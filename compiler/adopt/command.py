@@ -12,8 +12,8 @@ from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.adopt.shell import read_shell
 from compiler.diagnostics import Diagnostic, Span
-from compiler.engines import ENGINES
 from compiler.engines.adopting import ChangeKind
+from compiler.engines.known import ENGINES
 from compiler.source import Source
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from compiler.adopt.adopted import Adopted
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.language.graph import link
 from compiler.language.merge import merge_graph
 from compiler.language.settings import list_settings

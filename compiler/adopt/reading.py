@@ -19,8 +19,8 @@ from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
 from compiler.adopt.unit import read_unit_file
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
-from compiler.engines import ENGINES
 from compiler.engines.adopting import ChangeKind
+from compiler.engines.known import ENGINES
 from compiler.secrecy import secret_values
 from compiler.source import Source
 from compiler.value import Value

@@ -8,7 +8,7 @@ from compiler.adopt.adopted import Adopted
 from compiler.adopt.launch import Setting, Word
 from compiler.adopt.reading import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.origins import Definition, Level, Origin, Origins
 from compiler.source import Source
 

@@ -17,7 +17,7 @@ from compiler.checks import (
     unknown,
 )
 from compiler.diagnostics import Diagnostic
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import Rule, collect

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from compiler.checks.table import find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
-from compiler.engines import ENGINES
 from compiler.engines.engine import Engine
+from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
 from compiler.origins import Origins
 from compiler.plan import Option, Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.facts import Gqa, Model
 from compiler.origins import Origins
 from compiler.plan import Plan

@@ -15,7 +15,7 @@ from compiler.catalog.moves import (
     value_replacement,
 )
 from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, value_fault
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
 from compiler.near import near
 from compiler.plan import Option

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from compiler.engines import ENGINES
 from compiler.engines.engine import Engine
+from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from compiler.adopt.advice import in_flags, only_in_flags
 from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.judged import Judged
 from compiler.predict import DEPLOYMENT, Predictor, Question

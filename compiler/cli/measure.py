@@ -20,7 +20,7 @@ from compiler.cli.observing import (
     show,
 )
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
 from compiler.host.httpget import Address
 from compiler.host.measuring import Field, parse_field, record
@@ -86,9 +86,9 @@ def command(  # noqa: PLR0913 - click hands over each option
     if isinstance(promised, Diagnostic):
         return _fail(promised)
     name = str(told.get("engine", DEFAULT_ENGINE if promised is None else promised.engine))
-    if name not in ENGINES:
+    observer = observer_of(name)
+    if observer is None:
         return _fail(no_such_engine(name))
-    observer = ENGINES[name].observer()
     observed = observe(asked, observer=observer, promised=promised, must_answer=False)
     say(observed.notes)
     if observed.fault is not None or observed.start is None:

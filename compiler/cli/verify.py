@@ -22,7 +22,7 @@ from compiler.cli.observing import (
     show,
 )
 from compiler.diagnostics import Diagnostic
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
 from compiler.host.httpget import Address
 from compiler.host.observe import Observed
@@ -63,10 +63,10 @@ def command(  # noqa: PLR0913 - click hands over each option
         raise click.UsageError("say what was promised: --plan FILE, or --profile NAME")
     if isinstance(promised, Diagnostic):
         return _finish(None, None, None, (promised,), as_json=as_json)
-    if promised.engine not in ENGINES:
+    observer = observer_of(promised.engine)
+    if observer is None:
         wrong = no_such_engine(promised.engine)
         return _finish(promised, None, None, (wrong,), as_json=as_json)
-    observer = ENGINES[promised.engine].observer()
     observed = observe(asked, observer=observer, promised=promised, must_answer=True)
     if observed.start is None or observed.fault is not None:
         found = () if observed.fault is None else (observed.fault,)

@@ -1,11 +1,1 @@
-"""The engines we know, by name. Adding one is a package beside `sglang` and a line here."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-from compiler.engines.engine import Engine
-from compiler.engines.sglang import SGLANG
-
-
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (SGLANG,)}
+"""The engines: what each must answer (`engine`, `observing`, `adopting`), which there are (`known`, `observers`), and each one's own package."""

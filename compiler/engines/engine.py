@@ -17,9 +17,8 @@ from compiler.value import Value
 
 
 if TYPE_CHECKING:
-    # Only `adopt` reads launches, and only the host's verbs observe.
+    # Only `adopt` reads launches.
     from compiler.engines.adopting import Adopter, Found
-    from compiler.engines.observing import Observer
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -193,9 +192,6 @@ class Engine(Protocol):
 
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""
-
-    def observer(self) -> Observer:
-        """What understands its running server."""
 
     def nodes(self, profile: Profile, release: Release | None) -> int:
         """The hosts that the server spans; its GPUs are shared out evenly over them."""

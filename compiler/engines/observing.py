@@ -166,6 +166,9 @@ class Observer(Protocol):
     def secret_file(self, argv: Sequence[str]) -> str | None:
         """The file that holds the API key, where a command line names one."""
 
+    def folders(self, argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """The settings whose flags name a folder of the host, or something to download, each with what they name."""
+
     def read_key(self, text: str) -> str | None:
         """The API key in the text of that file; `None` when it has none."""
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.engines.observing import Start
 from compiler.host import units
 from compiler.host.machine import Finished, Machine
@@ -77,12 +77,12 @@ class Systemd(Value):
         """By its endpoints; a journal may hold more than one start."""
         from compiler.host.asked import Asked, ask_unit  # noqa: PLC0415 - few switches ask
 
-        engine = ENGINES.get(promised.engine)
-        if engine is None:
+        observer = observer_of(promised.engine)
+        if observer is None:
             return None
         unit = self.service.unit
         asked = Asked(unit=unit, scope=self.service.scope)
-        return ask_unit(asked, unit, observer=engine.observer(), promised=promised).start
+        return ask_unit(asked, unit, observer=observer, promised=promised).start
 
     def reload(self, machine: Machine) -> Finished:
         """`systemctl daemon-reload`."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
 
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.host.units import service_name
 from compiler.quoting.shellfile import read_env_file
 from compiler.quoting.unitfile import Unit, read_unit
 from compiler.quoting.unitvalue import read_command_line, read_text
 from compiler.value import Value
 
-
-_PATHS: Final = {"model.path": "model.path", "speculative.draft": "speculative.draft_path"}
-"""The settings whose flags name a folder on the host or something to download -> the setting for the folder."""
 
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 
@@ -69,17 +65,15 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
     name = service_name(target["unit"])
     unit = read_unit((folder / name).read_text("utf-8", "surrogateescape"))
     argv = _words(unit, "ExecStart")
-    engine = ENGINES.get(plan["engine"]["name"])
-    observer = None if engine is None else engine.observer()
+    observer = observer_of(plan["engine"]["name"])
     secret = None if observer is None else observer.secret_file(argv)
-    flags = {} if engine is None else engine.owned_flags()
     users = unit.values("Service", key="User")
     limits = unit.values("Service", key="LimitMEMLOCK")
     return Needs(
         unit=name,
         user=read_text(users[-1]).text if users else None,
         python=argv[0],
-        models=dict(_models(argv, flags)),
+        models={} if observer is None else dict(observer.folders(argv)),
         secrets=() if secret is None else (secret,),
         address=None if observer is None else observer.address(argv),
         gpu_kind=plan["gpus"]["kind"],
@@ -111,12 +105,6 @@ def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
 
     known, _ = open_catalog().gpu(gpus["kind"])
     return () if known is None else known.names
-
-
-def _models(argv: Sequence[str], flags: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [
-        (_PATHS[flags[flag]], value) for flag, value in pairwise(argv) if flags.get(flag) in _PATHS
-    ]
 
 
 def _visible(file: Path) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
-from compiler.engines import ENGINES
+from compiler.engines.observers import observer_of
 from compiler.engines.observing import Phase
 from compiler.host.ending import Outcome, Telling, ending
 from compiler.host.follow import Follower, Line
@@ -91,8 +91,8 @@ def watch(
         say: called with each event, and at least once in `BEAT_S`.
         engine: whose lines tell the phases; without it only the unit's state does.
     """
-    known = ENGINES.get(engine) if engine is not None else None
-    phase = _nothing if known is None else known.observer().phase
+    observer = observer_of(engine)
+    phase = _nothing if observer is None else observer.phase
     watching = _Watching(unit, scope=scope, before=before, phase=phase, say=say)
     try:
         return watching.until_end(timeout_s=timeout_s)

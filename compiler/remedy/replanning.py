@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from attrs import define, evolve, field
 
 from compiler.catalog import Catalog
-from compiler.engines import ENGINES
 from compiler.engines.engine import Engine, Facts, Sizer
+from compiler.engines.known import ENGINES
 from compiler.plan import Plan
 from compiler.planner import look_up, plan_of
 from compiler.profile import AUTO, Profile

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from compiler.checks.neighbours.hosts import Host, Resident, Where, places
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.engines import ENGINES
+from compiler.engines.known import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Memory
 from compiler.ranges import Range, total

@@ -8,8 +8,8 @@ from typing import Any
 from attrs import frozen
 
 from compiler.diagnostics import Label
-from compiler.engines import ENGINES
 from compiler.engines.engine import Footprint, PortUse
+from compiler.engines.known import ENGINES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.value import Value

@@ -46,6 +46,9 @@ class _Log(Value):
     def secret_file(self, argv: Sequence[str]) -> str | None:
         return flags.secret_file(argv)
 
+    def folders(self, argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        return flags.folders(argv)
+
     def read_key(self, text: str) -> str | None:
         return flags.read_key(text)
 

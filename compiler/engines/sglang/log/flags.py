@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from compiler.engines.observing import FlagSeen, FlagState
 from compiler.secrecy import is_secret
 from compiler.yamltext import parse_yaml
 
 
+# The flags whose value is a folder of the host, or something to download -> the setting for the folder.
+_FOLDERS: Mapping[str, str] = {
+    "--model-path": "model.path",
+    "--speculative-draft-model-path": "speculative.draft_path",
+}
 # The flags that the server stores under another name (`from_cli_args` and the aliases of each release).
 _STORED_AS: Mapping[str, str] = {
     "attention_context_parallel_size": "attn_cp_size",
@@ -118,6 +124,11 @@ def address(argv: Sequence[str]) -> tuple[str, int]:
     port = str(given.get("port", ""))
     is_port = port.isdecimal() and len(port) < 6 and 0 < int(port) <= _LAST_PORT  # noqa: PLR2004 - its digits
     return str(given.get("host", DEFAULT_HOST)), int(port) if is_port else DEFAULT_PORT
+
+
+def folders(argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """As in `Observer`: the flags are those that the spelling of these settings writes, in every release."""
+    return tuple((_FOLDERS[flag], value) for flag, value in pairwise(argv) if flag in _FOLDERS)
 
 
 def secret_file(argv: Sequence[str]) -> str | None:

@@ -1,0 +1,88 @@
+"""What SGLang answers to the planner, the checks, and the verbs: `engines/engine.py` says what each answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
+from compiler.engines.sglang import sizing, spelling
+from compiler.engines.sglang.rules import RULES
+from compiler.facts import Flag, Release
+from compiler.plan import Memory
+from compiler.profile import Profile
+from compiler.ranges import Range
+from compiler.rules import Rule
+from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.engines.adopting import Adopter, Found
+
+
+@frozen(eq=False, repr=False)
+class _Sglang(Value):
+    name: str = "sglang"
+    entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
+    rules: tuple[Rule, ...] = RULES
+
+    def owned_flags(self) -> Mapping[str, str]:
+        return spelling.owned_flags()
+
+    def spell(
+        self, profile: Profile, release: Release | None, *, fraction: float | None
+    ) -> Spelled:
+        return spelling.spell(profile, release, fraction=fraction)
+
+    def sizer(self, profile: Profile, facts: Facts) -> Sizer:
+        return sizing.sizer(profile, facts)
+
+    def command_reader(self, release: Release) -> CommandReader:
+        # A run over profiles reads no commands, and does without the parser.
+        from compiler.engines.sglang.commandline import command_reader  # noqa: PLC0415
+
+        return command_reader(release)
+
+    def find_launch(self, words: Sequence[str]) -> Found | None:
+        from compiler.engines.sglang.commandline import entry_of  # noqa: PLC0415 - as above
+
+        return entry_of(words)
+
+    def adopter(self, release: Release) -> Adopter:
+        from compiler.engines.sglang.adopting import make_adopter  # noqa: PLC0415 - as above
+
+        return make_adopter(release)
+
+    def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
+        from compiler.engines.sglang.unspelling import is_typed  # noqa: PLC0415 - as above
+
+        return is_typed(flag, values, release=release)
+
+    def misread(self, flag: Flag, word: str) -> str | None:
+        from compiler.engines.sglang.arguments.actions import misread  # noqa: PLC0415 - as above
+
+        return misread(flag, word)
+
+    def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
+        return sizing.automatic_fraction(profile, facts)
+
+    def nodes(self, profile: Profile, release: Release | None) -> int:
+        from compiler.engines.sglang import footprint  # noqa: PLC0415 - only some runs have several nodes
+
+        return footprint.nodes(profile, release)
+
+    def footprint(self, profile: Profile, release: Release | None) -> Footprint:
+        # Only services that share a host have one.
+        from compiler.engines.sglang import footprint  # noqa: PLC0415
+
+        return footprint.footprint(profile, release)
+
+    def beside(self, memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
+        from compiler.engines.sglang import footprint  # noqa: PLC0415 - as above
+
+        return footprint.beside(memory, taken=taken, most_tokens=most_tokens)
+
+
+SGLANG = _Sglang()
