@@ -11,7 +11,7 @@ from attrs import evolve
 
 from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
-from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
 from compiler.remedy.levers import LEVERS, PAIRS
@@ -66,9 +66,15 @@ def _help(
     if not remedies:
         return (f"no single setting mends {name or 'it'}; promise less, or add GPUs", more)
     width = max(len(str(each)) for each in remedies)
-    lines = [f"{str(each).ljust(width)}  {each.gives}" for each in remedies]
+    lines = [f"{str(each).ljust(width)}  {_gives(each)}" for each in remedies]
     lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
     return ("\n".join([f"{lead} (figures are best estimates)", *lines]), more)
+
+
+def _gives(remedy: Remedy) -> str:
+    """What it gives, and whether that is sure."""
+    sure = memory_outcome(memory_of(remedy.plan)) is Outcome.PASSES
+    return remedy.gives if sure else f"{remedy.gives}, uncertain"
 
 
 def ranked(plan: Plan, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
