@@ -174,7 +174,6 @@ def test_a_container() -> None:
     assert got.settings["env.HF_HOME"] == "/models/hf"
     dropped = "\n".join(got.changes(ChangeKind.DROPPED))
     for each in (
-        "--gpus all",
         "--shm-size 32g",
         "-v /data:/models",
         "-p 30000:30000",

@@ -13,6 +13,7 @@ from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.reading import entry_span
 from compiler.adopt.target import TARGET
+from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -25,7 +26,6 @@ UNKNOWN_GPU = "unknown"
 SECRETS = "/etc/poolproof/secrets"
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _VENV = "VIRTUAL_ENV"
-_INDICES = re.compile(r"\d+(,\d+)*")
 _PYTHON = re.compile(r"python[\d.]*")
 _LAYOUT = (("parallel", "tensor"), ("parallel", "pipeline"), ("parallel", "data"))
 
@@ -67,11 +67,12 @@ def look_around(
     """All settings but those of flags."""
     variables, changes, secrets = _environment(launch)
     flags = _flag_settings(chosen)
+    gpus, kept = _gpus(launch, wanted, flags, variables)
     python, said = _python(launch)
-    changes = [*changes, *said, *_relative(launch, flags)]
+    changes = [*changes, *said, *_relative(launch, flags), *kept]
     settings = [
         *_model(chosen, flags, launch, names=names),
-        *_gpus(wanted, flags, variables),
+        *gpus,
         Setting(path=("engine", "name"), value=launch.engine, span=entry_span(launch)),
         Setting(path=("engine", "version"), value=chosen.version, span=_version_span(launch)),
         *python,
@@ -82,6 +83,8 @@ def look_around(
     changes += _python_open(settings, launch)
     environment = {name: word.text for name, word in variables.items()}
     indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
+    if indices is not None and isinstance(indices.value, list):
+        environment[_VISIBLE] = ",".join(map(str, indices.value))
     for name, word in variables.items():
         if name != _VISIBLE or indices is None:
             settings.append(Setting(path=("env", name), value=word.text, span=word.span))
@@ -155,19 +158,21 @@ def _relative(launch: Launch, flags: Mapping[tuple[str, ...], object]) -> Iterat
 
 
 def _gpus(
-    wanted: Wanted, flags: Mapping[tuple[str, ...], object], variables: Mapping[str, Word]
-) -> Iterator[Setting]:
-    visible = variables.get(_VISIBLE)
+    launch: Launch,
+    wanted: Wanted,
+    flags: Mapping[tuple[str, ...], object],
+    variables: Mapping[str, Word],
+) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
     sizes = [value for path in _LAYOUT if isinstance(value := flags.get(path, 1), int)]
     if flags.get(("parallel", "dp_attention")):
         sizes = sizes[:2]
     count = wanted.count or math.prod(sizes)
-    yield Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU)
-    yield Setting(path=("gpus", "count"), value=count)
-    if visible is not None and _INDICES.fullmatch(visible.text):
-        indices = [int(each) for each in visible.text.split(",")]
-        if ",".join(map(str, indices)) == visible.text:
-            yield Setting(path=("gpus", "indices"), value=indices, span=visible.span)
+    settings = (
+        Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU),
+        Setting(path=("gpus", "count"), value=count),
+    )
+    indices, changes = visible_gpus(launch.command.devices, variables.get(_VISIBLE), count=count)
+    return (*settings, *((indices,) if indices is not None else ())), changes
 
 
 def _version_span(launch: Launch) -> Span | None:

@@ -48,6 +48,20 @@ class Setting(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Devices(Value):
+    """The GPUs that a container is given.
+
+    Attributes:
+        indices: which of the host's; all of them when empty.
+        count: how many of the first ones, where only that is said.
+    """
+
+    indices: tuple[int, ...] = ()
+    count: int | None = None
+    span: Span | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Command(Value):
     """One command of a file, with what surrounds it.
 
@@ -57,6 +71,7 @@ class Command(Value):
         changes: what is already known not to be carried.
         settings: what else the file decides: the target, the description.
         image: the container's image, when it runs in one.
+        devices: the GPUs that this container is given, where it says which.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names.
@@ -67,6 +82,7 @@ class Command(Value):
     changes: tuple[Change, ...] = ()
     settings: tuple[Setting, ...] = ()
     image: Word | None = None
+    devices: Devices | None = None
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
-from compiler.adopt.container import not_carried
+from compiler.adopt.container import container_devices, container_options, not_carried
+from compiler.adopt.devices import devices_of
 from compiler.adopt.expansion import expand, shown
 from compiler.adopt.files import Files
 from compiler.adopt.hygiene import judge_unit
@@ -54,6 +55,7 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         changes=(*inside.changes, *changes, *_container(sheet), *target_changes(sheet)),
         settings=target_settings(_named(sheet)),
         image=Word(text=image.value, span=image.span) if image is not None else None,
+        devices=container_devices(_options(sheet), inside.variables),
         unit=sheet.name.rpartition(".")[0],
         findings=shared_memory(
             ((each.key, each.raw) for each in sheet.assigned if each.section == _CONTAINER),
@@ -89,5 +91,23 @@ def _words(told: Assigned) -> tuple[tuple[Word, ...], bool]:
 
 def _container(sheet: UnitSheet) -> Iterator[Change]:
     for each in sheet.assigned:
-        if each.section == _CONTAINER and each.value and each.key not in _LOOKED_AT - {"Image"}:
+        if each.section != _CONTAINER or not each.value or each.key in _LOOKED_AT - {"Image"}:
+            continue
+        options = _told(each)
+        if not options or not all(
+            value is not None and devices_of(name, value) for name, value in options
+        ):
             yield not_carried(f"`{each.key}={each.raw}`", Word(text=each.value, span=each.span))
+
+
+def _options(sheet: UnitSheet) -> Iterator[tuple[str, Word | None]]:
+    for key in ("AddDevice", "PodmanArgs"):
+        for each in sheet.of(_CONTAINER, key):
+            yield from _told(each)
+
+
+def _told(each: Assigned) -> list[tuple[str, Word | None]]:
+    """A line of `[Container]` as options of `podman run`; `AddDevice=-` skips a device that is not there."""
+    if each.key == "PodmanArgs":
+        return container_options(_words(each)[0])
+    return [(each.key, Word(text=each.value.removeprefix("-"), span=each.span))]

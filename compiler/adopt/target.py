@@ -114,7 +114,7 @@ def _not_carried(sheet: UnitSheet) -> Iterator[Change]:
             continue
         if each.span in carried or not each.value:
             continue
-        text = f"`{each.key}={_short(each.raw)}` is not carried{_instead(each)}"
+        text = f"`{each.key}={each.raw}` is not carried{_instead(each)}"
         yield Change(kind=ChangeKind.DROPPED, text=text, span=each.span)
 
 
@@ -131,8 +131,3 @@ def _instead(each: Assigned) -> str:
 
 def _plain(told: Assigned) -> bool:
     return OPEN not in told.value and CLOSE not in told.value and "\\" not in told.value
-
-
-def _short(text: str) -> str:
-    longest = 60
-    return text if len(text) <= longest else f"{text[:longest]}..."
