@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from attrs import evolve, field, frozen
@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.reading import entry_span
-from compiler.adopt.target import TARGET
+from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model
 from compiler.diagnostics import Span
@@ -80,7 +80,6 @@ def look_around(
         Setting(path=("memory", "fraction"), value=AUTO, span=entry_span(launch)),
         *_targets(launch, wanted),
     ]
-    changes += _python_open(settings, launch)
     environment = {name: word.text for name, word in variables.items()}
     indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
     if indices is not None and isinstance(indices.value, list):
@@ -106,7 +105,7 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
         changes += word.changes
         if is_secret(name, word.text):
             secrets.append(word)
-            text = f"the variable `{name}` holds a secret: set it on the host, in a drop-in that is not committed"
+            text = f"the variable `{name}` holds a secret: {_secret_goes(word)}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
         elif word.unknown:
             shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
@@ -115,6 +114,15 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
         elif name != _VENV:
             variables[name] = word
     return variables, changes, secrets
+
+
+def _secret_goes(word: Word) -> str:
+    if word.kept is None:
+        return "set it on the host, in a drop-in that is not committed"
+    path = word.kept.path
+    return (
+        f"`{path}` stays as it is on the host; name it in a drop-in there: `EnvironmentFile={path}`"
+    )
 
 
 def _flag_settings(chosen: Chosen) -> Mapping[tuple[str, ...], object]:
@@ -211,21 +219,6 @@ def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
     return (), tuple(changes)
 
 
-def _python_open(settings: Sequence[Setting], launch: Launch) -> Iterator[Change]:
-    """What a profile for a host lacks where the launch does not say which Python it means."""
-    paths = {each.path for each in settings}
-    program = launch.command.words[0]
-    if (
-        ("engine", "python") in paths
-        or program.unknown
-        or not any(each[0] == "targets" for each in paths)
-    ):
-        return
-    where = "is the container's" if launch.command.image is not None else "depends on the path"
-    text = f"which Python `{program.text}` is {where}: set `engine.python` to the host's own before the profile is compiled"
-    yield Change(kind=ChangeKind.UNKNOWN, text=text, span=program.span)
-
-
 def _dropped(text: str, word: Word) -> Change:
     return Change(kind=ChangeKind.DROPPED, text=text, span=word.span)
 
@@ -247,7 +240,7 @@ def _secret_file(launch: Launch, chosen: Chosen) -> Setting:
 def _targets(launch: Launch, wanted: Wanted) -> Iterator[Setting]:
     own = launch.command.settings
     is_unit = any(each.path[0] == "targets" for each in own)
-    name = wanted.target or "host"
+    name = wanted.target or DEFAULT_TARGET
     for each in own:
         yield evolve(each, path=tuple(name if key == TARGET else key for key in each.path))
     if wanted.target is not None and not is_unit:

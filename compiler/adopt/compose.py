@@ -14,7 +14,7 @@ from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
-from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
+from compiler.adopt.launch import Change, Command, Kept, Setting, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
@@ -195,8 +195,9 @@ class _Reader(Value):
         text, faults = as_source(full, data) if data.strip() else (None, ())
         if text is None:
             return {}, faults
+        kept = Kept(path=full, is_private=self.files.is_private(full))
         return {
-            name: Word(text=value, span=path.span)
+            name: Word(text=value, span=path.span, kept=kept)
             for name, value in read_env_file(text.text).values.items()
         }, ()
 

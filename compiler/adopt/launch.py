@@ -22,6 +22,19 @@ class Change(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Kept(Value):
+    """The file on the host that holds a variable.
+
+    Attributes:
+        path: as the launch names it.
+        is_private: whether others cannot read it; `None` where that is not known.
+    """
+
+    path: str
+    is_private: bool | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Word(Value):
     """One word, unquoted.
 
@@ -30,12 +43,14 @@ class Word(Value):
         span: where it stands.
         unknown: the parts of it that are known at start only (`${PORT}`).
         changes: what was taken for granted to come to it.
+        kept: the environment file that it comes from.
     """
 
     text: str
     span: Span | None = None
     unknown: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    kept: Kept | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
