@@ -109,9 +109,28 @@ def hide(text: str, values: Iterable[str]) -> str:
 def without_secrets(text: str, values: Iterable[str]) -> str:
     """A text that shows neither what looks like a secret nor any of these values."""
     text = hide(text, values)
-    for start, end in sorted(set(secret_stretches(text)), reverse=True):
-        text = text[:start] + _COVER + text[end:]
-    return text
+    return _covered(text, set(secret_stretches(text)))
+
+
+def quoted_without_secrets(text: str, values: Iterable[str]) -> str:
+    """As `without_secrets`, for a sentence of ours: a value that it quotes in backticks ends before the last of them."""
+    text = hide(text, values)
+    stretches = set()
+    for start, end in secret_stretches(text):
+        tick = text.rfind("`", start, end) if text.count("`", 0, start) % 2 else -1
+        stretches.add((start, end if tick < 0 else tick))
+    return _covered(text, stretches)
+
+
+def _covered(text: str, stretches: Iterable[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(stretches):
+        # Stretches that overlap are one.
+        if start >= at:
+            parts += [text[at:start], _COVER]
+        at = max(at, end)
+    return "".join((*parts, text[at:]))
 
 
 def _names_a_secret(name: str) -> bool:

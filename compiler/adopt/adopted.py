@@ -16,7 +16,7 @@ from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
 from compiler.profile import Profile
-from compiler.secrecy import may_be_secret, without_secrets
+from compiler.secrecy import may_be_secret, quoted_without_secrets, without_secrets
 from compiler.value import Value
 
 
@@ -110,7 +110,9 @@ def adopt(
         folded=folded,
         around=around,
         changes=tuple(
-            dict.fromkeys(evolve(each, text=without_secrets(each.text, hidden)) for each in changes)
+            dict.fromkeys(
+                evolve(each, text=quoted_without_secrets(each.text, hidden)) for each in changes
+            )
         ),
         diagnostics=tuple(
             _masked_finding(each, hidden) for each in _findings(launch, chosen, folded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from attrs import evolve, field, frozen
@@ -12,7 +12,8 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.reading import entry_span
-from compiler.adopt.target import TARGET
+from compiler.adopt.target import DEFAULT_TARGET, TARGET
+from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -25,7 +26,6 @@ UNKNOWN_GPU = "unknown"
 SECRETS = "/etc/poolproof/secrets"
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _VENV = "VIRTUAL_ENV"
-_INDICES = re.compile(r"\d+(,\d+)*")
 _PYTHON = re.compile(r"python[\d.]*")
 _LAYOUT = (("parallel", "tensor"), ("parallel", "pipeline"), ("parallel", "data"))
 
@@ -67,11 +67,12 @@ def look_around(
     """All settings but those of flags."""
     variables, changes, secrets = _environment(launch)
     flags = _flag_settings(chosen)
+    gpus, kept = _gpus(launch, wanted, flags, variables)
     python, said = _python(launch)
-    changes = [*changes, *said, *_relative(launch, flags)]
+    changes = [*changes, *said, *_relative(launch, flags), *kept]
     settings = [
         *_model(chosen, flags, launch, names=names),
-        *_gpus(wanted, flags, variables),
+        *gpus,
         Setting(path=("engine", "name"), value=launch.engine, span=entry_span(launch)),
         Setting(path=("engine", "version"), value=chosen.version, span=_version_span(launch)),
         *python,
@@ -79,9 +80,10 @@ def look_around(
         Setting(path=("memory", "fraction"), value=AUTO, span=entry_span(launch)),
         *_targets(launch, wanted),
     ]
-    changes += _python_open(settings, launch)
     environment = {name: word.text for name, word in variables.items()}
     indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
+    if indices is not None and isinstance(indices.value, list):
+        environment[_VISIBLE] = ",".join(map(str, indices.value))
     for name, word in variables.items():
         if name != _VISIBLE or indices is None:
             settings.append(Setting(path=("env", name), value=word.text, span=word.span))
@@ -103,7 +105,7 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
         changes += word.changes
         if is_secret(name, word.text):
             secrets.append(word)
-            text = f"the variable `{name}` holds a secret: set it on the host, in a drop-in that is not committed"
+            text = f"the variable `{name}` holds a secret: {_secret_goes(word)}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
         elif word.unknown:
             shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
@@ -112,6 +114,15 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
         elif name != _VENV:
             variables[name] = word
     return variables, changes, secrets
+
+
+def _secret_goes(word: Word) -> str:
+    if word.kept is None:
+        return "set it on the host, in a drop-in that is not committed"
+    path = word.kept.path
+    return (
+        f"`{path}` stays as it is on the host; name it in a drop-in there: `EnvironmentFile={path}`"
+    )
 
 
 def _flag_settings(chosen: Chosen) -> Mapping[tuple[str, ...], object]:
@@ -155,19 +166,21 @@ def _relative(launch: Launch, flags: Mapping[tuple[str, ...], object]) -> Iterat
 
 
 def _gpus(
-    wanted: Wanted, flags: Mapping[tuple[str, ...], object], variables: Mapping[str, Word]
-) -> Iterator[Setting]:
-    visible = variables.get(_VISIBLE)
+    launch: Launch,
+    wanted: Wanted,
+    flags: Mapping[tuple[str, ...], object],
+    variables: Mapping[str, Word],
+) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
     sizes = [value for path in _LAYOUT if isinstance(value := flags.get(path, 1), int)]
     if flags.get(("parallel", "dp_attention")):
         sizes = sizes[:2]
     count = wanted.count or math.prod(sizes)
-    yield Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU)
-    yield Setting(path=("gpus", "count"), value=count)
-    if visible is not None and _INDICES.fullmatch(visible.text):
-        indices = [int(each) for each in visible.text.split(",")]
-        if ",".join(map(str, indices)) == visible.text:
-            yield Setting(path=("gpus", "indices"), value=indices, span=visible.span)
+    settings = (
+        Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU),
+        Setting(path=("gpus", "count"), value=count),
+    )
+    indices, changes = visible_gpus(launch.command.devices, variables.get(_VISIBLE), count=count)
+    return (*settings, *((indices,) if indices is not None else ())), changes
 
 
 def _version_span(launch: Launch) -> Span | None:
@@ -206,21 +219,6 @@ def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
     return (), tuple(changes)
 
 
-def _python_open(settings: Sequence[Setting], launch: Launch) -> Iterator[Change]:
-    """What a profile for a host lacks where the launch does not say which Python it means."""
-    paths = {each.path for each in settings}
-    program = launch.command.words[0]
-    if (
-        ("engine", "python") in paths
-        or program.unknown
-        or not any(each[0] == "targets" for each in paths)
-    ):
-        return
-    where = "is the container's" if launch.command.image is not None else "depends on the path"
-    text = f"which Python `{program.text}` is {where}: set `engine.python` to the host's own before the profile is compiled"
-    yield Change(kind=ChangeKind.UNKNOWN, text=text, span=program.span)
-
-
 def _dropped(text: str, word: Word) -> Change:
     return Change(kind=ChangeKind.DROPPED, text=text, span=word.span)
 
@@ -242,7 +240,7 @@ def _secret_file(launch: Launch, chosen: Chosen) -> Setting:
 def _targets(launch: Launch, wanted: Wanted) -> Iterator[Setting]:
     own = launch.command.settings
     is_unit = any(each.path[0] == "targets" for each in own)
-    name = wanted.target or "host"
+    name = wanted.target or DEFAULT_TARGET
     for each in own:
         yield evolve(each, path=tuple(name if key == TARGET else key for key in each.path))
     if wanted.target is not None and not is_unit:

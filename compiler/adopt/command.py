@@ -50,6 +50,7 @@ def launches_of(
             changes=(*outer.changes, *inner.changes),
             settings=outer.settings,
             image=outer.image or inner.image,
+            devices=outer.devices or inner.devices,
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
             called=outer.called,
@@ -175,13 +176,13 @@ def _around(command: Command, *, program: int) -> Command:
     container = read_container(command.words)
     environment = dict(command.environment)
     changes = list(command.changes)
-    image = command.image
+    image, devices = command.image, command.devices
     findings = command.findings
     if container is not None and container.inside <= program:
         # The host's variables do not reach into it.
         environment = dict(container.environment)
         changes += container.changes
-        image = container.image
+        image, devices = container.image, container.devices
         findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
     told, wrappers = _assignments(front)
@@ -194,6 +195,7 @@ def _around(command: Command, *, program: int) -> Command:
         changes=tuple(changes),
         findings=findings,
         image=image,
+        devices=devices,
     )
 
 

@@ -8,11 +8,13 @@ from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
 
+from compiler.adopt.composedevices import asked_of, left_of
 from compiler.adopt.composeextends import extended
-from compiler.adopt.container import not_carried
+from compiler.adopt.container import container_devices, not_carried
+from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
-from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
+from compiler.adopt.launch import Change, Command, Kept, Setting, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
@@ -88,15 +90,17 @@ class _Reader(Value):
         command, more = self.words(service.get("command"))
         environment, others = self.environment(service)
         image = service.get("image")
+        asked = tuple(asked_of(service, self.word))
         description = Setting(
             path=("description",), value=f"{name.text}, from {PurePosixPath(self.source.name).name}"
         )
         return Command(
             words=(*entrypoint, *command),
             environment=environment,
-            changes=tuple(self.changes(service)),
+            changes=tuple(self.changes(service, carried=tuple(each.node for each in asked))),
             settings=(description,),
             image=self.word(image) if image is not None else None,
+            devices=all_of(each.devices for each in asked) or container_devices((), environment),
             findings=shared_memory(
                 ((key.text or "", self.told(value)) for key, value in service.pairs),
                 span=self.source.span(name.start, name.end),
@@ -191,8 +195,9 @@ class _Reader(Value):
         text, faults = as_source(full, data) if data.strip() else (None, ())
         if text is None:
             return {}, faults
+        kept = Kept(path=full, is_private=self.files.is_private(full))
         return {
-            name: Word(text=value, span=path.span)
+            name: Word(text=value, span=path.span, kept=kept)
             for name, value in read_env_file(text.text).values.items()
         }, ()
 
@@ -200,14 +205,11 @@ class _Reader(Value):
         """A value as it is written."""
         return value.text if value.text is not None else self.source.text[value.start : value.end]
 
-    def changes(self, service: Yaml) -> Iterator[Change]:
+    def changes(self, service: Yaml, *, carried: tuple[Yaml, ...]) -> Iterator[Change]:
         """What a service of the host does not have."""
         for key, value in service.pairs:
             if key.text in _LOOKED_AT:
                 continue
-            line = " ".join(self.told(value).split())
-            longest = 80
-            text = line if len(line) <= longest else f"{line[:longest]}..."
-            yield not_carried(
-                f"`{key.text}: {text}`", Word(text="", span=self.source.span(key.start, key.end))
-            )
+            place = Word(text="", span=self.source.span(key.start, key.end))
+            for name, left in left_of(key.text or "", value, carried):
+                yield not_carried(f"`{name}: {' '.join(self.told(left).split())}`", place)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from compiler.adopt.launch import Change, Word
+from compiler.adopt.devices import VISIBLE_INSIDE, all_of, devices_of
+from compiler.adopt.launch import Change, Devices, Word
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
@@ -60,6 +61,7 @@ class Container(Value):
     entrypoint: Word | None = None
     environment: Mapping[str, Word] = field(factory=dict)
     changes: tuple[Change, ...] = ()
+    devices: Devices | None = None
     findings: tuple[Diagnostic, ...] = ()
 
 
@@ -85,12 +87,23 @@ def read_container(words: Sequence[Word]) -> Container | None:
         image=words[at],
         entrypoint=next((value for name, value in options if name == _ENTRYPOINT), None),
         environment=environment,
+        devices=container_devices(options, environment),
         findings=shared_memory(
             ((name, value.text if value is not None else "") for name, value in options),
             span=words[at].span,
         ),
         changes=(*_changes(options), not_carried(f"the image `{words[at].text}`", words[at])),
     )
+
+
+def container_devices(
+    told: Iterable[tuple[str, Word | None]], environment: Mapping[str, Word]
+) -> Devices | None:
+    """The GPUs that options give a container, or else the variable of the NVIDIA runtime."""
+    asked = (devices_of(name, value) for name, value in told if value is not None)
+    found = all_of(each for each in asked if each is not None)
+    visible = environment.get(VISIBLE_INSIDE)
+    return found or (devices_of(VISIBLE_INSIDE, visible) if visible is not None else None)
 
 
 def not_carried(what: str, word: Word | None) -> Change:
@@ -112,6 +125,11 @@ def _run(words: Sequence[Word]) -> int | None:
                 behind += 1
             return behind + 1 if words[behind].text == "run" else None
     return None
+
+
+def container_options(words: Sequence[Word]) -> list[tuple[str, Word | None]]:
+    """The options of `podman run` that stand alone, as in `PodmanArgs=`."""
+    return _options(words, 0)[0]
 
 
 def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, Word | None]], int]:
@@ -153,5 +171,7 @@ def _changes(options: Sequence[tuple[str, Word | None]]) -> Iterator[Change]:
         if name in _ENVIRONMENT or name in _PASSING or name == _ENTRYPOINT:
             continue
         if not name.startswith("--") and _is_switch(name):
+            continue
+        if value is not None and devices_of(name, value) is not None:
             continue
         yield not_carried(f"`{name} {value.text}`" if value is not None else f"`{name}`", value)

@@ -30,10 +30,12 @@ class Files(Value):
     Attributes:
         read: the bytes of a file by its path; `None` when there is none, or it cannot be read.
         beside: the names in a folder, sorted; none when there is no such folder.
+        is_private: whether a file is kept from all but its owner and group; `None` where that is not known.
     """
 
     read: Callable[[str], bytes | None]
     beside: Callable[[str], tuple[str, ...]]
+    is_private: Callable[[str], bool | None] = lambda _: None
 
 
 NO_FILES = Files(read=lambda _: None, beside=lambda _: ())

@@ -187,6 +187,9 @@ def kills_others(sheet: UnitSheet) -> Iterator[Diagnostic]:
 
 def unbounded_load(sheet: UnitSheet) -> Iterator[Diagnostic]:
     """With `Type=simple` a start is over before the model loads."""
+    if sheet.is_quadlet:
+        # Podman makes it `Type=notify`, and its manual has the setting for slow pulls: podman-systemd.unit(5).
+        return
     told = sheet.last("Service", "TimeoutStartSec")
     if told is None or waits_for_start(sheet) or seconds(told.value) in {None, 0.0, FOREVER}:
         return

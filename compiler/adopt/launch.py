@@ -22,6 +22,19 @@ class Change(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Kept(Value):
+    """The file on the host that holds a variable.
+
+    Attributes:
+        path: as the launch names it.
+        is_private: whether others cannot read it; `None` where that is not known.
+    """
+
+    path: str
+    is_private: bool | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Word(Value):
     """One word, unquoted.
 
@@ -30,12 +43,14 @@ class Word(Value):
         span: where it stands.
         unknown: the parts of it that are known at start only (`${PORT}`).
         changes: what was taken for granted to come to it.
+        kept: the environment file that it comes from.
     """
 
     text: str
     span: Span | None = None
     unknown: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    kept: Kept | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -44,6 +59,20 @@ class Setting(Value):
 
     path: tuple[str, ...]
     value: object
+    span: Span | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Devices(Value):
+    """The GPUs that a container is given.
+
+    Attributes:
+        indices: which of the host's; all of them when empty.
+        count: how many of the first ones, where only that is said.
+    """
+
+    indices: tuple[int, ...] = ()
+    count: int | None = None
     span: Span | None = None
 
 
@@ -57,6 +86,7 @@ class Command(Value):
         changes: what is already known not to be carried.
         settings: what else the file decides: the target, the description.
         image: the container's image, when it runs in one.
+        devices: the GPUs that this container is given, where it says which.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names.
@@ -67,6 +97,7 @@ class Command(Value):
     changes: tuple[Change, ...] = ()
     settings: tuple[Setting, ...] = ()
     image: Word | None = None
+    devices: Devices | None = None
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None

@@ -19,22 +19,23 @@ from compiler.planner import plan_profile
 from compiler.value import Value
 
 
-_NAME = "adopted"
+NAME = "adopted"
+"""What an adopted profile is called before it has a file."""
 
 
 @frozen(eq=False, repr=False)
-class _OneText(Value):
+class OneText(Value):
     """A reader with one profile, which is on no disk yet."""
 
     text: str
 
     def read(self, name: str) -> bytes | None:
         """As `language.load.Reader` says."""
-        return self.text.encode() if name == _NAME else None
+        return self.text.encode() if name == NAME else None
 
     def names(self) -> tuple[str, ...]:
         """As `language.load.Reader` says."""
-        return (_NAME,)
+        return (NAME,)
 
 
 def prove(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Diagnostic, ...]:
@@ -42,7 +43,7 @@ def prove(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Diagnostic, ..
 
     Errors: `launch-unfaithful`, and those of reading a profile.
     """
-    graph, found = link(_OneText(text), _NAME)
+    graph, found = link(OneText(text), NAME)
     if graph is None:
         return found
     resolved, clashes = merge_graph(graph, list_settings=list_settings())
@@ -51,7 +52,7 @@ def prove(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Diagnostic, ..
     profile, faults = structure_profile(resolved)
     if profile is None:
         return faults
-    plans = plan_profile(_NAME, profile, catalog).plans
+    plans = plan_profile(NAME, profile, catalog).plans
     return tuple(_differences(plans[0], adopted))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
-from compiler.adopt.container import not_carried
+from compiler.adopt.container import container_devices, container_options, not_carried
+from compiler.adopt.devices import devices_of
 from compiler.adopt.expansion import expand, shown
 from compiler.adopt.files import Files
 from compiler.adopt.hygiene import judge_unit
@@ -15,13 +16,12 @@ from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.target import target_changes, target_settings
 from compiler.adopt.unitenvironment import unit_environment
-from compiler.adopt.unitsheet import Assigned, UnitSheet, read_sheet
+from compiler.adopt.unitsheet import CONTAINER, Assigned, UnitSheet, read_sheet
 from compiler.diagnostics import Label, error
 from compiler.quoting.unitword import read_word, skip_blanks
 from compiler.source import Source
 
 
-_CONTAINER = "Container"
 # What was looked at, or means nothing without a container.
 _LOOKED_AT = frozenset(
     {"Image", "Exec", "Environment", "EnvironmentFile", "ContainerName", "Pull", "Label"}
@@ -31,10 +31,10 @@ _LOOKED_AT = frozenset(
 def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> Sheet:
     """The command of `Exec=`. Errors: `launch-unreadable`; findings of `hygiene`."""
     sheet = read_sheet(source, files=files, given=given)
-    inside = unit_environment(sheet, files=files, section=_CONTAINER)
+    inside = unit_environment(sheet, files=files, section=CONTAINER)
     outside = unit_environment(sheet, files=files)
-    told = sheet.last(_CONTAINER, "Exec")
-    image = sheet.last(_CONTAINER, "Image")
+    told = sheet.last(CONTAINER, "Exec")
+    image = sheet.last(CONTAINER, "Image")
     found = [*sheet.diagnostics, *inside.diagnostics, *outside.diagnostics]
     words: tuple[Word, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -54,9 +54,10 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         changes=(*inside.changes, *changes, *_container(sheet), *target_changes(sheet)),
         settings=target_settings(_named(sheet)),
         image=Word(text=image.value, span=image.span) if image is not None else None,
+        devices=container_devices(_options(sheet), inside.variables),
         unit=sheet.name.rpartition(".")[0],
         findings=shared_memory(
-            ((each.key, each.raw) for each in sheet.assigned if each.section == _CONTAINER),
+            ((each.key, each.raw) for each in sheet.assigned if each.section == CONTAINER),
             span=image.span if image is not None else None,
         ),
     )
@@ -89,5 +90,26 @@ def _words(told: Assigned) -> tuple[tuple[Word, ...], bool]:
 
 def _container(sheet: UnitSheet) -> Iterator[Change]:
     for each in sheet.assigned:
-        if each.section == _CONTAINER and each.value and each.key not in _LOOKED_AT - {"Image"}:
+        if each.section != CONTAINER or not each.value or each.key in _LOOKED_AT - {"Image"}:
+            continue
+        options = _told(each)
+        if each.key == "Secret":
+            what = f"Podman's secret `{each.raw}`"
+            yield not_carried(what, Word(text=each.value, span=each.span))
+        elif not options or not all(
+            value is not None and devices_of(name, value) for name, value in options
+        ):
             yield not_carried(f"`{each.key}={each.raw}`", Word(text=each.value, span=each.span))
+
+
+def _options(sheet: UnitSheet) -> Iterator[tuple[str, Word | None]]:
+    for key in ("AddDevice", "PodmanArgs"):
+        for each in sheet.of(CONTAINER, key):
+            yield from _told(each)
+
+
+def _told(each: Assigned) -> list[tuple[str, Word | None]]:
+    """A line of `[Container]` as options of `podman run`; `AddDevice=-` skips a device that is not there."""
+    if each.key == "PodmanArgs":
+        return container_options(_words(each)[0])
+    return [(each.key, Word(text=each.value.removeprefix("-"), span=each.span))]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from compiler.adopt.adopted import Adopted
-from compiler.adopt.launch import Setting, Word
+from compiler.adopt.launch import Kept, Setting, Word
 from compiler.adopt.reading import entry_span
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
 from compiler.origins import Definition, Level, Origin, Origins
 from compiler.source import Source
@@ -66,17 +66,42 @@ def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
         )
     for word in adopted.around.secrets:
         if not word.unknown:
-            yield error(
-                "secret-in-env",
-                "a variable of the launch holds a secret",
-                Label(word.span, "looks like a secret", secret=True)
-                if word.span is not None
-                else None,
-                notes=("everybody who reads the file reads it",),
-                help=(
-                    "set the variable on the host, in a file that only the service's user reads",
-                ),
-            )
+            yield from _in_environment(word) if word.kept is None else _in_file(word, word.kept)
+
+
+def _in_environment(word: Word) -> Iterator[Diagnostic]:
+    yield error(
+        "secret-in-env",
+        "a variable of the launch holds a secret",
+        _secret_label(word),
+        notes=("everybody who reads the file reads it",),
+        help=("set the variable on the host, in a file that only the service's user reads",),
+    )
+
+
+def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
+    """A secret in a file that is none of ours is where it should be, as long as others cannot read it."""
+    if kept.is_private is None:
+        yield warning(
+            "secret-in-env",
+            f"the environment file `{kept.path}` holds a secret",
+            _secret_label(word),
+            notes=("who reads the file is not known here",),
+            help=(f"let nobody else read it on the host: `chmod 600 {kept.path}`",),
+        )
+    elif not kept.is_private:
+        yield error(
+            "secret-in-env",
+            f"the environment file `{kept.path}` holds a secret, and every user of the host reads it",
+            _secret_label(word),
+            help=(f"let nobody else read it: `chmod 600 {kept.path}`",),
+        )
+
+
+def _secret_label(word: Word) -> Label | None:
+    if word.span is None:
+        return None
+    return Label(word.span, "looks like a secret", secret=True)
 
 
 def cover(

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from compiler.adopt.launch import Change, Setting
 from compiler.adopt.systemdtime import FOREVER, seconds
-from compiler.adopt.unitsheet import CLOSE, OPEN, Assigned, UnitSheet
+from compiler.adopt.unitsheet import CLOSE, CONTAINER, OPEN, Assigned, UnitSheet
 from compiler.engines.adopting import ChangeKind
 from compiler.quantities import Duration
 
 
 TARGET = "*"
 """Stands in a path for the target's name."""
+DEFAULT_TARGET = "host"
+"""What a target is called that nobody named."""
 
 _TIMES = {
     "TimeoutStartSec": "start_timeout",
     "TimeoutStopSec": "stop_timeout",
     "RestartSec": "restart_delay",
 }
+_HOME = re.compile(r"(?P<home>/home/[^/]+)/\.config/")
+# podman-systemd.unit(5), `Notify=`: else the service counts as started with its container.
+_NOTIFIES = frozenset({"true", "yes", "on", "1", "healthy"})
 _WAITS_FOR_START = frozenset({"notify", "notify-reload", "forking", "oneshot", "dbus"})
 # What the unit that is written has, too, or what was looked at elsewhere.
 _COVERED = frozenset(
@@ -77,6 +83,7 @@ def _target(sheet: UnitSheet) -> Iterator[Setting]:
     user = sheet.last("Service", "User")
     if sheet.is_user:
         yield Setting(path=("targets", TARGET, "manager"), value="user")
+        yield from _state_dir(sheet)
     elif user is not None and _plain(user):
         yield Setting(path=("targets", TARGET, "user"), value=user.value, span=user.span)
     for key, setting in _TIMES.items():
@@ -87,6 +94,15 @@ def _target(sheet: UnitSheet) -> Iterator[Setting]:
     burst = sheet.last("Unit", "StartLimitBurst") or sheet.last("Service", "StartLimitBurst")
     if burst is not None and burst.value.isdecimal() and int(burst.value) > 0:
         yield Setting(path=("targets", TARGET, "restarts"), value=int(burst.value), span=burst.span)
+
+
+def _state_dir(sheet: UnitSheet) -> Iterator[Setting]:
+    """Where a user's service may write, for a unit that lies in a user's home."""
+    home = next((_HOME.match(each) for each in sheet.sources), None)
+    if home is not None:
+        unit = sheet.name.rpartition(".")[0]
+        value = f"{home['home']}/.local/state/poolproof/{unit}"
+        yield Setting(path=("targets", TARGET, "state_dir"), value=value)
 
 
 def _duration(told: Assigned, sheet: UnitSheet) -> str | None:
@@ -101,6 +117,9 @@ def _duration(told: Assigned, sheet: UnitSheet) -> str | None:
 
 def waits_for_start(sheet: UnitSheet) -> bool:
     """Whether the type of a unit makes `TimeoutStartSec=` bound the load of a model."""
+    if sheet.is_quadlet:
+        ready = sheet.last(CONTAINER, "Notify")
+        return ready is not None and ready.value.lower() in _NOTIFIES
     kind = sheet.last("Service", "Type")
     return kind is not None and kind.value in _WAITS_FOR_START
 
@@ -114,12 +133,14 @@ def _not_carried(sheet: UnitSheet) -> Iterator[Change]:
             continue
         if each.span in carried or not each.value:
             continue
-        text = f"`{each.key}={_short(each.raw)}` is not carried{_instead(each)}"
+        text = f"`{each.key}={each.raw}` is not carried{_instead(each, sheet)}"
         yield Change(kind=ChangeKind.DROPPED, text=text, span=each.span)
 
 
-def _instead(each: Assigned) -> str:
+def _instead(each: Assigned, sheet: UnitSheet) -> str:
     """What the unit that is written has in its place."""
+    if each.key == "TimeoutStartSec" and sheet.is_quadlet:
+        return ": it bounds the pull of the image there; set `start_timeout` to bound the load"
     if each.key == "Restart":
         return ": the unit that is written has `Restart=on-failure`"
     if each.key == "WorkingDirectory":
@@ -131,8 +152,3 @@ def _instead(each: Assigned) -> str:
 
 def _plain(told: Assigned) -> bool:
     return OPEN not in told.value and CLOSE not in told.value and "\\" not in told.value
-
-
-def _short(text: str) -> str:
-    longest = 60
-    return text if len(text) <= longest else f"{text[:longest]}..."

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from compiler.adopt.expansion import shown
 from compiler.adopt.files import Files, as_source
-from compiler.adopt.launch import Change, Word
+from compiler.adopt.launch import Change, Kept, Word
 from compiler.adopt.places import locate
 from compiler.adopt.unitsheet import OPEN, Assigned, UnitSheet
 from compiler.diagnostics import Diagnostic, Label, error
@@ -123,8 +123,11 @@ def _file(
         return None, None, faults
     read = read_env_file(source.text)
     spans = locate(source, list(read.values.values()), start=0, end=len(source.text))
+    # A copy beside the unit may be read by more than the file that it is a copy of.
+    is_private = files.is_private(path)
+    kept = Kept(path=told.path, is_private=is_private if is_private or path == told.path else None)
     variables = {
-        name: Word(text=value, span=span)
+        name: Word(text=value, span=span, kept=kept)
         for (name, value), span in zip(read.values.items(), spans, strict=True)
     }
     return variables, source, ()

@@ -16,6 +16,9 @@ from compiler.value import Value
 
 
 _SPECIFIER = re.compile(r"%(.)")
+CONTAINER = "Container"
+"""The section of a quadlet that is about its container."""
+_USER_QUADLETS = "/.config/containers/systemd/"
 OPEN, CLOSE = "\ue000", "\ue001"
 """Around what is not known while a value is taken apart: characters for private use, which no unit holds."""
 
@@ -83,6 +86,11 @@ class UnitSheet(Value):
     diagnostics: tuple[Diagnostic, ...] = ()
     is_user: bool = False
 
+    @property
+    def is_quadlet(self) -> bool:
+        """Whether Podman makes a unit of it."""
+        return any(each.section == CONTAINER for each in self.assigned)
+
     def of(self, section: str, key: str) -> tuple[Assigned, ...]:
         """The assignments of a key that count: an empty one takes back those before it."""
         several: list[Assigned] = []
@@ -118,9 +126,13 @@ def read_sheet(source: Source, *, files: Files, given: Mapping[str, str]) -> Uni
         raw += [(text, each) for each in unit.assignments]
         if unit.fault is not None:
             found.append(unreadable(text.name, unit.fault.text, line=unit.fault.line))
-    is_user = "/user/" in source.name or any(
+    # A quadlet is `WantedBy=default.target` for the system's manager, too: podman-systemd.unit(5).
+    is_quadlet = any(each.section == CONTAINER for _, each in raw)
+    by_place = _USER_QUADLETS if is_quadlet else "/user/"
+    is_user = by_place in source.name or any(
         (each.section, each.key, each.value) == ("Install", "WantedBy", "default.target")
         for _, each in raw
+        if not is_quadlet
     )
     return UnitSheet(
         name=name,

@@ -19,7 +19,13 @@ from compiler.profile import SCHEMA, Profile
 
 
 _TABLES = tuple(each.name for each in fields(Profile))
-_TOLD = (ChangeKind.SECRET, ChangeKind.UNKNOWN, ChangeKind.DROPPED, ChangeKind.ASSUMED)
+_TOLD = (
+    ChangeKind.OPEN,
+    ChangeKind.SECRET,
+    ChangeKind.UNKNOWN,
+    ChangeKind.DROPPED,
+    ChangeKind.ASSUMED,
+)
 
 
 def adopted_toml(adopted: Adopted, *, whole: bool = False) -> str:
@@ -57,7 +63,7 @@ def profile_toml(
         if isinstance(values.get(table), Mapping):
             lines += _table((table,), values[table], remarks)
     told = [each for each in changes if each.kind in _TOLD]
-    lines += ["", "# Not carried, not known, or taken for granted:"] if told else []
+    lines += ["", "# Left to say, not carried, not known, or taken for granted:"] if told else []
     lines += [f"# {each.kind}: {printable(each.text)}{place_of(each)}" for each in told]
     return "\n".join(lines) + "\n"
 

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SAID_OTHERWISE = frozenset({"dropped", "secret"})
 """Kinds of changes that matter to who writes a profile; of secrets a finding tells."""
-_ABOUT_PROFILES = frozenset(
-    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
-)
 
 
 def _engine(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -111,7 +108,8 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - only this verb
+    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - only this verb
+    from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
@@ -124,7 +122,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
         if adopted.profile is not None:
             name = entry_file(adopted)
             several = judge_profile(
-                name, adopted.profile, origins(adopted), inputs, left_out=_ABOUT_PROFILES
+                name, adopted.profile, origins(adopted), inputs, left_out=ABOUT_PROFILES
             )
             flags = flags_of_settings(adopted)
             judged = tuple(
@@ -162,6 +160,7 @@ def _write(
         from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
 
         found = (*found, *prove(adopted_toml(adopted, whole=True), adopted, inputs.catalog))
+        adopted = _with_open(adopted, inputs.catalog)
         text = adopted_toml(adopted)
     refused = any(each.is_error for each in found)
     if as_json:
@@ -181,7 +180,28 @@ def _write(
         if not as_json:
             sys.stdout.write(text)
         return Exit.OK
-    return _write_file(output, text, overwrite=overwrite)
+    return _write_file(output, text, overwrite=overwrite, then=_next(output, adopted))
+
+
+def _with_open(adopted: Adopted, catalog: Catalog) -> Adopted:
+    """The launch with what is left to say before its profile is compiled."""
+    from compiler.adopt.compiling import left_to_say  # noqa: PLC0415 - only this verb
+    from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
+
+    left = left_to_say(adopted_toml(adopted), adopted, catalog)
+    return evolve(adopted, changes=(*left, *adopted.changes))
+
+
+def _next(path: Path, adopted: Adopted | None) -> str:
+    """What comes after a profile is written."""
+    from compiler.adopt.compiling import NO_TARGET, has_target  # noqa: PLC0415 - only this verb
+    from compiler.engines.adopting import ChangeKind  # noqa: PLC0415 - as above
+
+    if adopted is not None and not has_target(adopted):
+        return f"it has no target, so that `poolproof check {path}` does not judge its promise: {NO_TARGET}"
+    if any(each.kind is ChangeKind.OPEN for each in _told(adopted)):
+        return f"`poolproof check {path}` refuses it until what is `open` above is mended"
+    return f"`poolproof check {path}` judges it"
 
 
 def _adopt(
@@ -220,11 +240,12 @@ def entry_file(adopted: Adopted) -> str:
 def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> Judged:
     """Without what is about a profile that is not written, and with advice in flags."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
+    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
 
     kept = tuple(
         in_flags(each, flags)
         for each in judged.diagnostics
-        if each.code not in _ABOUT_PROFILES
+        if each.code not in ABOUT_PROFILES
         and not (each.code == "gpu-unknown" and wanted.gpu is None)
     )
     return evolve(judged, diagnostics=kept, target_name=None)
@@ -263,7 +284,7 @@ def _hidden(read: Read, adopted: Adopted | None) -> frozenset[str]:
     return adopted.hidden if adopted is not None else read.hidden
 
 
-def _write_file(path: Path, text: str, *, overwrite: bool) -> int:
+def _write_file(path: Path, text: str, *, overwrite: bool, then: str) -> int:
     """Write a profile beside what is there, over it only when told."""
     try:
         with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
@@ -274,5 +295,5 @@ def _write_file(path: Path, text: str, *, overwrite: bool) -> int:
     except OSError as fault:
         click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
         return Exit.MACHINE
-    click.echo(f"wrote {path}; `poolproof check {path}` judges it", err=True)
+    click.echo(f"wrote {path}; {then}", err=True)
     return Exit.OK

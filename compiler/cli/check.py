@@ -93,6 +93,6 @@ def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
     write_lines(verdict_lines(checked.judged))
     if asked or not checked.judged:
         sys.stdout.writelines(
-            f"{name}  a fragment: it has no target, so its keys and types are checked and no more\n"
+            f"{name}  not judged: a fragment without a target; its keys and types are checked, its promise is not\n"
             for name in checked.fragments
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,4 +74,10 @@ def _files() -> Files:
         except OSError:
             return ()
 
-    return Files(read=read, beside=beside)
+    def is_private(path: str) -> bool | None:
+        try:
+            return not Path(path).stat().st_mode & stat.S_IROTH
+        except (OSError, ValueError):
+            return None
+
+    return Files(read=read, beside=beside, is_private=is_private)

@@ -30,6 +30,8 @@ class ChangeKind(StrEnum):
     """Left out: the profile has no place for it."""
     ASSUMED = "assumed"
     """Taken for granted, since the launch does not say."""
+    OPEN = "open"
+    """Left to say: the profile is not compiled before."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -1,0 +1,75 @@
+"""The text of an adopted profile goes in; what is left to say before it is compiled comes out, each with the line to add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from compiler.adopt.adopted import Adopted
+from compiler.adopt.launch import Change, Launch
+from compiler.adopt.proof import NAME, OneText
+from compiler.adopt.reading import entry_span
+from compiler.adopt.target import DEFAULT_TARGET
+from compiler.catalog import Catalog
+from compiler.diagnostics import Diagnostic
+from compiler.engines.adopting import ChangeKind
+from compiler.language.structure import structure_profile
+from compiler.pipeline import Inputs, judge_profile, resolve
+
+
+ABOUT_PROFILES = frozenset(
+    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
+)
+"""Errors that no launch has, only a profile of one."""
+NO_TARGET = f'add `[targets.HOST]` with `kind = "systemd"`, or adopt it with `--target {DEFAULT_TARGET.upper()}`'
+"""How a profile is made deployable."""
+
+
+def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, ...]:
+    """Every error that `compile` would give on the profile; without a target also those that it had with one."""
+    span = entry_span(adopted.launch)
+    changes: list[Change] = []
+    if not has_target(adopted):
+        told = f"it has no target: its promise is not judged, and nothing is compiled of it; {NO_TARGET}"
+        changes.append(Change(kind=ChangeKind.OPEN, text=told, span=span))
+        text = f'{text}\n[targets.{DEFAULT_TARGET}]\nkind = "systemd"\n'
+    errors = (each for each in _judged(text, catalog) if each.is_error)
+    told_once = dict.fromkeys(_said(each, adopted.launch) for each in errors)
+    return (*changes, *(Change(kind=ChangeKind.OPEN, text=each, span=span) for each in told_once))
+
+
+def has_target(adopted: Adopted) -> bool:
+    """Whether the profile is deployable."""
+    return any(each.path[0] == "targets" for each in adopted.settings)
+
+
+def _judged(text: str, catalog: Catalog) -> Iterator[Diagnostic]:
+    inputs = Inputs(reader=OneText(text), catalog=catalog)
+    resolved, found = resolve(NAME, inputs)
+    yield from found
+    if resolved is None:
+        return
+    profile, faults = structure_profile(resolved)
+    yield from faults
+    if profile is not None:
+        # What a launch cannot say keeps no change of what it says from being offered.
+        for each in judge_profile(NAME, profile, resolved.origins, inputs, left_out=ABOUT_PROFILES):
+            yield from each.diagnostics
+
+
+def _said(found: Diagnostic, launch: Launch) -> str:
+    """One error as one line: what it is, and what mends it."""
+    of_code: Mapping[str, str] = {"python-missing": _python(launch)}
+    told = of_code.get(found.code) or "; ".join((found.summary, *_first(found)))
+    return f"`compile` refuses it by `{found.code}`: {told}"
+
+
+def _first(found: Diagnostic) -> Iterator[str]:
+    """The first advice, without its table of numbers."""
+    if found.help:
+        yield " ".join(found.help[0].split())
+
+
+def _python(launch: Launch) -> str:
+    program = launch.command.words[0]
+    where = "is the container's" if launch.command.image is not None else "depends on the path"
+    return f'which Python `{program.text}` is {where}: set `engine.python` to the host\'s own, for instance `python = "/opt/sglang/bin/python"` under `[engine]`'

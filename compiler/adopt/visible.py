@@ -1,0 +1,58 @@
+"""The GPUs of a container and `CUDA_VISIBLE_DEVICES` go in; which of the host's a launch sees comes out."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.adopt.launch import Change, Devices, Setting, Word
+from compiler.engines.adopting import ChangeKind
+
+
+_INDICES = re.compile(r"\d+(,\d+)*")
+
+
+def visible_gpus(
+    devices: Devices | None, visible: Word | None, *, count: int
+) -> tuple[Setting | None, tuple[Change, ...]]:
+    """`gpus.indices`, and what is to be said about it; `count` GPUs are what the layout takes.
+
+    Inside of a container the variable counts the GPUs that it was given.
+    """
+    told = _named(visible) if visible is not None else None
+    given = devices.indices if devices is not None else ()
+    if visible is not None and told is None:
+        return None, ()
+    if told is not None and visible is not None:
+        if not given:
+            return _setting(told, visible), ()
+        if max(told) < len(given):
+            return _setting([given[at] for at in told], visible), ()
+        text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {_of(given)} does not have"
+        return _setting(list(given), visible), (
+            Change(kind=ChangeKind.DROPPED, text=text, span=visible.span),
+        )
+    if devices is None:
+        return None, ()
+    if given:
+        return Setting(path=("gpus", "indices"), value=list(given), span=devices.span), ()
+    if devices.count == count:
+        return None, ()
+    has = "all GPUs of the host" if devices.count is None else f"{devices.count} GPUs"
+    text = f"the container is given {has}; `gpus.count` is what the layout takes: {count}"
+    return None, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
+
+
+def _named(visible: Word) -> list[int] | None:
+    """The indices of the variable, where they are written as `gpus.indices` writes them."""
+    if _INDICES.fullmatch(visible.text) is None:
+        return None
+    indices = [int(each) for each in visible.text.split(",")]
+    return indices if ",".join(map(str, indices)) == visible.text else None
+
+
+def _of(given: tuple[int, ...]) -> str:
+    return f"{len(given)} GPUs" if len(given) > 1 else "one GPU"
+
+
+def _setting(indices: list[int], word: Word) -> Setting:
+    return Setting(path=("gpus", "indices"), value=indices, span=word.span)
