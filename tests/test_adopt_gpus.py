@@ -105,6 +105,15 @@ def test_a_long_line_is_listed_whole() -> None:
     assert folder in "\n".join(got.changes(ChangeKind.DROPPED))
 
 
+def test_a_container_with_more_than_the_layout_takes() -> None:
+    """Ranks are put on the first GPUs, and that is said; where a flag chooses among them, all are kept."""
+    got = adopted("a.sh", run("--gpus device=4,5,6"))
+    assert got.settings["gpus.indices"] == [4, 5]
+    assert "of the container's 3 GPUs" in "\n".join(got.changes(ChangeKind.ASSUMED))
+    got = adopted("a.sh", f"{run('--gpus device=4,5,6').rstrip()} --base-gpu-id 1\n")
+    assert got.settings["gpus.indices"] == [4, 5, 6]
+
+
 def test_a_variable_that_counts_further_than_the_container() -> None:
     """A GPU that the container does not have is spoken of."""
     got = adopted("a.sh", run("--gpus device=4,5 -e CUDA_VISIBLE_DEVICES=4,5"))

@@ -67,7 +67,7 @@ def look_around(
     """All settings but those of flags."""
     variables, changes, secrets = _environment(launch)
     flags = _flag_settings(chosen)
-    gpus, kept = _gpus(launch, wanted, flags, variables)
+    gpus, kept = _gpus(launch, chosen, wanted, variables)
     python, said = _python(launch)
     changes = [*changes, *said, *_relative(launch, flags), *kept]
     settings = [
@@ -167,10 +167,11 @@ def _relative(launch: Launch, flags: Mapping[tuple[str, ...], object]) -> Iterat
 
 def _gpus(
     launch: Launch,
+    chosen: Chosen,
     wanted: Wanted,
-    flags: Mapping[tuple[str, ...], object],
     variables: Mapping[str, Word],
 ) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
+    flags = _flag_settings(chosen)
     sizes = [value for path in _LAYOUT if isinstance(value := flags.get(path, 1), int)]
     if flags.get(("parallel", "dp_attention")):
         sizes = sizes[:2]
@@ -179,7 +180,13 @@ def _gpus(
         Setting(path=("gpus", "kind"), value=wanted.gpu or UNKNOWN_GPU),
         Setting(path=("gpus", "count"), value=count),
     )
-    indices, changes = visible_gpus(launch.command.devices, variables.get(_VISIBLE), count=count)
+    indices, changes = visible_gpus(
+        launch.command.devices,
+        variables.get(_VISIBLE),
+        count=count,
+        # `--base-gpu-id` and its like choose among what is seen.
+        in_order=not any("gpu-id" in each.flag for each in chosen.reading.carried),
+    )
     return (*settings, *((indices,) if indices is not None else ())), changes
 
 

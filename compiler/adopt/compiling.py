@@ -14,6 +14,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
 from compiler.language.structure import structure_profile
 from compiler.pipeline import Inputs, judge_profile, resolve
+from compiler.secrecy import quoted_without_secrets
 
 
 ABOUT_PROFILES = frozenset(
@@ -33,7 +34,9 @@ def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, 
         changes.append(Change(kind=ChangeKind.OPEN, text=told, span=span))
         text = f'{text}\n[targets.{DEFAULT_TARGET}]\nkind = "systemd"\n'
     errors = (each for each in _judged(text, catalog) if each.is_error)
-    told_once = dict.fromkeys(_said(each, adopted.launch) for each in errors)
+    told_once = dict.fromkeys(
+        quoted_without_secrets(_said(each, adopted.launch), adopted.hidden) for each in errors
+    )
     return (*changes, *(Change(kind=ChangeKind.OPEN, text=each, span=span) for each in told_once))
 
 

@@ -12,9 +12,9 @@ _INDICES = re.compile(r"\d+(,\d+)*")
 
 
 def visible_gpus(
-    devices: Devices | None, visible: Word | None, *, count: int
+    devices: Devices | None, visible: Word | None, *, count: int, in_order: bool
 ) -> tuple[Setting | None, tuple[Change, ...]]:
-    """`gpus.indices`, and what is to be said about it; `count` GPUs are what the layout takes.
+    """`gpus.indices`, and what is to be said about it; `count` GPUs are what the layout takes, the first ones if `in_order`.
 
     Inside of a container the variable counts the GPUs that it was given.
     """
@@ -34,12 +34,23 @@ def visible_gpus(
     if devices is None:
         return None, ()
     if given:
-        return Setting(path=("gpus", "indices"), value=list(given), span=devices.span), ()
+        return _first(given, devices, count=count if in_order else len(given))
     if devices.count == count:
         return None, ()
     has = "all GPUs of the host" if devices.count is None else f"{devices.count} GPUs"
     text = f"the container is given {has}; `gpus.count` is what the layout takes: {count}"
     return None, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
+
+
+def _first(
+    given: tuple[int, ...], devices: Devices, *, count: int
+) -> tuple[Setting, tuple[Change, ...]]:
+    """The GPUs that ranks are put on, of those that a container has."""
+    setting = Setting(path=("gpus", "indices"), value=list(given[:count]), span=devices.span)
+    if len(given) <= count:
+        return setting, ()
+    text = f"of the container's {len(given)} GPUs the layout takes the first {count}: `gpus.indices = {list(given[:count])}`"
+    return setting, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
 
 
 def _named(visible: Word) -> list[int] | None:
