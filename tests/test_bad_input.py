@@ -198,7 +198,7 @@ def test_an_empty_profile(tree: Checkout, content: bytes) -> None:
     tree.write("empty", content)
     done = tree.run("check", "empty")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("empty  a fragment")
+    assert done.out.startswith("empty  not judged: a fragment")
     assert tree.run("compile", "empty").code == 1
     assert tree.run("check").code == 0
 

@@ -156,7 +156,6 @@ NEAREST = {
     "launch-incomplete": "test_adopt.py::test_a_script",
     "launch-lost": "test_adopt.py::test_a_value_without_a_typed_setting_becomes_a_flag",
     "launch-missing": "test_adopt_input.py::test_a_launch_in_a_terminal_of_its_own",
-    "launch-open": "test_adopt_open.py::test_an_address_or_a_name_decides_nothing",
     "launch-refused": "test_adopt.py::test_a_flag_that_the_release_refuses_is_carried",
     "launch-several": "test_adopt_input.py::test_the_other_commands_of_a_script_are_spoken_of",
     "launch-unfaithful": "test_adopt.py::test_no_word_is_lost_in_silence",
