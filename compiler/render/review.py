@@ -119,7 +119,9 @@ def _promise(plan: Plan) -> Iterator[Setting]:
         yield Setting(
             what="KV pool, tokens",
             promised=f"{plan.required_tokens:,}",
-            planned=_tokens(memory.pool.tokens) if memory else "not known; the probe compares it",
+            planned=ranged_tokens(memory.pool.tokens)
+            if memory
+            else "not known; the probe compares it",
         )
     if memory is not None:
         yield Setting(
@@ -136,7 +138,8 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     )
 
 
-def _tokens(known: Range) -> str:
+def ranged_tokens(known: Range) -> str:
+    """Tokens that are known to a degree."""
     if known.is_exact:
         return f"{known.best:,.0f}"
     return f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
@@ -146,7 +149,7 @@ def _pool_sentence(memory: Memory) -> str:
     pool = memory.pool
     return (
         f"One request of full context needs {pool.request_tokens:,} slots, the promise {pool.required_tokens:,}. "
-        f"The pool holds {_tokens(pool.tokens)} tokens ({pool.evidence.value})."
+        f"The pool holds {ranged_tokens(pool.tokens)} tokens ({pool.evidence.value})."
     )
 
 
@@ -160,16 +163,17 @@ def _cells(memory: Memory) -> tuple[str, ...]:
 
 
 def _static(memory: Memory) -> Iterator[Row]:
-    yield from (_row(line) for line in memory.static)
+    yield from (budget_row(line) for line in memory.static)
 
 
 def _reserve(memory: Memory) -> Iterator[Row]:
-    yield from (_row(line) for line in memory.reserve_lines)
+    yield from (budget_row(line) for line in memory.reserve_lines)
     yield _sum("needed in all", memory.reserve.needed_gib)
     yield _sum("left beside weights and pool", memory.reserve.available_gib)
 
 
-def _row(line: Line) -> Row:
+def budget_row(line: Line) -> Row:
+    """A line of a budget as text, GiB to a hundredth."""
     gib = line.gib
     return Row(
         item=line.item,

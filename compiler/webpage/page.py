@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from compiler.judged import Judged
-from compiler.plan import Line, Memory, Plan
+from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.render.picture import picture_title, render_picture
+from compiler.render.review import Row, budget_row, ranged_tokens
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
@@ -18,18 +19,6 @@ from compiler.webpage.sweep import Point, Sweep
 
 
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Row(Value):
-    """A line of a budget, as text."""
-
-    item: str
-    low: str
-    best: str
-    high: str
-    evidence: str
-    formula: str
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -93,7 +82,7 @@ def _view(number: int, judged: Judged, swept: Sweep | None, *, styled: bool) -> 
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
         context=_promised(plan) if plan else "",
-        pool=_tokens(memory.pool.tokens) if memory else "not known",
+        pool=ranged_tokens(memory.pool.tokens) if memory else "not known",
         required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
         pool_order=int(memory.pool.tokens.best) if memory else -1,
         reserve=_gib(memory.reserve.margin_gib) if memory else "not known",
@@ -102,8 +91,8 @@ def _view(number: int, judged: Judged, swept: Sweep | None, *, styled: bool) -> 
         findings=tuple(
             (each.severity.value, each.code, each.summary) for each in judged.diagnostics
         ),
-        static=tuple(_row(each) for each in memory.static) if memory else (),
-        needs=tuple(_row(each) for each in memory.reserve_lines) if memory else (),
+        static=tuple(budget_row(each) for each in memory.static) if memory else (),
+        needs=tuple(budget_row(each) for each in memory.reserve_lines) if memory else (),
         steps="\n".join(memory.pool.best_formula) if memory else "",
         picture=_picture(judged.profile_name, number, memory, styled=styled) if memory else "",
         charts=tuple(_charts(plan, swept)) if plan and memory and swept else (),
@@ -175,23 +164,6 @@ def _engine(plan: Plan) -> str:
     engine = plan.profile.engine
     build = f" ({engine.build})" if engine.build else ""
     return f"{engine.name} {engine.version}{build}"
-
-
-def _row(line: Line) -> Row:
-    gib = line.gib
-    return Row(
-        item=line.item,
-        low=f"{gib.low:.2f}",
-        best=f"{gib.best:.2f}",
-        high=f"{gib.high:.2f}",
-        evidence=line.evidence.value,
-        formula=line.formula,
-    )
-
-
-def _tokens(tokens: Range) -> str:
-    low, best, high = (f"{each:,.0f}" for each in (tokens.low, tokens.best, tokens.high))
-    return best if low == high else f"{best} ({low} to {high})"
 
 
 def _gib(gib: Range) -> str:
