@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 
 _SECRET_WORDS = frozenset(
@@ -77,6 +77,7 @@ _COVER = "***"
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off"})
 
 
+@lru_cache(4096)  # services of a tree share most of their words
 def is_secret(name: str, value: str) -> bool:
     """Whether a value under a name looks like a secret itself, or holds one, not like the place of one."""
     if not value or value.lower() in _SWITCHES or value.isdecimal():

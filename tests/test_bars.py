@@ -136,7 +136,9 @@ def test_the_drawing_is_whole_and_runs_nothing(memory: Memory) -> None:
 def test_boxes_lie_end_to_end_inside_the_frame(memory: Memory) -> None:
     """No box begins before the one to its left ends, and none reaches beyond the frame."""
     root = ET.fromstring(render_picture(memory, title="x"))
-    for group in root.iter(f"{SVG}g"):
+    bars = root.findall(f"{SVG}g")
+    assert bars
+    for group in bars:
         frame = next(each for each in group.iter(f"{SVG}rect") if each.get("class") == "frame")
         boxes = [
             each
@@ -149,7 +151,30 @@ def test_boxes_lie_end_to_end_inside_the_frame(memory: Memory) -> None:
             ends[-1][0] + ends[-1][1]
             <= float(frame.get("x", "0")) + float(frame.get("width", "0")) + 0.2
         )
-        assert float(frame.get("width", "0")) <= WIDTH
+        left = float((group.get("transform") or "").removeprefix("translate(").split()[0])
+        assert left + float(frame.get("width", "0")) <= WIDTH - left
+
+
+def test_each_bar_has_room_for_all_it_shows(memory: Memory) -> None:
+    """The next bar begins below the last line of a bar's legend, and the last one's ends inside the drawing."""
+    root = ET.fromstring(render_picture(memory, title="x"))
+    tops = [_height_of(group) for group in root.findall(f"{SVG}g")]
+    ends = [
+        top
+        + max(
+            max((_height_of(entry) + 14 for entry in group.findall(f"{SVG}g")), default=0.0),
+            *(float(text.get("y", "0")) for text in group.findall(f"{SVG}text")),
+        )
+        for top, group in zip(tops, root.findall(f"{SVG}g"), strict=True)
+    ]
+    assert all(
+        end < top
+        for end, top in zip(ends, [*tops[1:], float(root.get("height", "0"))], strict=True)
+    )
+
+
+def _height_of(moved: ET.Element) -> float:
+    return float((moved.get("transform") or "").removesuffix(")").split()[1])
 
 
 def test_the_command_draws_when_asked() -> None:

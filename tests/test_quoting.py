@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from nasty import any_texts, names, texts
 thorough = settings(derandomize=True, deadline=None, max_examples=120)
 environments = st.dictionaries(names, texts, max_size=5)
 
-ENCODERS = {
+ENCODERS: Mapping[Place, Callable[[str], Encoded]] = {
     Place.PROGRAM: lambda text: quoting.exec_command([text]),
     Place.WORD: quoting.exec_word,
     Place.VARIABLE_NAME: lambda text: quoting.env_file_line(text, value=""),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.planner import look_up
+from compiler.render.planfile import lay_out
 from compiler.why.files import files_of, line_of
 from compiler.why.lines import TEMPLATE, Context, Line, unanswered
 from compiler.why.naming import json_lines
@@ -205,13 +208,25 @@ def read(tree: Checkout) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "value", [{}, [], {"a": 1}, {"a": [1, {"b": []}], "c": {}}, {"a": {"b": [None, "x\ny"]}}]
+    ("value", "held"),
+    [
+        ({"a": 1}, [[], ["a"], []]),
+        ({"a": [], "c": {}}, [[], ["a"], ["c"], []]),
+        (
+            {"a": [1, {"b": [], "c": {"d": 2}}]},
+            [[], [], ["a.0"], ["a.1.b", "a.1.c.d"], [], []],
+        ),
+        ({"a": {"b": [None, "x\ny"]}, "c": "z"}, [[], [], ["a.b.0", "a.b.1"], [], ["c"], []]),
+    ],
 )
-def test_json_is_counted_line_by_line(value: object) -> None:
-    """A path is given for each line that `json.dumps` writes."""
-    import json  # noqa: PLC0415 - the judge of this test
-
-    assert len(list(json_lines(value))) == len(json.dumps(value, indent=2).split("\n"))
+def test_plan_json_is_counted_line_by_line(
+    value: dict[str, object], held: Sequence[Sequence[str]]
+) -> None:
+    """The paths of all that a line holds are given for each line that is written, and what is written is JSON."""
+    text = lay_out(value)
+    assert json.loads(text) == value
+    assert len(text.split("\n")) == len(held) + 1
+    assert [[".".join(path) for path in paths] for paths in json_lines(value)] == held
 
 
 def test_why_a_line(once: Checkout) -> None:

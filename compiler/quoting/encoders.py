@@ -88,6 +88,10 @@ class Unrepresentable(ValueError):  # noqa: N818 - the name says what is wrong w
     """A text that the place it is meant for has no way to write."""
 
 
+# A tree says the same words many times: flags, paths, and settings that its services share.
+_of_a_tree = lru_cache(maxsize=4096)
+
+
 class Place(StrEnum):
     """The places a text may be written to; the value completes `cannot be written as ...`."""
 
@@ -106,12 +110,12 @@ def refusal(text: str, *, place: Place) -> str | None:
     return _refusal(text, place)
 
 
-# A tree says the same words many times: flags, paths, and settings that its services share.
-@lru_cache(maxsize=4096)
+@_of_a_tree
 def _refusal(text: str, place: Place) -> str | None:
     return next(filter(None, (rule(text) for rule in _RULES[place])), None)
 
 
+@_of_a_tree
 def exec_word(word: str) -> Encoded:
     """One argument of an `ExecStart=:` line. Without the `:` prefix systemd would still expand `$`."""
     _demand(word, place=Place.WORD)
@@ -169,6 +173,7 @@ def comment(text: str) -> Encoded:
     return Encoded(text)
 
 
+@_of_a_tree
 def shell_word(word: str) -> Encoded:
     """One word of a script for bash or dash."""
     _demand(word, place=Place.WORD)

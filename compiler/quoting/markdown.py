@@ -20,6 +20,7 @@ def markdown_text(value: str) -> Encoded:
     return Encoded(_prose(" ".join(value.split())))
 
 
+@lru_cache(maxsize=4096)  # the tables of a tree's services say much the same
 def markdown_cell(value: str) -> Encoded:
     """The same for a table's cell, where a bar ends it even in code."""
     return Encoded(_prose(" ".join(value.split())).replace("\\|", "|").replace("|", "\\|"))
@@ -50,7 +51,6 @@ def markdown_lines(value: str) -> Encoded:
     )
 
 
-@lru_cache(maxsize=4096)  # the tables of a tree's services say much the same
 def _prose(value: str) -> str:
     if "`" not in value:
         return _escaped(value)

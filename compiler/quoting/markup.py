@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compiler.quoting.encoders import Encoded
 
@@ -14,6 +15,7 @@ _IN_MARKUP = str.maketrans(
 )
 
 
+@lru_cache(maxsize=4096)  # the drawings of a tree's services name much the same parts
 def markup_text(value: str) -> Encoded:
     """Text between tags, or the value of an attribute in quotes; what XML cannot hold is shown as `U+FFFD`."""
     return Encoded(_NO_CHARACTER.sub("\ufffd", value).translate(_IN_MARKUP))

@@ -74,8 +74,9 @@ def read_unit(text: str) -> Unit:
     section: str | None = None
     assignments: list[Assignment] = []
     remarks: list[Remark] = []
+    harmless = len(text) < _LINE_BYTES // 4 and is_clean(text)
     for number, line in _logical_lines(text):
-        fault = _fault(line)
+        fault = None if harmless and not line.startswith("[") else _fault(line)
         if fault is not None:
             return Unit(
                 assignments=tuple(assignments),
@@ -105,7 +106,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if line.lstrip(BLANKS).startswith(("#", ";")):
             continue  # also between two continuation lines
         first = first or number
-        if _ends_in_continuation(line):
+        if line.endswith("\\") and _ends_in_continuation(line):
             pending += (line[:-1], " ")
             continue
         joined = "".join((*pending, line)).strip(BLANKS)

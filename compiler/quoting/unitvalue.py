@@ -182,6 +182,9 @@ def _read_words(value: str, *, start: int) -> _Words:
         if not words and word.text == ";":
             break  # quotes do not make it a program
         remarks.extend(f"`{each}` is no known escape and is left as it is" for each in word.unknown)
+        if "%" not in word.text:
+            words.append(word.text)
+            continue
         read = read_text(word.text)
         remarks.extend(read.remarks)
         words.append(read.text)

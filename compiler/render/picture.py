@@ -12,12 +12,12 @@ from compiler.render.templates import fill
 from compiler.value import Value
 
 
-# All lengths are px of the drawing, which scales with its page.
+# All lengths are px of the drawing, which scales with its page. What is the same in every drawing stands in the
+# template; these are where it leaves room.
 WIDTH = 760
 _MARGIN = 12
 _BAR_WIDTH = WIDTH - 2 * _MARGIN
-_BAR_HEIGHT = 26
-_TITLE_HEIGHT = 24
+_BAR_BOTTOM = 50
 _MARK_HEIGHT = 20
 _LEGEND_HEIGHT = 18
 _GAP = 14
@@ -30,7 +30,7 @@ COLOURS = 8
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Box(Value):
-    """A rectangle of a bar; `kind` is `sure`, `likely`, or `possible`."""
+    """A rectangle of a bar, `x` from its left end; `kind` is `sure`, `likely`, or `possible`."""
 
     x: float
     width: float
@@ -41,7 +41,7 @@ class Box(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Entry(Value):
-    """A line of a legend."""
+    """A line of a legend, from the corner of its bar."""
 
     x: float
     y: float
@@ -51,23 +51,21 @@ class Entry(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Rule(Value):
-    """A mark across a bar; the words stand to the left of it where the right has no room."""
+    """A mark across a bar, with how far it may lie off; the words stand to the left where the right has no room."""
 
     x: float
     low: float
-    high: float
+    width: float
     text: str
     anchor: str
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Drawn(Value):
-    """One bar in its place."""
+    """One bar, `y` px below the top of the drawing."""
 
     title: str
     y: float
-    bar_y: float
-    mark_y: float
     boxes: tuple[Box, ...]
     rule: Rule | None
     legend: tuple[Entry, ...]
@@ -97,9 +95,6 @@ def picture_values(memory: Memory, *, title: str) -> dict[str, object]:
         "description": "; ".join(_sentence(bar) for bar in bars),
         "width": WIDTH,
         "height": y,
-        "left": _MARGIN,
-        "bar_width": _BAR_WIDTH,
-        "bar_height": _BAR_HEIGHT,
         "bars": tuple(drawn),
     }
 
@@ -111,20 +106,16 @@ def _sentence(bar: Bar) -> str:
 
 
 def _drawn(bar: Bar, *, y: float) -> Drawn:
-    bar_y = y + _TITLE_HEIGHT
-    mark = _MARK_HEIGHT if bar.mark else 4
-    legend_y = bar_y + _BAR_HEIGHT + mark
-    legend = tuple(_legend(bar, y=legend_y)) if len(bar.parts) > 1 else ()
+    top = _BAR_BOTTOM + (_MARK_HEIGHT if bar.mark else 4)
+    legend = tuple(_legend(bar, top=top)) if len(bar.parts) > 1 else ()
     rows = -(-len(legend) // _COLUMNS)
     return Drawn(
         title=f"{bar.title}: {bar.ranged(bar.size)} {bar.unit}",
-        y=y + _TITLE_HEIGHT - 8,
-        bar_y=bar_y,
-        mark_y=bar_y + _BAR_HEIGHT + _MARK_HEIGHT - 3,
+        y=y,
         boxes=tuple(_boxes(bar)),
         rule=_rule(bar),
         legend=legend,
-        height=_TITLE_HEIGHT + _BAR_HEIGHT + mark + rows * _LEGEND_HEIGHT,
+        height=top + rows * _LEGEND_HEIGHT,
     )
 
 
@@ -158,7 +149,7 @@ def _box(bar: Bar, start: float, size: float, *, kind: str, colour: int, title: 
 
 
 def _place(bar: Bar, amount: float) -> float:
-    return _MARGIN + (amount / bar.whole * _BAR_WIDTH if bar.whole else 0.0)
+    return amount / bar.whole * _BAR_WIDTH if bar.whole else 0.0
 
 
 def _told(part: Part, bar: Bar) -> str:
@@ -170,24 +161,25 @@ def _rule(bar: Bar) -> Rule | None:
         return None
     x = _place(bar, bar.mark.at.best)
     text = f"{bar.mark.name} {bar.ranged(bar.mark.at)}"
-    fits = x + len(text) * _CHARACTER < WIDTH - _MARGIN
+    fits = x + len(text) * _CHARACTER < _BAR_WIDTH
+    low = _place(bar, bar.mark.at.low)
     return Rule(
         x=x,
-        low=_place(bar, bar.mark.at.low),
-        high=_place(bar, bar.mark.at.high),
+        low=low,
+        width=_place(bar, bar.mark.at.high) - low,
         text=text,
         anchor="start" if fits else "end",
     )
 
 
-def _legend(bar: Bar, *, y: float) -> Sequence[Entry]:
+def _legend(bar: Bar, *, top: float) -> Sequence[Entry]:
     entries: list[Entry] = []
     for index, part in enumerate(bar.parts):
         row, column = divmod(index, _COLUMNS)
         entries.append(
             Entry(
-                x=_MARGIN + column * _BAR_WIDTH / _COLUMNS,
-                y=y + row * _LEGEND_HEIGHT,
+                x=column * _BAR_WIDTH / _COLUMNS,
+                y=top + row * _LEGEND_HEIGHT,
                 colour=index % COLOURS,
                 text=_short(part, bar),
             )

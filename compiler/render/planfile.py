@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.judged import Judged
@@ -17,7 +17,13 @@ SCHEMA = 1
 
 def render_plan_file(several: Sequence[Judged]) -> str:
     """The text of plan.json; memory, argv and environment are the same on each target."""
-    return json.dumps(plan_content(several), indent=2, ensure_ascii=False) + "\n"
+    return lay_out(plan_content(several))
+
+
+def lay_out(content: Mapping[str, object]) -> str:
+    """JSON with each entry of a table or a list on a line, so that a review shows a row of a budget as one line."""
+    members = (f"  {_json(key)}: {_entries(value)}" for key, value in content.items())
+    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
@@ -51,6 +57,18 @@ def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
         "accepted": dict(sorted(plan.profile.accept.items())),
         "targets": {each.plan.target_name: _target(each.plan) for each in several if each.plan},
     }
+
+
+def _entries(value: object) -> str:
+    if isinstance(value, dict) and value:
+        rows = [f"    {_json(key)}: {_json(each)}" for key, each in value.items()]
+        return "{\n" + ",\n".join(rows) + "\n  }"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"    {_json(each)}" for each in value) + "\n  ]"
+    return _json(value)
+
+
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _target(plan: Plan) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from compiler.quoting import encoders, markdown, markup
 
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 
 def fill(template: str, **values: object) -> str:
@@ -26,7 +26,7 @@ def fill(template: str, **values: object) -> str:
         Unrepresentable: when a value cannot be written where the template puts it.
         TypeError: when a template prints a value without an encoder.
     """
-    return _environment(folder()).get_template(template).render(values)
+    return _template(folder(), template).render(values)
 
 
 def verbatim(file: str) -> str:
@@ -35,10 +35,14 @@ def verbatim(file: str) -> str:
     Raises:
         FileNotFoundError: when Poolproof was installed without it.
     """
-    path = folder() / file
+    return _text_of(folder() / file)
+
+
+@cache  # each service gets a copy
+def _text_of(path: Path) -> str:
     if not path.is_file():
         raise FileNotFoundError(
-            f"`{file}` is missing from the templates; this is a bug in how Poolproof was packaged"
+            f"`{path.name}` is missing from the templates; this is a bug in how Poolproof was packaged"
         )
     return path.read_bytes().decode()
 
@@ -70,6 +74,11 @@ _FILTERS: tuple[Callable[..., encoders.Encoded], ...] = (
     encoders.shell_words,
     encoders.unit_text,
 )
+
+
+@cache
+def _template(templates: Path, name: str) -> Template:
+    return _environment(templates).get_template(name)
 
 
 @cache

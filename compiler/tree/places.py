@@ -21,6 +21,8 @@ _WORKING_FILE = re.compile(
     rf"{re.escape(PENDING)}/({JOURNAL}|{re.escape(NEW_JOURNAL)}|{MANIFEST}|[0-9]+)"
 )
 _LONGEST_NAME_BYTES = 255  # NAME_MAX of every Linux file system in use
+_UTF8_BYTES = 4  # the most that one character takes
+_NO_NAMES = frozenset({"", ".", ".."})
 
 
 def is_working_file(path: str) -> bool:
@@ -37,11 +39,13 @@ def parents(path: str) -> tuple[str, ...]:
 def path_fault(path: str) -> str | None:
     """Why no file may be written to a path, as the rest of a sentence; `None` when one may."""
     names = path.split("/")
-    if any(name in ("", ".", "..") for name in names):
+    if not _NO_NAMES.isdisjoint(names):
         return "is no path below `out/`"
     if not path.isprintable() or " " in path:  # every other white space is not printable either
         return "holds white space, or a character that cannot be shown"
-    if any(len(name.encode()) > _LONGEST_NAME_BYTES for name in names):
+    if len(path) * _UTF8_BYTES > _LONGEST_NAME_BYTES and any(
+        len(name.encode()) > _LONGEST_NAME_BYTES for name in names
+    ):
         return f"has a name of more than {_LONGEST_NAME_BYTES} bytes"
     if names[0] in (MANIFEST, PENDING):
         return f"begins with `{names[0]}`, which the compiler needs itself"

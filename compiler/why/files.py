@@ -98,13 +98,11 @@ def _templated(
 def _plan_file(context: Context, place: int | None = None) -> tuple[Line, ...]:
     content = plan_content(context.several)
     words = _word_names(_planned(context.several[0])[0])
-    # `None` at the end stands for what follows the last line end.
-    paths = (*json_lines(content), None)
+    # The last one stands for what follows the last line end.
+    lines = (*json_lines(content), ())
     several = [
-        []
-        if path is None
-        else [words[int(path[1])] if path[0] == "argv" else name_at(content, path)]
-        for path in (paths if place is None else paths[place : place + 1])
+        [words[int(path[1])] if path[0] == "argv" else name_at(content, path) for path in paths]
+        for paths in (lines if place is None else lines[place : place + 1])
     ]
     return lines_of(several, context, _plan_values)
 

@@ -148,7 +148,7 @@ _NOTES = {
 }
 _ENGINE = frozenset({"engine.name", "engine.version", "deployment"})
 _GPU_NAMES = re.compile(r"gpus\.names\b")
-_DRAWN = re.compile(r"(?:bars|left|width|height|bar_width|bar_height)\b")
+_DRAWN = re.compile(r"(?:bars|width|height)\b")
 """What memory.svg lays out."""
 _BUDGET = re.compile(r"(?:static|reserve)\[")
 _FINDING = re.compile(r"(?:findings|changes)\[")

@@ -10,6 +10,8 @@ from typing import Any
 
 from attrs import fields, has
 
+from compiler.origins import Path
+
 
 def named(value: object, name: str = "") -> Iterator[tuple[str, object]]:
     """Every leaf of a value by its name; an empty list or table is one."""
@@ -28,16 +30,35 @@ def name_at(value: object, path: Sequence[str]) -> str:
     return name
 
 
-def json_lines(value: object, *, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...] | None]:
-    """For each line that `json.dumps(indent=2)` writes of a value the path of what it holds; `None` for brackets alone."""
-    if isinstance(value, Mapping | list) and value:
-        yield None
-        items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for key, each in items:
-            yield from json_lines(each, path=(*path, str(key)))
-        yield None
-    else:
+def json_lines(content: Mapping[str, object]) -> Iterator[tuple[Path, ...]]:
+    """For each line of plan.json the paths of all that it holds, none where it is a bracket alone: see `render.planfile`."""
+    yield ()
+    for key, value in content.items():
+        entries = list(_entries(value))
+        if not entries:
+            yield ((key,),)
+            continue
+        yield ()
+        for inner, each in entries:
+            yield tuple(_leaves(each, (key, inner)))
+        yield ()
+    yield ()
+
+
+def _leaves(value: object, path: Path) -> Iterator[Path]:
+    """The paths below one of all that has nothing below it; an empty list or table is one."""
+    entries = list(_entries(value))
+    if not entries:
         yield path
+    for key, each in entries:
+        yield from _leaves(each, (*path, key))
+
+
+def _entries(value: object) -> Iterator[tuple[str, object]]:
+    """What is in a table or a list of JSON, by its key or its place."""
+    if isinstance(value, Mapping | list):
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        yield from ((str(key), each) for key, each in items)
 
 
 def _below(value: object, name: str) -> Iterator[tuple[str, str, object]]:
