@@ -57,7 +57,7 @@ def name_is_writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _part_fault(part: str) -> str | None:
     if len(part.encode()) > LONGEST_PART:
         return "is too long"
-    return "holds white space" if any(each.isspace() for each in part) else None
+    return "holds white space" if "".join(part.split()) != part else None
 
 
 def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:

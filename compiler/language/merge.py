@@ -104,8 +104,12 @@ class _Merging:
         """Settle one path; below one that is broken nothing more is said."""
         if self.broken is not None and covers(self.broken, path):
             return
-        above = [each for each in self.removals if each.path != path and covers(each.path, path)]
-        fault = self.settle(path, [*claims, *above])
+        if self.removals:
+            above = [
+                each for each in self.removals if each.path != path and covers(each.path, path)
+            ]
+            claims = [*claims, *above]
+        fault = self.settle(path, claims)
         if fault:
             self.broken = path
             self.faults += fault
@@ -116,11 +120,11 @@ class _Merging:
         if mixed:
             return [self.disputes.shape(path, mixed)]
         standing = self.dominance.standing(claims)
-        kinds = [each.kind for each in standing]
-        if all(each is Kind.TABLE for each in kinds):
+        kinds = {each.kind for each in standing}
+        if kinds == {Kind.TABLE}:
             self.tables[path] = self.origin(standing, claims)
             self.keep(path, {})
-        elif all(each is Kind.REMOVAL for each in kinds):
+        elif kinds == {Kind.REMOVAL}:
             self.removed[path] = self.origin(standing, claims)
         elif Kind.REMOVAL in kinds:
             return [self.disputes.conflict(path, standing)]

@@ -66,7 +66,7 @@ class Unit(Value):
 
 def is_clean(text: str) -> bool:
     """Whether systemd takes the text for valid UTF-8: no half surrogates (undecodable bytes) and no noncharacters."""
-    return _UNCLEAN.search(text) is None
+    return text.isascii() or _UNCLEAN.search(text) is None
 
 
 def read_unit(text: str) -> Unit:
