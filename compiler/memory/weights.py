@@ -39,6 +39,7 @@ class Split(Value):
         tensor: ranks of one pipeline stage.
         expert: groups that the routed experts are dealt out to; the ranks of a group split each expert.
         data: replicas of the attention (data parallel attention); 1 without.
+        context: ranks that share one sequence's prefill, each with the same heads; 1 without.
         pipeline: stages.
         dense_whole: dense MLPs stand whole on every rank (`--moe-dense-tp-size 1`).
         shared_whole: so do shared experts (an all-to-all backend).
@@ -54,6 +55,7 @@ class Split(Value):
     tensor: int = 1
     expert: int = 1
     data: int = 1
+    context: int = 1
     pipeline: int = 1
     dense_whole: bool = False
     shared_whole: bool = False
@@ -66,6 +68,11 @@ class Split(Value):
     @property
     def attention(self) -> int:
         """Ranks that share one attention layer's heads."""
+        return max(1, self.tensor // (self.data * self.context))
+
+    @property
+    def vocabulary(self) -> int:
+        """Ranks that share the embedding."""
         return max(1, self.tensor // self.data)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu
 from compiler.memory.weights import Split
@@ -26,6 +26,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
         tensor=parallel.tensor,
         expert=parallel.tensor if a2a else parallel.expert,
         data=launch.replicas,
+        context=contexts(settings),
         pipeline=parallel.pipeline,
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
         shared_whole=a2a,

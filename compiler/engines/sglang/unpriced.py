@@ -15,8 +15,6 @@ STATIC: Mapping[str, str] = {
     "enable-lora": "allocates adapter buffers before the pool",
     "lora-paths": "allocates adapter buffers before the pool",
     "json-model-override-args": "changes the model's shape",
-    "attention-context-parallel-size": "changes how the pool is laid out",
-    "attn-cp-size": "changes how the pool is laid out",
     "dcp-size": "changes how the pool is laid out",
     "enable-hisparse": "keeps a part of the pool on the host",
     "enable-unified-memory": "lays all pools out in one buffer",
@@ -28,6 +26,13 @@ STATIC: Mapping[str, str] = {
     "dllm-algorithm": "sizes the pool by blocks",
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
+
+BESIDE_HEADS: Mapping[str, str] = {
+    "attention-context-parallel-size": "changes how the pool is laid out",
+    "attn-cp-size": "changes how the pool is laid out",
+}
+"""The same, where what is kept of a token is not one key and one value a head."""
+
 
 WEIGHTS: Mapping[str, str] = {
     "cpu-offload-gb": "moves weights to host memory",

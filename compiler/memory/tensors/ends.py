@@ -27,7 +27,7 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
     """Embedding on the first stage, head on the last; one tensor when they are tied and the stages are one."""
     rows = padded(model.vocabulary, step=VOCABULARY_STEP)
     whole = model.architecture.startswith(_WHOLE_EMBEDDING)
-    ranks = 1 if whole else split.attention
+    ranks = 1 if whole else split.vocabulary
     if first:
         elements = rows // ranks * model.hidden
         yield from Matrix(name="embedding", elements=elements, whole=whole).tensors(
@@ -35,7 +35,7 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
         )
     if last and not (model.tied and first):
         tied = model.tied and whole
-        ranks = split.attention if split.head_by_attention else split.tensor
+        ranks = split.vocabulary if split.head_by_attention else split.tensor
         elements = rows // (1 if tied else ranks) * model.hidden
         yield from Matrix(name="head", elements=elements).tensors(format_of(model, Role.HEAD))
 
