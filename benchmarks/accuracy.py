@@ -51,8 +51,7 @@ class Tier:
 
     def share(self, part: float) -> float:
         """The error that so large a part of the cases stays within."""
-        errors = self.errors
-        return errors[min(len(errors) - 1, int(part * len(errors)))] if errors else 0.0
+        return _share(self.errors, part) if self.errors else 0.0
 
     @property
     def covered(self) -> float:
@@ -98,6 +97,7 @@ def report(results: Results) -> str:
             "around the load; B only model, GPU and flags; C carries another boot of the same model and GPUs.",
             "",
             *_tiers(results),
+            *_unseen(results),
             *_coverage(results),
             *_reserve(results),
             *_families(results),
@@ -137,6 +137,39 @@ def _tiers(results: Results) -> Iterator[str]:
         f"Of tier A further off than 1 % and the log's two decimals: {beyond}.",
         "",
     )
+
+
+def _unseen(results: Results) -> Iterator[str]:
+    """Boots that were found after the model was built: as it first predicted them, and as it does now."""
+    late = [each for each in counted(results.b) if each.case.first is not None]
+    pairs = [(each.case, each.case.first) for each in late]
+    told = [(case, *first) for case, first in pairs if isinstance(first, tuple) and case.tokens]
+    errors = sorted(abs(best / (case.tokens or 1) - 1) for case, _, best, _ in told)
+    inside = sum(low <= (case.tokens or 0) <= high for case, low, _, high in told)
+    widths = [(high - low) / (case.tokens or 1) for case, low, _, high in told]
+    missing = sorted({first for _, first in pairs if isinstance(first, str)})
+    logged = [each for each in counted(results.a) if each.case.first is not None]
+    yield from (
+        "## Boots that were unseen at first",
+        "",
+        f"{len(late)} boots were looked for when the model was done, and put to it before anybody looked at how it treats them.",
+        f"{len(told)} were priced; the others were not because of {', '.join(missing)}. The first row is what was predicted",
+        "then, the others are with what was mended since (releases 0.4.2 to 0.4.5, free memory of one GPU, shared prefill,",
+        "more models).",
+        "",
+        *_HEAD,
+        f"| B, as first predicted | {len(errors)} | {statistics.median(errors):.2%} | {_share(errors, 0.9):.2%} "
+        f"| {_share(errors, 0.95):.2%} | {errors[-1]:.2%} | {inside / len(told):.0%} "
+        f"| {statistics.median(widths):.2%} |",
+        _tier("B, now", late).row(),
+        _tier("A, now", logged).row(),
+        "",
+    )
+
+
+def _share(errors: Sequence[float], part: float) -> float:
+    """The error that so large a part of sorted ones stays within."""
+    return errors[min(len(errors) - 1, int(part * len(errors)))]
 
 
 def _coverage(results: Results) -> Iterator[str]:
