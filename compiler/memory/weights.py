@@ -46,6 +46,7 @@ class Split(Value):
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
         head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
         tables_on_host: tables of n-grams are kept in host memory.
+        gpu_experts: routed experts of a layer that a GPU holds, the others stand in host memory; `None`: all.
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
@@ -62,6 +63,7 @@ class Split(Value):
     vision_whole: bool = False
     head_by_attention: bool = False
     tables_on_host: bool = False
+    gpu_experts: int | None = None
     scale_copies: int | None = None
     blocks_stay: bool = False
 

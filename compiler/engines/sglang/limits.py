@@ -204,6 +204,8 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
         for name, does in unpriced_flags(profile, table, release=facts.release):
             if name == "quantization" and not quantizes_unknown(facts.model, asked):
                 continue
+            if name == "kt-weight-path" and asked.whole("kt-num-gpu-experts") is not None:
+                continue
             yield Unknown(
                 code="flag-unpriced",
                 name=f"--{name}",

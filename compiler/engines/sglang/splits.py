@@ -33,6 +33,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
+        gpu_experts=_gpu_experts(settings),
         scale_copies=_scale_copies(settings),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
     )
@@ -49,6 +50,13 @@ def _tables_on_host(settings: Settings) -> bool:
     """Whether tables of n-grams stay in host memory (0.5.20 models/qwen4_exp.py, 931; 0.5.21 environ.py, 1552)."""
     asked = settings.profile.env.get(_HOST_TABLES_ENV, "").lower()
     return settings.on(_HOST_TABLES_FLAG) or asked in _TRUE
+
+
+def _gpu_experts(settings: Settings) -> int | None:
+    """The first experts of each layer, where others run on the CPU (0.5.11 layers/moe/kt_ep_wrapper.py, 73 and 209)."""
+    if settings.word("kt-weight-path") is None:
+        return None
+    return settings.whole("kt-num-gpu-experts")
 
 
 def _scale_copies(settings: Settings) -> int | None:
