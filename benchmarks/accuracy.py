@@ -27,6 +27,7 @@ FITTED: Sequence[str] = (
     "NVFP4: how often scales are copied is left open for 0.5.8 and 0.5.9, since two of these boots disagree with the source",
     "draft weights from 0.5.14 on count an embedding and a head in the best estimate: on one boot's evidence",
     "free memory of one H200, B200, RTX 3090, and MI355X alone: from one to three of these boots each, and a spread of 0.38 GiB",
+    "free memory of several L4: one of these boots, and the same spread",
     "free memory of several MI355X: the best is the median of five of these boots",
     "which boots are set aside, in part: four without a fraction, a slice of a larger card, two private forks",
     "seven more set aside as of builds from before their model's release: by the bytes of a token that logs show",
@@ -111,7 +112,9 @@ def _tiers(results: Results) -> Iterator[str]:
 
 def _unseen(results: Results) -> Iterator[str]:
     """Boots that were found after the model was built: as it first predicted them, and as it does now."""
-    late = [each for each in counted(results.b) if each.case.first is not None]
+    found = [each for each in counted(results.b) if each.case.first is not None]
+    late = [each for each in found if each.case.outcome == "started"]
+    failed = len(found) - len(late)
     firsts = [(each.case.tokens or 0, each.case.first) for each in late]
     told = [(tokens, *first) for tokens, first in firsts if isinstance(first, tuple)]
     missing = sorted({first for _, first in firsts if isinstance(first, str)})
@@ -125,7 +128,9 @@ def _unseen(results: Results) -> Iterator[str]:
         f"{len(late)} boots were looked for when the model was done, and put to it before anybody looked at how it treats them.",
         f"{len(told)} of them it priced; the others not, because of {', '.join(missing)}.",
         "The first row is what it predicted then; the others are with what was mended for them since: releases 0.4.2 to",
-        "0.4.5, the free memory of one GPU alone, prefill that ranks share, and more models.",
+        "0.4.5, the free memory of one GPU alone, prefill that ranks share, graphs of prefill steps that one switch turns off with",
+        "the others, shared experts on the CPU, free memory of the L4, and more models.",
+        f"Of boots that failed {failed} more were found, and all were refused at once.",
         "",
         *HEAD,
         row("B, as first predicted", errors, covered=inside / len(told), width=width),

@@ -205,6 +205,14 @@ def test_experts_on_the_cpu_take_no_gpu() -> None:
     assert experts(Split(gpu_experts=32)) * 4 == experts(Split()) == experts(Split(gpu_experts=200))
 
 
+def test_a_shared_expert_on_the_cpu_takes_no_gpu() -> None:
+    """Where it is fused with the routed ones nothing of an expert layer but its router is left on the GPU."""
+    model = known("deepseek-ai/DeepSeek-R1-0528")
+    split = Split(tensor=8, gpu_experts=0, shared_on_host=True)
+    assert not any("expert" in t.role and t.bytes for t in target_tensors(model, split=split))
+    assert any("shared" in t.role for t in target_tensors(model, split=Split(tensor=8)))
+
+
 def test_layers_with_tables_of_their_own() -> None:
     """Grok-2 has 64 MiB of rotary tables in each of 64 layers, half of them on each of two stages."""
     model = known("xai-org/grok-2")

@@ -304,6 +304,23 @@ def test_a_boot_is_carried_to_a_release_that_loads_the_draft_first() -> None:
     assert back.pool.tokens.best > GLM_POOL
 
 
+@pytest.mark.parametrize(
+    ("flag", "apart"),
+    [
+        ("", False),
+        ("--disable-shared-experts-fusion", True),
+        ("--expert-parallel-size 8", True),
+        ("--moe-a2a-backend deepep", True),
+    ],
+)
+def test_a_fused_shared_expert_runs_on_the_cpu_with_the_others(flag: str, *, apart: bool) -> None:
+    """DeepSeek R1 fuses it, unless something keeps it apart; then a GPU still has 0.30 GiB or all of its 2.38."""
+    kt = "--kt-weight-path /weights --kt-num-gpu-experts 0"
+    words = server(f"--model-path deepseek-ai/DeepSeek-R1-0528 --tp-size 8 {kt} {flag}")
+    weights = memory_of(ask(words, gpu="h100", version="0.5.18")).static[0].gib.best
+    assert (weights > 3.5) is apart
+
+
 def test_a_public_boot_counts_where_there_is_no_other() -> None:
     """Weights come from somebody else's log, never as a measurement; a boot of one's own comes first, as does a slice."""
     words = server(f"{GLM} --disable-cuda-graph --chunked-prefill-size 8192")

@@ -47,6 +47,7 @@ class Split(Value):
         head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
         tables_on_host: tables of n-grams are kept in host memory.
         gpu_experts: routed experts of a layer that a GPU holds, the others stand in host memory; `None`: all.
+        shared_on_host: so does the shared expert.
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
@@ -64,6 +65,7 @@ class Split(Value):
     head_by_attention: bool = False
     tables_on_host: bool = False
     gpu_experts: int | None = None
+    shared_on_host: bool = False
     scale_copies: int | None = None
     blocks_stay: bool = False
 

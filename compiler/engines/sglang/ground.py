@@ -58,7 +58,7 @@ class Ground(Value):
     @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
-        return split_of(self.settings, self.launch, gpu=self.gpu)
+        return split_of(self.settings, self.launch, gpu=self.gpu, model=self.model)
 
     @property
     def has_log(self) -> bool:

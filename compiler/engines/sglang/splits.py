@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.settings import Settings
-from compiler.facts import Gpu
+from compiler.facts import Gpu, Model
 from compiler.memory.weights import Split
 
 
@@ -18,10 +18,12 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
 
-def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
+def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> Split:
     """How weights are split."""
     parallel = settings.profile.parallel
     a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
+    on_gpu = _gpu_experts(settings)
+    fused = _fuses(settings, model) and not a2a and parallel.expert == 1
     return Split(
         tensor=parallel.tensor,
         expert=parallel.tensor if a2a else parallel.expert,
@@ -33,7 +35,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
-        gpu_experts=_gpu_experts(settings),
+        gpu_experts=on_gpu,
+        shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
     )
@@ -57,6 +60,20 @@ def _gpu_experts(settings: Settings) -> int | None:
     if settings.word("kt-weight-path") is None:
         return None
     return settings.whole("kt-num-gpu-experts")
+
+
+_FUSED_ARCHITECTURE, _FUSED_ROUTED, _FUSED_SHARED = "DeepseekV3ForCausalLM", 256, 1
+
+
+def _fuses(settings: Settings, model: Model) -> bool:
+    """Whether the shared expert is made the last of the routed ones (0.5.11 and 0.5.18 models/deepseek_v2.py)."""
+    moe = model.moe
+    return (
+        moe is not None
+        and model.architecture == _FUSED_ARCHITECTURE
+        and (moe.routed_experts, moe.shared_experts) == (_FUSED_ROUTED, _FUSED_SHARED)
+        and not settings.on("disable-shared-experts-fusion")
+    )
 
 
 def _scale_copies(settings: Settings) -> int | None:

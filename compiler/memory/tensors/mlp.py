@@ -42,7 +42,7 @@ def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> I
     shared = Matrix(
         name="shared expert",
         elements=model.hidden * beside // ranks,
-        count=counts.experts if moe.shared_experts else 0,
+        count=counts.experts if moe.shared_experts and not split.shared_on_host else 0,
         whole=split.shared_whole,
     )
     yield from _both(shared, format_of(model, Role.SHARED), gated=moe.gated)
