@@ -110,11 +110,15 @@ def _tiers(results: Results) -> Iterator[str]:
     )
 
 
+_REFUSALS = ("too-small", "too-large")
+
+
 def _unseen(results: Results) -> Iterator[str]:
     """Boots that were found after the model was built: as it first predicted them, and as it does now."""
     found = [each for each in counted(results.b) if each.case.first is not None]
     late = [each for each in found if each.case.outcome == "started"]
-    failed = len(found) - len(late)
+    failed = [each.case.first for each in found if each.case.outcome == "failed"]
+    refused = sum(isinstance(each, str) and each.endswith(_REFUSALS) for each in failed)
     firsts = [(each.case.tokens or 0, each.case.first) for each in late]
     told = [(tokens, *first) for tokens, first in firsts if isinstance(first, tuple)]
     missing = sorted({first for _, first in firsts if isinstance(first, str)})
@@ -130,7 +134,7 @@ def _unseen(results: Results) -> Iterator[str]:
         "The first row is what it predicted then; the others are with what was mended for them since: releases 0.4.2 to",
         "0.4.5, the free memory of one GPU alone, prefill that ranks share, graphs of prefill steps that one switch turns off with",
         "the others, shared experts on the CPU, free memory of the L4, and more models.",
-        f"Of boots that failed {failed} more were found, and all were refused at once.",
+        f"Of boots that failed {len(failed)} more were found; {refused} were refused at first.",
         "",
         *HEAD,
         row("B, as first predicted", errors, covered=inside / len(told), width=width),
