@@ -43,6 +43,7 @@ class Case:
     aside: str | None = None
     checkpoint_named: bool = True
     not_known: str | None = None
+    first: tuple[int, ...] | str | None = None
 
     @property
     def is_named(self) -> bool:
@@ -73,7 +74,9 @@ def read_cases(path: Path = BOOTS) -> tuple[Case, ...]:
 
 
 def _case(values: dict[str, Any]) -> Case:
-    return Case(**{**values, "command": tuple(values.get("command", ()))})
+    first = values.get("first")
+    first = tuple(first) if isinstance(first, list) else first
+    return Case(**{**values, "command": tuple(values.get("command", ())), "first": first})
 
 
 @frozen(kw_only=True)

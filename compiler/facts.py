@@ -89,6 +89,7 @@ class Gpu(Value):
         total_mib: total memory as `nvidia-smi` prints it, MiB.
         free_before_load_gib: free memory after CUDA and NCCL are up and before weights load, GiB, as public boots
             print it; `None` when none is known.
+        free_alone_gib: the same of a server on one GPU, which starts no NCCL; `None` where no log tells it apart.
         compute_capability: `12.0`.
         multiprocessors: streaming multiprocessors.
         interconnect: `pcie` or `nvlink`.
@@ -99,6 +100,7 @@ class Gpu(Value):
     names: tuple[str, ...]
     total_mib: int
     free_before_load_gib: Range | None = None
+    free_alone_gib: Range | None = None
     compute_capability: str
     multiprocessors: int
     interconnect: str

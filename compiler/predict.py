@@ -227,14 +227,17 @@ def _resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:
     free = gpu.free_before_load_gib
     if free is None:
         return evolve(gpu, total_mib=total, free_before_load_gib=_free(memory_gib, count=count))
-    taken = memory_gib - gpu.total_mib / _MIB
+    alone, more = gpu.free_alone_gib, memory_gib - gpu.total_mib / _MIB
     return evolve(
         gpu,
         total_mib=total,
-        free_before_load_gib=Range(
-            max(0.0, free.low + taken), max(0.0, free.best + taken), max(0.0, free.high + taken)
-        ),
+        free_before_load_gib=_moved(free, by=more),
+        free_alone_gib=None if alone is None else _moved(alone, by=more),
     )
+
+
+def _moved(free: Range, *, by: float) -> Range:
+    return Range(*(max(0.0, each + by) for each in (free.low, free.best, free.high)))
 
 
 def _free(memory_gib: float, *, count: int) -> Range:

@@ -176,6 +176,9 @@ def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -
         total = gpu.total_mib / 1024
         assert (0.8 if id_ in SHARED_MEMORY else 0.9) * total < gpu.free_before_load_gib.low
         assert gpu.free_before_load_gib.high < total
+    if gpu.free_alone_gib is not None and gpu.free_before_load_gib is not None:
+        assert gpu.free_alone_gib.high < total
+        assert gpu.free_alone_gib.best > 0.99 * gpu.free_before_load_gib.best
 
 
 def test_the_deployed_gpu_is_what_public_logs_print(catalogue: Catalog) -> None:

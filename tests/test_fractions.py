@@ -5,6 +5,9 @@ The values were computed by calling each release's function with the GPU's total
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from compiler.catalog import open_catalog
@@ -34,7 +37,13 @@ def model_of(id_: str) -> Model:
 
 
 def launched(
-    version: str, gpu: str, *, model: str = TEXT, ranks: int = 1, algorithm: str | None = None
+    version: str,
+    gpu: str,
+    *,
+    model: str = TEXT,
+    ranks: int = 1,
+    algorithm: str | None = None,
+    flags: Mapping[str, bool] = MappingProxyType({}),
 ) -> Launch:
     """What a server of one release starts with, everything at its default."""
     rule = counting(version)
@@ -46,6 +55,7 @@ def launched(
         parallel=Parallel(tensor=ranks),
         serve=Serve(context=32_768),
         memory=Memory(fraction=0.5),
+        flags=flags,
         speculative=Speculative(algorithm=algorithm) if algorithm else None,  # type: ignore[arg-type]  # as a test has it
     )
     release, _ = CATALOG.release("sglang", version)
@@ -57,6 +67,10 @@ def launched(
     ("version", "gpu", "values"),
     [
         ("0.4.1", "h200", (0.88, 0.87, 0.85, 0.81)),
+        ("0.4.5", "h200", (0.88, 0.87, 0.85, 0.81)),
+        ("0.4.5.post3", "h100", (0.88, 0.87, 0.85, 0.81)),
+        ("0.4.6.post1", "h200", (0.907, 0.907, 0.907, 0.907)),
+        ("0.4.6.post2", "h200", (0.872, 0.872, 0.872, 0.872)),
         ("0.4.6", "h100", (0.88, 0.87, 0.85, 0.81)),
         ("0.4.9", "rtx-pro-6000-blackwell", (0.869, 0.864, 0.854, 0.833)),
         ("0.4.9", "h100", (0.874, 0.868, 0.856, 0.831)),
@@ -117,3 +131,21 @@ def test_aiter_scales_a_given_fraction_too() -> None:
     """With a context above 8,192 tokens AMD's backend gets 0.85 of what is asked for."""
     assert launched("0.5.17", "mi355x").fraction_scale == 0.85
     assert launched("0.5.17", "h200").fraction_scale == 1.0
+
+
+@pytest.mark.parametrize(
+    ("version", "model", "ranks", "value"),
+    [
+        ("0.5.18", TEXT, 1, 0.841),
+        ("0.5.18", LATENT, 8, 0.831),
+        ("0.5.13", TEXT, 1, 0.830),
+    ],
+)
+def test_one_switch_turns_all_graphs_off(
+    version: str, model: str, ranks: int, value: float
+) -> None:
+    """From 0.5.14 on nothing is kept for graphs of prefill steps either; the first two are what public logs of 0.5.18 print."""
+    off = {"disable-cuda-graph": True}
+    found = launched(version, "h100", model=model, ranks=ranks, flags=off)
+    assert found.automatic_fraction == pytest.approx(value, abs=0.0005)
+    assert (found.prefill_graph_tokens == 0) == (version != "0.5.13")

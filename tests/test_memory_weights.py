@@ -108,6 +108,9 @@ def test_the_shapes_have_the_published_parameters(id_: str) -> None:
         ("Qwen/Qwen3-8B", Split(), 15.28),
         ("Qwen/Qwen3-14B", Split(), 27.69),
         ("Qwen/Qwen3-32B", Split(tensor=4), 15.50),
+        ("Qwen/Qwen3-32B", Split(tensor=4, context=2), 18.25),
+        ("Qwen/Qwen3-30B-A3B", Split(gpu_experts=32), 16.41),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", Split(), 14.39),
         ("Qwen/Qwen2.5-32B-Instruct", Split(tensor=4), 15.54),
         ("Qwen/Qwen3-30B-A3B-FP8", Split(), 29.15),
         ("Qwen/Qwen3-VL-8B-Instruct", Split(), 16.52),
@@ -180,6 +183,46 @@ def test_data_parallel_attention_keeps_it_whole() -> None:
         assert data[role] == pytest.approx(8 * plain[role], rel=1e-6)
     for role in ("routed experts, down", "shared expert, down", "head", "router"):
         assert data[role] == plain[role]
+
+
+def test_ranks_that_share_a_prefill_split_attention_less() -> None:
+    """Two ranks that share a sequence hold the same heads; the embedding and all MLPs are split as before."""
+    model = known("Qwen/Qwen3-30B-A3B")
+    plain = {t.role: t.bytes for t in target_tensors(model, split=Split(tensor=4))}
+    shared = {t.role: t.bytes for t in target_tensors(model, split=Split(tensor=4, context=2))}
+    assert shared["attention o"] == 2 * plain["attention o"]
+    for role in ("embedding", "head", "routed experts, down"):
+        assert shared[role] == plain[role]
+
+
+def test_experts_on_the_cpu_take_no_gpu() -> None:
+    """Of 128 experts 32 are a quarter; more than there are change nothing."""
+    model = known("Qwen/Qwen3-30B-A3B")
+
+    def experts(split: Split) -> int:
+        return sum(t.bytes for t in target_tensors(model, split=split) if "routed" in t.role)
+
+    assert experts(Split(gpu_experts=32)) * 4 == experts(Split()) == experts(Split(gpu_experts=200))
+
+
+def test_a_shared_expert_on_the_cpu_takes_no_gpu() -> None:
+    """Where it is fused with the routed ones nothing of an expert layer but its router is left on the GPU."""
+    model = known("deepseek-ai/DeepSeek-R1-0528")
+    split = Split(tensor=8, gpu_experts=0, shared_on_host=True)
+    assert not any("expert" in t.role and t.bytes for t in target_tensors(model, split=split))
+    assert any("shared" in t.role for t in target_tensors(model, split=Split(tensor=8)))
+
+
+def test_layers_with_tables_of_their_own() -> None:
+    """Grok-2 has 64 MiB of rotary tables in each of 64 layers, half of them on each of two stages."""
+    model = known("xai-org/grok-2")
+    for stages, gib in ((1, 4.0), (2, 2.0)):
+        tables = (
+            t
+            for t in target_tensors(model, split=Split(tensor=4, pipeline=stages))
+            if t.role == "rotary tables"
+        )
+        assert sum(each.gib for each in tables) == gib
 
 
 def test_expert_parallelism_deals_experts_out() -> None:

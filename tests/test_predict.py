@@ -143,6 +143,40 @@ def test_a_gpu_described_by_its_memory() -> None:
     assert ask(words, gpu=CUSTOM, count=1).verdict is Verdict.UNKNOWN
 
 
+def test_one_gpu_starts_no_nccl() -> None:
+    """Eight H100 have less free each than one alone, and so has a slice of one."""
+    words = server("--model-path Qwen/Qwen3-8B --mem-fraction-static 0.8 --tp-size")
+    alone = memory_of(ask(f"{words} 1", gpu="h100", count=1)).free_before_load_gib
+    together = memory_of(ask(f"{words} 8", gpu="h100", count=8)).free_before_load_gib
+    slice_ = memory_of(ask(f"{words} 1", gpu="h100", count=1, gpu_memory_gib=40.0))
+    assert together.high < alone.best
+    assert alone.high - alone.low < 0.5
+    assert slice_.free_before_load_gib.high < 40.0
+
+
+def test_what_is_priced_only_beside_heads() -> None:
+    """Ranks that share a prefill are priced where a token is keys and values of heads, not where it is a latent."""
+    shared = "--tp-size 4 --attn-cp-size 2 --mem-fraction-static 0.88 --model-path"
+    words = server(f"{shared} Qwen/Qwen3-32B")
+    judged = ask(words, gpu="rtx-5090", count=4, version="0.5.13")
+    assert memory_of(judged).pool.tokens.low < 70_950 < memory_of(judged).pool.tokens.high
+    latent = ask(server(f"{shared} deepseek-ai/DeepSeek-V3"), version="0.5.13", count=4)
+    assert latent.plan is not None
+    assert [each.code for each in latent.plan.unknowns] == ["flag-unpriced"]
+
+
+def test_models_that_took_images_by_themselves() -> None:
+    """Gemma 3 served images until 0.4.5.post3, for 5 % of the fraction, and 10 % from 0.4.5 on; then only when asked."""
+    words = server("--model-path google/gemma-3-4b-it --tp-size 1")
+    pools = [
+        memory_of(ask(words, gpu="h200", count=1, version=version)).pool.tokens.best
+        for version in ("0.4.4.post3", "0.4.5", "0.4.6.post2")
+    ]
+    assert pools[0] == pytest.approx(834_615, rel=0.002)
+    assert pools[1] < pools[0]
+    assert pools[2] > pools[1]
+
+
 def test_a_slice_of_a_known_gpu() -> None:
     """A MIG slice keeps what is not free; the automatic fraction is that of its size."""
     words = server("--model-path Qwen/Qwen3-0.6B")
@@ -200,6 +234,7 @@ def test_a_boot_is_carried_to_another_ratio(ratio: str, tokens: int) -> None:
         {"model": "google/gemma-4-26B-A4B-it"},
         {"flags": {"swa-full-tokens-ratio": 0.8}},
         {"flags": {"quantization": "awq", "enable-hisparse": True}},
+        {"flags": {"quantization": "awq", "attn-cp-size": 2}},
     ],
 )
 def test_a_boot_of_something_else_says_nothing(changed: dict[str, Any]) -> None:
@@ -267,6 +302,23 @@ def test_a_boot_is_carried_to_a_release_that_loads_the_draft_first() -> None:
     assert after.pool.tokens.high - after.pool.tokens.low > 0
     back = carried("0.5.13", "", version="0.5.14", algorithm="nextn", flags=flags)
     assert back.pool.tokens.best > GLM_POOL
+
+
+@pytest.mark.parametrize(
+    ("flag", "apart"),
+    [
+        ("", False),
+        ("--disable-shared-experts-fusion", True),
+        ("--expert-parallel-size 8", True),
+        ("--moe-a2a-backend deepep", True),
+    ],
+)
+def test_a_fused_shared_expert_runs_on_the_cpu_with_the_others(flag: str, *, apart: bool) -> None:
+    """DeepSeek R1 fuses it, unless something keeps it apart; then a GPU still has 0.30 GiB or all of its 2.38."""
+    kt = "--kt-weight-path /weights --kt-num-gpu-experts 0"
+    words = server(f"--model-path deepseek-ai/DeepSeek-R1-0528 --tp-size 8 {kt} {flag}")
+    weights = memory_of(ask(words, gpu="h100", version="0.5.18")).static[0].gib.best
+    assert (weights > 3.5) is apart
 
 
 def test_a_public_boot_counts_where_there_is_no_other() -> None:

@@ -185,10 +185,12 @@ class Rope(Value):
     Attributes:
         kind: the scaling's name (`default`, `yarn`, `llama3`).
         dims: dimensions that a table rotates, one for each table (Gemma has one for each kind of layer).
+        each_layer: whether every layer has tables of its own; else all layers share them.
     """
 
     kind: str = "default"
     dims: tuple[int, ...]
+    each_layer: bool = False
 
 
 @frozen(kw_only=True, eq=False, repr=False)

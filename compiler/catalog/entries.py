@@ -47,6 +47,7 @@ _AT_MOST = {
     "dense_layers": 10_000,
     "pool_tokens": 10**10,
     "free_before_load_gib": 10_000,
+    "free_alone_gib": 10_000,
     "weights_gib": 10_000,
     "low": 10_000,
     "best": 10_000,

@@ -39,12 +39,15 @@ class Split(Value):
         tensor: ranks of one pipeline stage.
         expert: groups that the routed experts are dealt out to; the ranks of a group split each expert.
         data: replicas of the attention (data parallel attention); 1 without.
+        context: ranks that share one sequence's prefill, each with the same heads; 1 without.
         pipeline: stages.
         dense_whole: dense MLPs stand whole on every rank (`--moe-dense-tp-size 1`).
         shared_whole: so do shared experts (an all-to-all backend).
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
         head_by_attention: the head is split like the attention (`--enable-dp-lm-head`).
         tables_on_host: tables of n-grams are kept in host memory.
+        gpu_experts: routed experts of a layer that a GPU holds, the others stand in host memory; `None`: all.
+        shared_on_host: so does the shared expert.
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
@@ -54,18 +57,26 @@ class Split(Value):
     tensor: int = 1
     expert: int = 1
     data: int = 1
+    context: int = 1
     pipeline: int = 1
     dense_whole: bool = False
     shared_whole: bool = False
     vision_whole: bool = False
     head_by_attention: bool = False
     tables_on_host: bool = False
+    gpu_experts: int | None = None
+    shared_on_host: bool = False
     scale_copies: int | None = None
     blocks_stay: bool = False
 
     @property
     def attention(self) -> int:
         """Ranks that share one attention layer's heads."""
+        return max(1, self.tensor // (self.data * self.context))
+
+    @property
+    def vocabulary(self) -> int:
+        """Ranks that share the embedding."""
         return max(1, self.tensor // self.data)
 
     @property

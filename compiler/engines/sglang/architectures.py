@@ -10,6 +10,11 @@ from compiler.engines.sglang.releases import WindowPools, at_least, counting
 _SINCE: tuple[tuple[str, str], ...] = (
     ("DeepseekV41", "0.5.21"),
     ("DeepseekV4", "0.5.12"),
+    ("DeepseekV32", "0.4.6"),
+    ("DeepseekV3", "0.4.2"),
+    ("Gemma3", "0.4.4"),
+    ("Llama4", "0.4.5"),
+    ("Qwen2_5_VL", "0.4.4"),
     ("MiniMaxM3", "0.5.16"),
     ("Qwen4Exp", "0.5.20"),
 )

@@ -49,7 +49,14 @@ def _layout(boot: Boot) -> Parallel:
 
 
 # Raw flags that change what the weights take.
-_STORED_BY = ("quantization", "moe-dense-tp-size", "mm-enable-dp-encoder", "enable-dp-lm-head")
+_STORED_BY = (
+    "quantization",
+    "moe-dense-tp-size",
+    "mm-enable-dp-encoder",
+    "enable-dp-lm-head",
+    "attention-context-parallel-size",
+    "attn-cp-size",
+)
 
 
 def _stores_alike(profile: Profile, boot: Boot) -> bool:

@@ -1,6 +1,6 @@
 """The static fraction that a server picks by itself, and what a release does to a fraction that is given.
 
-Sources: 0.5.11 server_args.py, lines 1319-1500 and 2671; 0.4.1, 0.4.6, 0.4.9, 0.5.3 and 0.5.6 server_args.py; 0.5.18
+Sources: 0.5.11 server_args.py, lines 1319-1500 and 2671; 0.4.1 to 0.4.6.post5, 0.4.9, 0.5.3 and 0.5.6 server_args.py; 0.5.18
 server_args.py, lines 4802-5140; 0.5.23 arg_groups/memory_hook.py. MiB as `nvidia-smi` prints them.
 """
 
@@ -54,6 +54,9 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     ranks = settings.profile.parallel.tensor * settings.profile.parallel.pipeline
     if rule.fraction is FractionRule.STEPS:
         return _by_ranks(ranks)
+    if rule.fraction is FractionRule.REST:
+        large = total > _OLD_STEPS_UP_TO_MIB
+        return (total - _OLD_REST_MIB) / total if large else _by_ranks(ranks)
     if rule.fraction is FractionRule.TABLE:
         return _table(total, ranks)
     if rule.fraction is FractionRule.TIERS:
@@ -68,6 +71,7 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
 
 _OLD_STEPS = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
 _OLD_STEPS_UP_TO_MIB, _OLD_LARGE = 80 * _GIB, 0.88
+_OLD_REST_MIB = 13 * _GIB
 
 
 def _by_ranks(ranks: int) -> float:

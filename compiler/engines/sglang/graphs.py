@@ -96,7 +96,7 @@ def captures_prefill(
     backend = settings.word("cuda-graph-backend-prefill")
     if backend is not None:
         return backend != "disabled"
-    if any(settings.on(name) for name in _SWITCHES):
+    if any(settings.on(name) for name in _SWITCHES) or _all_off(settings):
         return False
     if rule.prefill_graphs not in {PrefillGraphs.USUAL, PrefillGraphs.BREAKABLE}:
         asked = settings.on("enable-piecewise-cuda-graph")
@@ -106,6 +106,11 @@ def captures_prefill(
     able = platform(gpu) is Platform.CUDA and settings.word("disaggregation-mode") != "decode"
     rules = _breakable if rule.prefill_graphs is PrefillGraphs.BREAKABLE else _piecewise
     return able and rules(settings, model, multimodal=multimodal)
+
+
+def _all_off(settings: Settings) -> bool:
+    """Whether one switch turns off the graphs of every step; up to 0.5.13 it left those of prefill (0.5.15 server_args.py, 3214)."""
+    return settings.on("disable-cuda-graph") and at_least(settings.profile.engine.version, "0.5.14")
 
 
 def _piecewise(settings: Settings, model: Model, *, multimodal: bool) -> bool:

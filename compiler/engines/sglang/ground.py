@@ -58,7 +58,7 @@ class Ground(Value):
     @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
-        return split_of(self.settings, self.launch, gpu=self.gpu)
+        return split_of(self.settings, self.launch, gpu=self.gpu, model=self.model)
 
     @property
     def has_log(self) -> bool:
@@ -75,9 +75,12 @@ class Ground(Value):
         logged = None if own is None else _logged_of(own)
         if logged is not None:
             return logged
-        if self.gpu.free_before_load_gib is None:
+        parallel = self.profile.parallel
+        alone = self.gpu.free_alone_gib if parallel.tensor * parallel.pipeline == 1 else None
+        free = alone or self.gpu.free_before_load_gib
+        if free is None:
             raise ValueError(f"nothing is known of the free memory of {self.gpu.id}")
-        return self.gpu.free_before_load_gib
+        return free
 
     @cached_property
     def weights_gib(self) -> Range:

@@ -13,7 +13,7 @@ from compiler.engines.sglang.graphs import (
     decode_batches,
     prefill_most,
 )
-from compiler.engines.sglang.releases import Counting, FractionRule
+from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
 from compiler.facts import Compressed, Draft, Gpu, Model
@@ -140,7 +140,7 @@ def launch(
         rule=rule,
         guess=guess,
         ranks=parallel.tensor,
-        attention_ranks=max(1, parallel.tensor // replicas),
+        attention_ranks=max(1, parallel.tensor // (replicas * contexts(settings))),
         replicas=replicas,
         kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
         page=page(settings, gpu=gpu, model=model, backend=chosen),
@@ -174,6 +174,12 @@ def requested_running_requests(profile: Profile, model: Model | None = None) -> 
     return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
 
 
+def contexts(settings: Settings) -> int:
+    """Ranks that share one sequence's prefill; each keeps all of its tokens (0.5.13 layers/dp_attention.py, 244)."""
+    asked = settings.whole("attention-context-parallel-size") or settings.whole("attn-cp-size")
+    return max(1, asked or 1)
+
+
 # Multimodal only when asked for (configs/model_config.py, `mm_disabled_models`).
 _IMAGES_WHEN_ASKED = ("Gemma3", "Llama4", "Step3VL")
 
@@ -184,7 +190,10 @@ def takes_images(settings: Settings, model: Model) -> bool:
         return False
     if settings.on("language-only") or settings.on("language-model-only"):
         return False
-    return settings.on("enable-multimodal") or not model.architecture.startswith(_IMAGES_WHEN_ASKED)
+    rule = counting(settings.profile.engine.version)
+    by_itself = rule is not None and not rule.images_when_asked
+    asked = by_itself or settings.on("enable-multimodal")
+    return asked or not model.architecture.startswith(_IMAGES_WHEN_ASKED)
 
 
 def _graphs_off(settings: Settings) -> bool:

@@ -23,13 +23,14 @@ from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
 from compiler.engines.sglang.unpriced import (
+    BESIDE_HEADS,
     RESERVE,
     STATIC,
     WEIGHTS,
     unpriced_flags,
     unpriced_variables,
 )
-from compiler.facts import Compressed, Gpu, Model, Unknown
+from compiler.facts import Compressed, Gpu, Gqa, Model, Unknown
 from compiler.profile import Profile
 
 
@@ -194,12 +195,16 @@ _MEGA_GENERATION = 10
 
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
     tables = [STATIC]
-    measured = facts.measured
+    measured, model = facts.measured, facts.model
+    if model is None or not isinstance(model.attention, Gqa) or model.attention.selector:
+        tables.append(BESIDE_HEADS)
     if measured.free_before_gib is None or measured.free_after_gib is None:
         tables.append(WEIGHTS)
     for table in tables:
         for name, does in unpriced_flags(profile, table, release=facts.release):
             if name == "quantization" and not quantizes_unknown(facts.model, asked):
+                continue
+            if name == "kt-weight-path" and asked.whole("kt-num-gpu-experts") is not None:
                 continue
             yield Unknown(
                 code="flag-unpriced",

@@ -83,6 +83,8 @@ class FractionRule(StrEnum):
 
     STEPS = "steps"
     """By the number of GPUs alone."""
+    REST = "rest"
+    """By the number of GPUs; what a large card leaves beside 13 GiB."""
     TABLE = "table"
     """By the number of GPUs; large cards by their memory."""
     TIERS = "tiers"
@@ -121,6 +123,7 @@ class Counting(Value):
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
         multimodal_scale: what every fraction, given or not, is scaled by for a multimodal model.
+        images_when_asked: whether some models take images only when they are told to.
         speculation_mib: what the automatic fraction keeps for a draft and its graphs.
         disabled_graphs_free: whether the automatic fraction keeps nothing for decode graphs that are off.
         table_draft_columns: whether the request table has columns for drafted tokens.
@@ -151,6 +154,7 @@ class Counting(Value):
     extra_buffer: bool = False
     multimodal_gib: float = 0.0
     multimodal_scale: float = 1.0
+    images_when_asked: bool = False
     fraction: FractionRule = FractionRule.STEPS
     speculation_mib: int = 0
     prefill_graphs: PrefillGraphs = PrefillGraphs.ABSENT
@@ -169,7 +173,12 @@ class Counting(Value):
 # triton_backend.py.
 _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("0.4.1", {"multimodal_scale": 0.95, "table_spare_row": True}),
-    ("0.4.6", {"multimodal_scale": 0.9, "fraction": FractionRule.TABLE}),
+    # Only the draft's pool has more slots than the target's.
+    ("0.4.2", {"eagle": EaglePool.UNPRICED}),
+    ("0.4.4", {"eagle": EaglePool.ENLARGED}),
+    ("0.4.5", {"multimodal_scale": 0.9}),
+    ("0.4.5.post3", {"fraction": FractionRule.REST, "images_when_asked": True}),
+    ("0.4.6.post2", {"fraction": FractionRule.TABLE}),
     (
         "0.4.9",
         {
@@ -254,8 +263,6 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 _LAST = "0.5.24"
 """The first release that nobody read."""
-_UNREAD = ("0.4.2", "0.4.6")
-"""Releases between two that were read, from the first to before the second."""
 
 
 @cache
@@ -263,8 +270,6 @@ def counting(version: str) -> Counting | None:
     """How a release counts memory; `None` when that was not written down."""
     key = version_key(version)
     if key is None or not _key(_CHANGES[0][0]) <= key < _key(_LAST):
-        return None
-    if _key(_UNREAD[0]) <= key < _key(_UNREAD[1]):
         return None
     result = Counting()
     for since, changes in _CHANGES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.settings import Settings
-from compiler.facts import Gpu
+from compiler.facts import Gpu, Model
 from compiler.memory.weights import Split
 
 
@@ -18,20 +18,25 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
 
-def split_of(settings: Settings, launch: Launch, *, gpu: Gpu) -> Split:
+def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> Split:
     """How weights are split."""
     parallel = settings.profile.parallel
     a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
+    on_gpu = _gpu_experts(settings)
+    fused = _fuses(settings, model) and not a2a and parallel.expert == 1
     return Split(
         tensor=parallel.tensor,
         expert=parallel.tensor if a2a else parallel.expert,
         data=launch.replicas,
+        context=contexts(settings),
         pipeline=parallel.pipeline,
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
         shared_whole=a2a,
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
+        gpu_experts=on_gpu,
+        shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
     )
@@ -48,6 +53,27 @@ def _tables_on_host(settings: Settings) -> bool:
     """Whether tables of n-grams stay in host memory (0.5.20 models/qwen4_exp.py, 931; 0.5.21 environ.py, 1552)."""
     asked = settings.profile.env.get(_HOST_TABLES_ENV, "").lower()
     return settings.on(_HOST_TABLES_FLAG) or asked in _TRUE
+
+
+def _gpu_experts(settings: Settings) -> int | None:
+    """The first experts of each layer, where others run on the CPU (0.5.11 layers/moe/kt_ep_wrapper.py, 73 and 209)."""
+    if settings.word("kt-weight-path") is None:
+        return None
+    return settings.whole("kt-num-gpu-experts")
+
+
+_FUSED_ARCHITECTURE, _FUSED_ROUTED, _FUSED_SHARED = "DeepseekV3ForCausalLM", 256, 1
+
+
+def _fuses(settings: Settings, model: Model) -> bool:
+    """Whether the shared expert is made the last of the routed ones (0.5.11 and 0.5.18 models/deepseek_v2.py)."""
+    moe = model.moe
+    return (
+        moe is not None
+        and model.architecture == _FUSED_ARCHITECTURE
+        and (moe.routed_experts, moe.shared_experts) == (_FUSED_ROUTED, _FUSED_SHARED)
+        and not settings.on("disable-shared-experts-fusion")
+    )
 
 
 def _scale_copies(settings: Settings) -> int | None:

@@ -15,8 +15,6 @@ STATIC: Mapping[str, str] = {
     "enable-lora": "allocates adapter buffers before the pool",
     "lora-paths": "allocates adapter buffers before the pool",
     "json-model-override-args": "changes the model's shape",
-    "attention-context-parallel-size": "changes how the pool is laid out",
-    "attn-cp-size": "changes how the pool is laid out",
     "dcp-size": "changes how the pool is laid out",
     "enable-hisparse": "keeps a part of the pool on the host",
     "enable-unified-memory": "lays all pools out in one buffer",
@@ -29,6 +27,13 @@ STATIC: Mapping[str, str] = {
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
 
+BESIDE_HEADS: Mapping[str, str] = {
+    "attention-context-parallel-size": "changes how the pool is laid out",
+    "attn-cp-size": "changes how the pool is laid out",
+}
+"""The same, where what is kept of a token is not one key and one value a head."""
+
+
 WEIGHTS: Mapping[str, str] = {
     "cpu-offload-gb": "moves weights to host memory",
     "offload-group-size": "moves weights to host memory",
@@ -40,7 +45,6 @@ WEIGHTS: Mapping[str, str] = {
     "moe-data-parallel-size": "changes how the experts are split",
     "moe-dp-size": "changes how the experts are split",
     "kt-weight-path": "keeps experts in host memory",
-    "kt-num-gpu-experts": "keeps experts in host memory",
     "speculative-draft-model-quantization": "changes how the draft is stored",
     "language-only": "leaves the vision tower out",
     "encoder-only": "leaves the language model out",

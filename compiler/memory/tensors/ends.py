@@ -27,7 +27,7 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
     """Embedding on the first stage, head on the last; one tensor when they are tied and the stages are one."""
     rows = padded(model.vocabulary, step=VOCABULARY_STEP)
     whole = model.architecture.startswith(_WHOLE_EMBEDDING)
-    ranks = 1 if whole else split.attention
+    ranks = 1 if whole else split.vocabulary
     if first:
         elements = rows // ranks * model.hidden
         yield from Matrix(name="embedding", elements=elements, whole=whole).tensors(
@@ -35,15 +35,15 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
         )
     if last and not (model.tied and first):
         tied = model.tied and whole
-        ranks = split.attention if split.head_by_attention else split.tensor
+        ranks = split.vocabulary if split.head_by_attention else split.tensor
         elements = rows // (1 if tied else ranks) * model.hidden
         yield from Matrix(name="head", elements=elements).tensors(format_of(model, Role.HEAD))
 
 
-def rotary_tensors(model: Model) -> Iterator[Tensors]:
+def rotary_tensors(model: Model, *, layers: int) -> Iterator[Tensors]:
     """Cosines and sines over the whole context, fp32, one set for all layers of a kind.
 
-    The YaRN of latent attention keeps the cosines and the sines of both halves as well, and attention that compresses over
+    Grok scales its positions in a class that it makes anew in each layer (0.5.11 models/grok.py, 394). The YaRN of latent attention keeps the cosines and the sines of both halves as well, and attention that compresses over
     time a table of complex numbers beside them.
     """
     attention = model.attention
@@ -57,12 +57,13 @@ def rotary_tensors(model: Model) -> Iterator[Tensors]:
     else:
         dims = (attention.head_dim,)
     yarn = model.rope is not None and model.rope.kind == "yarn"
+    owners = layers if model.rope is not None and model.rope.each_layer else 1
     for dim in model.rope.dims if model.rope is not None else dims:
         yield Tensors(
             role="rotary tables",
             elements=model.context * dim,
             bits=_ROTARY_BITS,
-            count=copies if yarn else 1,
+            count=(copies if yarn else 1) * owners,
             whole=True,
         )
 

@@ -42,7 +42,7 @@ def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> I
     shared = Matrix(
         name="shared expert",
         elements=model.hidden * beside // ranks,
-        count=counts.experts if moe.shared_experts else 0,
+        count=counts.experts if moe.shared_experts and not split.shared_on_host else 0,
         whole=split.shared_whole,
     )
     yield from _both(shared, format_of(model, Role.SHARED), gated=moe.gated)
@@ -64,7 +64,10 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
     elif is_nvfp4(stored):
         share = share if moe.gated else padded(share, step=_NVFP4_STEP)
         stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
-    size = moe.routed_experts // split.expert * (moe.latent or model.hidden) * share
+    experts = moe.routed_experts // split.expert
+    if split.gpu_experts is not None:
+        experts = min(experts, split.gpu_experts)
+    size = experts * (moe.latent or model.hidden) * share
     yield from _both(
         Matrix(name="routed experts", elements=size, count=count), stored, gated=moe.gated
     )
