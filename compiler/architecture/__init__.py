@@ -185,10 +185,12 @@ class Rope(Value):
     Attributes:
         kind: the scaling's name (`default`, `yarn`, `llama3`).
         dims: dimensions that a table rotates, one for each table (Gemma has one for each kind of layer).
+        reaches: tokens that the scaling stretches positions to, where the config itself declares fewer.
     """
 
     kind: str = "default"
     dims: tuple[int, ...]
+    reaches: int | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
