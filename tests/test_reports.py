@@ -2,13 +2,15 @@
 
 `data/reports.jsonl` has one report a line, with what was launched. One that can be decided is a pair in `reports/`: `ID.toml`
 with its fault, which gives the codes of its line, and `ID-mended.toml`, which does not. A fault between services is a folder
-of profiles, one of a container the file that starts it, which is read as `adopt --check` does. Each of the others says
-what it waits for.
+of profiles; one of the host a folder of a profile and a `host.toml`, which is looked over as `switch` does (`machines.py`); one
+of a container the file that starts it, which is read as `adopt --check` does; one of a checkpoint a folder with its catalogue.
+Each of the others says what it waits for.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
 from deployments import check_text, check_texts
 from launching import read_text
+from machines import look_over
 
 
 TESTS = Path(__file__).parent
@@ -72,12 +75,30 @@ def test_a_report_is_told_beforehand(id_: str, end: str, profiles: Path, catalog
 
 
 def told_of(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:
-    """What is found in a profile, in several on one host, or in a file that starts a server."""
+    """What is found in a profile, in several on one host, on a host, or in a file that starts a server."""
     if path.is_dir():
-        texts = {each.stem: each.read_text("utf-8") for each in sorted(path.iterdir())}
-        return check_texts(profiles, texts, catalog=catalog).all_diagnostics
+        return told_of_folder(path, profiles, catalog)
     text = path.read_text("utf-8")
     if path.suffix == ".toml":
         return check_text(profiles, text, catalog=catalog).all_diagnostics
     read = read_text(text, name=path.name)
     return (*read.diagnostics, *read.findings)
+
+
+def told_of_folder(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """What is found in the profiles of a folder, with its own catalogue, and on the host that it describes."""
+    own, host = path / "catalog", path / "host.toml"
+    if own.is_dir():
+        shutil.copytree(own, profiles / path.name / "catalog")
+        profiles = profiles / path.name
+        catalog = open_catalog(FolderReader(profiles))
+    texts = {
+        each.stem: each.read_text("utf-8")
+        for each in sorted(path.iterdir())
+        if each.is_file() and each != host
+    }
+    checked = check_texts(profiles, texts, catalog=catalog)
+    if not host.exists():
+        return checked.all_diagnostics
+    result = look_over(checked, host.read_text("utf-8"), profiles.parent / "out" / path.name)
+    return (*checked.all_diagnostics, *result.diagnostics)

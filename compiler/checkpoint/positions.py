@@ -68,7 +68,7 @@ def _reaches(scaling: Mapping[str, Any], *, context: int) -> int | None:
     """How far a YaRN scaling stretches positions, where that is more than the context that an engine derives."""
     original, factor = scaling.get("original_max_position_embeddings"), scaling.get("factor")
     kind = scaling.get("rope_type") or scaling.get("type")
-    if kind != "yarn" or type(original) is not int or type(factor) not in (int, float):
+    if kind != "yarn" or type(original) is not int or not isinstance(factor, int | float):
         return None
     reached = original * factor
     return int(reached) if context < reached < _NO_CONTEXT else None
