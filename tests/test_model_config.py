@@ -199,6 +199,23 @@ def test_rotary_tables_are_described_where_they_are_not_the_plain_one() -> None:
     assert described(changed(rope_scaling=None, partial_rotary_factor=0.5)).rope == Rope(dims=(64,))
 
 
+@pytest.mark.parametrize(
+    ("scaling", "reaches"),
+    [
+        ({"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 32_768}, 262_144),
+        ({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}, None),
+        ({"type": "yarn", "factor": 8.0}, None),
+        ({"type": "yarn", "factor": 1e300, "original_max_position_embeddings": 32_768}, None),
+        ({"type": "yarn", "factor": "8", "original_max_position_embeddings": 32_768}, None),
+        ({"type": "linear", "factor": 8.0, "original_max_position_embeddings": 32_768}, None),
+    ],
+)
+def test_a_scaling_says_how_far_it_reaches(scaling: object, reaches: int | None) -> None:
+    """Where YaRN stretches positions beyond what the config declares, the length it reaches is kept."""
+    rope = described(changed(rope_scaling=scaling, max_position_embeddings=131_072)).rope
+    assert (rope.reaches if rope else None) == reaches
+
+
 def test_every_family_has_an_entry() -> None:
     """The architectures that are described are those the catalogue has models of."""
     catalogue = open_catalog()

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ PLAN: Mapping[str, Any] = json.loads((FOLDER.parent / "plan.json").read_text("ut
 PYTHON = "/opt/sglang/bin/python"
 MODEL, DRAFT = "/srv/models/Kimi-K2.6", "/srv/models/Kimi-K2.6-DFlash"
 SECRET = "/etc/poolproof/secrets/k26.yaml"
+NVCC, NINJA = "/usr/local/cuda/bin/nvcc", "/usr/bin/ninja"
 CARD = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 SGLANG = Account(name="sglang", uid=990, gids=frozenset({990}))
 DENIED = Untold(why="permission denied")
@@ -47,6 +48,8 @@ TRAILS: Mapping[str, tuple[Entry, ...] | Untold] = {
     MODEL: (folder("/"), folder("/srv"), folder(MODEL)),
     DRAFT: (folder("/"), folder("/srv"), folder(DRAFT)),
     SECRET: (folder("/"), folder("/etc"), file(SECRET, 0o600, uid=990)),
+    NVCC: (folder("/"), folder("/usr"), file(NVCC, 0o755)),
+    NINJA: (folder("/"), folder("/usr"), file(NINJA, 0o755)),
 }
 
 
@@ -64,6 +67,8 @@ class FakeProbe(Value):
     memlock: int | Untold | None = None
     shared: int | Untold = 1 << 30
     disk: int | Untold = 1 << 40
+    memory: int | Untold = 1 << 40
+    without: tuple[str, ...] | Untold = ()
 
     def account(self, name: str | None) -> Account | None:
         """Root and who was given."""
@@ -101,6 +106,24 @@ class FakeProbe(Value):
         """Of the folder in the plan."""
         assert path == "/var/lib/poolproof/kimi-k2.6"
         return self.disk
+
+    def memory_bytes(self) -> int | Untold:
+        """As given."""
+        return self.memory
+
+    def lacking(
+        self,
+        python: str,
+        modules: Collection[str],
+        *,
+        account: Account | None,
+        environment: Mapping[str, str],
+    ) -> tuple[str, ...] | Untold:
+        """Those of the modules that it is without."""
+        assert (python, account) == (PYTHON, SGLANG), environment
+        if isinstance(self.without, Untold):
+            return self.without
+        return tuple(each for each in modules if each in self.without)
 
 
 def checked(probe: FakeProbe, *, scope: Scope = Scope.SYSTEM, target: Path = FOLDER) -> Preflight:

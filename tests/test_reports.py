@@ -2,30 +2,30 @@
 
 `data/reports.jsonl` has one report a line, with what was launched. One that can be decided is a pair in `reports/`: `ID.toml`
 with its fault, which gives the codes of its line, and `ID-mended.toml`, which does not. A fault between services is a folder
-of profiles, one of a container the file that starts it, which is read as `adopt --check` does. Each of the others says
-what it waits for.
+of profiles; one of the host a folder of a profile and a `host.toml`, which is looked over as `switch` does (`machines.py`); one
+of a container the file that starts it, which is read as `adopt --check` does; one of a checkpoint a folder with its catalogue.
+Each of the others says what it waits for.
 """
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assertions import mismatches, read_assertions
+from benchmarks.reports import REPORT, read_rows, report
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
 from deployments import check_text, check_texts
 from launching import read_text
+from machines import look_over
 
 
 TESTS = Path(__file__).parent
 PROFILES = TESTS / "reports"
-ROWS: tuple[dict[str, Any], ...] = tuple(
-    json.loads(line) for line in (TESTS / "data" / "reports.jsonl").read_text("utf-8").splitlines()
-)
+ROWS = read_rows()
 DECIDED = {row["id"]: frozenset(row["codes"]) for row in ROWS if "codes" in row}
 
 
@@ -44,11 +44,16 @@ def catalog(profiles: Path) -> Catalog:
 
 
 def test_every_report_is_decided_or_says_why_not() -> None:
-    """Of 49 reports about SGLang 27 are cases here, and 22 name what they wait for; 24 are about other engines."""
+    """Of 49 reports about SGLang 42 are cases here, and 7 name what they wait for; 24 are about other engines."""
     assert all(("codes" in row) != bool(row.get("waits")) for row in ROWS)
     engines = [row["engine"] == "sglang" for row in ROWS]
-    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (49, 24, 27)
+    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (49, 24, 42)
     assert {row["engine"] for row in ROWS if "codes" in row} == {"sglang"}
+
+
+def test_the_page_is_written() -> None:
+    """`python -m benchmarks.reports` would change nothing."""
+    assert REPORT.read_text("utf-8") == report(read_rows())
 
 
 def test_every_decided_report_has_its_two_cases() -> None:
@@ -66,18 +71,40 @@ def test_a_report_is_told_beforehand(id_: str, end: str, profiles: Path, catalog
     found = told_of(path, profiles, catalog)
     codes = {each.code for each in found}
     assert codes & DECIDED[id_] == (frozenset() if end else DECIDED[id_])
-    if path.suffix == ".toml":
-        asserted = read_assertions(path.read_text("utf-8"))
-        assert mismatches(asserted, found, case_file="profiles/case.toml") == ()
+    case = path / "profile.toml" if path.is_dir() else path
+    if case.suffix == ".toml" and case.exists():
+        # What is found on a host has no place in a profile.
+        placed = [each for each in found if each.primary is not None]
+        asserted = read_assertions(case.read_text("utf-8"))
+        name = "profile" if path.is_dir() else "case"
+        assert mismatches(asserted, placed, case_file=f"profiles/{name}.toml") == ()
 
 
 def told_of(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:
-    """What is found in a profile, in several on one host, or in a file that starts a server."""
+    """What is found in a profile, in several on one host, on a host, or in a file that starts a server."""
     if path.is_dir():
-        texts = {each.stem: each.read_text("utf-8") for each in sorted(path.iterdir())}
-        return check_texts(profiles, texts, catalog=catalog).all_diagnostics
+        return told_of_folder(path, profiles, catalog)
     text = path.read_text("utf-8")
     if path.suffix == ".toml":
         return check_text(profiles, text, catalog=catalog).all_diagnostics
     read = read_text(text, name=path.name)
     return (*read.diagnostics, *read.findings)
+
+
+def told_of_folder(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """What is found in the profiles of a folder, with its own catalogue, and on the host that it describes."""
+    own, host = path / "catalog", path / "host.toml"
+    if own.is_dir():
+        profiles = profiles.parent / path.name / "profiles"
+        shutil.copytree(own, profiles / "catalog")
+        catalog = open_catalog(FolderReader(profiles))
+    texts = {
+        each.stem: each.read_text("utf-8")
+        for each in sorted(path.iterdir())
+        if each.is_file() and each != host
+    }
+    checked = check_texts(profiles, texts, catalog=catalog)
+    if not host.exists():
+        return checked.all_diagnostics
+    result = look_over(checked, host.read_text("utf-8"), profiles.parent / "out" / path.name)
+    return (*checked.all_diagnostics, *result.diagnostics)

@@ -186,11 +186,13 @@ class Rope(Value):
         kind: the scaling's name (`default`, `yarn`, `llama3`).
         dims: dimensions that a table rotates, one for each table (Gemma has one for each kind of layer).
         each_layer: whether every layer has tables of its own; else all layers share them.
+        reaches: tokens that the scaling stretches positions to, where the config itself declares fewer.
     """
 
     kind: str = "default"
     dims: tuple[int, ...]
     each_layer: bool = False
+    reaches: int | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -10,9 +10,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Gqa, LayerKind, Mla, Moe, Nextn, Role, Rope
+from compiler.architecture import Mla, Moe, Nextn, Role
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
+from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
 from compiler.facts import Model
@@ -72,7 +73,6 @@ FAMILIES: Mapping[str, Family] = {
 """The architectures that are described."""
 
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
-_FULL_HEAD_ROTARY = frozenset({"proportional"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -124,10 +124,11 @@ def _model(
     attention = attention_of(keys, gated=family.gated)
     pattern = pattern_of(keys, layers=layers)
     moe = _moe(keys, family)
+    context = context_of(keys)
     model = Model(
         id=id_,
         architecture=architecture,
-        context=_context(keys),
+        context=context,
         vocabulary=keys.need("vocab_size"),
         hidden=hidden,
         layers=layers,
@@ -141,7 +142,7 @@ def _model(
         moe=moe,
         vision=vision_of(keys, architecture, hidden=hidden),
         nextn=_nextn(keys, moe),
-        rope=_rope(keys, attention, pattern),
+        rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
         tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
@@ -181,61 +182,6 @@ def _dtype(keys: Keys) -> object:
         if found is not None:
             return found
     return None
-
-
-def _context(keys: Keys) -> int:
-    """The context an engine derives (SGLang 0.5.11 utils/hf_transformers/common.py, lines 356-382)."""
-    declared = keys.number(
-        "max_sequence_length",
-        "seq_length",
-        "max_seq_len",
-        "model_max_length",
-        "max_position_embeddings",
-    )
-    scaling = _scaling(keys)
-    factor = scaling.get("factor", 1)
-    if "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3":
-        factor = 1
-    if type(factor) not in (int, float) or not 0 < factor < 1e6:  # noqa: PLR2004 - no scaling is larger
-        keys.faults.append("`rope_scaling.factor` is no number above zero")
-        factor = 1
-    return int((declared or 2048) * factor)
-
-
-def _scaling(keys: Keys) -> Mapping[str, Any]:
-    """The rotary scaling; newer configs have it with the base, by kind of layer where there are several."""
-    found = keys.table("rope_scaling") or keys.table("rope_parameters") or {}
-    full = found.get("full_attention")
-    return full if isinstance(full, Mapping) else found
-
-
-def _rope(keys: Keys, attention: Mla | Gqa, pattern: tuple[LayerKind, ...]) -> Rope | None:
-    scaling = _scaling(keys)
-    kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
-    if isinstance(attention, Mla):
-        return Rope(kind=kind, dims=(attention.qk_rope_head_dim,)) if kind != "default" else None
-    share = keys.values.get("partial_rotary_factor", scaling.get("partial_rotary_factor", 1.0))
-    if type(share) not in (int, float) or not 0 < share <= 1:
-        keys.faults.append("`partial_rotary_factor` is no share")
-        return None
-    whole = kind in _FULL_HEAD_ROTARY
-    dims = [attention.head_dim if whole else int(attention.head_dim * share)]
-    if LayerKind.WINDOW in pattern and _several_bases(keys):
-        window = keys.number("swa_head_dim", "head_dim") or attention.head_dim
-        dims.append(window if whole else int(window * share))
-    kind = "default" if whole else kind
-    if kind == "default" and dims == [attention.head_dim]:
-        return None
-    return Rope(kind=kind, dims=tuple(dims))
-
-
-def _several_bases(keys: Keys) -> bool:
-    parameters = keys.table("rope_parameters") or {}
-    return (
-        keys.has("rope_local_base_freq")
-        or keys.has("swa_rope_theta")
-        or "sliding_attention" in parameters
-    )
 
 
 def _moe(keys: Keys, family: Family) -> Moe | None:

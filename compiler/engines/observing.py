@@ -136,6 +136,38 @@ class FlagSeen(Value):
     state: FlagState
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class Tier(Value):
+    """Memory of the host that each rank keeps a part of the cache in: a share of its pool, or a size of its own.
+
+    Attributes:
+        ratio: of the pool on the GPU; 0 where the size decides.
+        bytes: of one rank; 0 where the ratio decides.
+        setting: the one that says so.
+    """
+
+    ratio: float = 0.0
+    bytes: int = 0
+    setting: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class HostNeeds(Value):
+    """What a command line asks of its host beside GPUs, files, and a port.
+
+    Attributes:
+        tier: memory of the host behind the cache, where it is switched on.
+        spared_bytes: memory that the engine leaves to everything else, before it takes any for the tier.
+        modules: Python modules that must be there -> the setting that needs them.
+        compiles: whether kernels are compiled as they are first needed.
+    """
+
+    tier: Tier | None = None
+    spared_bytes: int = 0
+    modules: Mapping[str, str] = field(factory=dict)
+    compiles: bool = False
+
+
 class Observer(Protocol):
     """The part of an engine that understands its running server. It reads text, never the machine."""
 
@@ -168,6 +200,9 @@ class Observer(Protocol):
 
     def folders(self, argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """The settings whose flags name a folder of the host, or something to download, each with what they name."""
+
+    def host_needs(self, argv: Sequence[str], *, version: str) -> HostNeeds:
+        """What a command line of a release asks of the host itself."""
 
     def read_key(self, text: str) -> str | None:
         """The API key in the text of that file; `None` when it has none."""

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -95,11 +95,26 @@ class Machine:
         return time.time()
 
 
-def ask(command: Sequence[str], *, timeout_s: float) -> Finished:
-    """Run a command that changes nothing (`systemctl show`, `nvidia-smi`); it is no step."""
+def ask(
+    command: Sequence[str],
+    *,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    user: tuple[int, Collection[int]] | None = None,
+) -> Finished:
+    """Run a command that changes nothing (`systemctl show`, `nvidia-smi`); it is no step.
+
+    `environment` is all that it gets, where it is given; `user` is whom root runs it as, with their groups.
+    """
+    groups = sorted(user[1]) if user is not None else []
     try:
         ended = subprocess.run(  # noqa: S603 - words, no shell
             list(command),
+            env=environment,
+            cwd="/",
+            user=user[0] if user is not None else None,
+            group=groups[0] if groups else None,
+            extra_groups=groups or None,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from compiler.engines.observers import observer_of
+from compiler.engines.observing import HostNeeds
 from compiler.host.units import service_name
 from compiler.quoting.shellfile import read_env_file
 from compiler.quoting.unitfile import Unit, read_unit
@@ -17,6 +18,8 @@ from compiler.value import Value
 
 
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
+_POOL: Final = "KV pool"
+_NO_GPU_GIB: Final = 1e6
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -36,6 +39,9 @@ class Needs(Value):
         locks_memory: whether the unit asks for unlimited locked memory.
         state_dir: where its generations are.
         size: of its files, bytes.
+        environment: what its environment file sets.
+        engine: what the engine itself asks of the host; nothing where the engine is unknown.
+        pool_bytes: the least that the plan expects of the pool on one GPU; `None` where memory was not worked out.
     """
 
     unit: str
@@ -51,6 +57,9 @@ class Needs(Value):
     locks_memory: bool
     state_dir: str
     size: int
+    environment: Mapping[str, str]
+    engine: HostNeeds
+    pool_bytes: int | None
 
 
 def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
@@ -69,6 +78,7 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
     secret = None if observer is None else observer.secret_file(argv)
     users = unit.values("Service", key="User")
     limits = unit.values("Service", key="LimitMEMLOCK")
+    environment = _environment(folder / f"{name.removesuffix('.service')}.env")
     return Needs(
         unit=name,
         user=read_text(users[-1]).text if users else None,
@@ -79,10 +89,15 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
         gpu_kind=plan["gpus"]["kind"],
         gpu_names=_gpu_names(plan["gpus"]),
         gpu_count=_count(plan["gpus"]["count"]),
-        visible=_visible(folder / f"{name.removesuffix('.service')}.env"),
+        visible=_visible(environment),
         locks_memory=limits[-1:] == ("infinity",),
         state_dir=target["state_dir"],
         size=sum(each.stat().st_size for each in folder.iterdir()),
+        environment=environment,
+        engine=HostNeeds()
+        if observer is None
+        else observer.host_needs(argv, version=str(plan["engine"]["version"])),
+        pool_bytes=_pool_bytes(plan),
     )
 
 
@@ -107,10 +122,20 @@ def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
     return () if known is None else known.names
 
 
-def _visible(file: Path) -> tuple[str, ...] | None:
+def _environment(file: Path) -> Mapping[str, str]:
     if not file.is_file():
+        return {}
+    return read_env_file(file.read_text("utf-8", "surrogateescape")).values
+
+
+def _visible(environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    if _VISIBLE not in environment:
         return None
-    values = read_env_file(file.read_text("utf-8", "surrogateescape")).values
-    if _VISIBLE not in values:
-        return None
-    return tuple(each.strip() for each in values[_VISIBLE].split(",") if each.strip())
+    return tuple(each.strip() for each in environment[_VISIBLE].split(",") if each.strip())
+
+
+def _pool_bytes(plan: Mapping[str, Any]) -> int | None:
+    pools = [each["low_gib"] for each in plan.get("static", ()) if each["item"] == _POOL]
+    if not 0 <= sum(pools) < _NO_GPU_GIB:
+        raise ValueError(pools)
+    return int(sum(pools) * 2**30) if pools else None

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.needs import read_needs
+from compiler.host.preflight_engine import check_compiler, check_memory, check_packages
 from compiler.host.preflight_files import (
     check_account,
     check_disk,
@@ -42,6 +43,9 @@ CHECKS: tuple[Callable[[Situation], Iterator[Found]], ...] = (
     check_memlock,
     check_shared_memory,
     check_disk,
+    check_memory,
+    check_packages,
+    check_compiler,
 )
 
 
@@ -70,7 +74,8 @@ def preflight(
         probe: what the host is asked; `RealProbe()` is this host.
 
     Errors, in the result: `host-tree`, `host-user`, `host-python`, `host-model`, `host-secret`, `host-driver`,
-    `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`; a warning is `host-memlock`.
+    `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`, `host-memory`, `host-package`; warnings are `host-memlock`
+    and `host-compiler`.
     """
     try:
         needs = read_needs(plan, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -20,6 +20,16 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the place itself, not a file i
 GPU_S: Final = 30.0
 """For `nvidia-smi`, which wakes every GPU where no daemon keeps them awake."""
 
+PYTHON_S: Final = 30.0
+"""For an interpreter that only looks for modules, on a cold disk."""
+SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+"""What systemd gives a service of the system manager (systemd.exec(5), `$PATH`); older ones add /sbin and /bin."""
+
+_FINDS: Final = """\
+import sys
+from importlib.util import find_spec
+print(*(name for name in sys.argv[1:] if find_spec(name) is None))
+"""
 _CAP_SYS_RESOURCE: Final = 1 << 24  # capability.h: may raise hard limits
 
 
@@ -84,6 +94,19 @@ class HostProbe(Protocol):
 
     def free_disk_bytes(self, path: str) -> int | Untold:
         """What is free where a path is, or will be."""
+
+    def memory_bytes(self) -> int | Untold:
+        """All memory that the host has."""
+
+    def lacking(
+        self,
+        python: str,
+        modules: Collection[str],
+        *,
+        account: Account | None,
+        environment: Mapping[str, str],
+    ) -> tuple[str, ...] | Untold:
+        """Which of these modules an interpreter does not find, asked as a user."""
 
 
 class RealProbe:
@@ -165,6 +188,33 @@ class RealProbe:
         """By statvfs(3) of the nearest folder that there is."""
         nearest = next((each for each in (Path(path), *Path(path).parents) if each.is_dir()), None)
         return Untold(why=f"`{path}` is nowhere") if nearest is None else _free(nearest)
+
+    def memory_bytes(self) -> int | Untold:
+        """From /proc/meminfo."""
+        try:
+            return int(_field(Path("/proc/meminfo"), "MemTotal:")[0]) << 10
+        except (OSError, LookupError, ValueError):
+            return Untold(why="`/proc/meminfo` does not say how much there is")
+
+    def lacking(
+        self,
+        python: str,
+        modules: Collection[str],
+        *,
+        account: Account | None,
+        environment: Mapping[str, str],
+    ) -> tuple[str, ...] | Untold:
+        """By the interpreter itself, which looks for them and imports none."""
+        asked = ask(
+            (python, "-c", _FINDS, *modules),
+            timeout_s=PYTHON_S,
+            environment={"PATH": SYSTEM_PATH, **environment},
+            user=None if account is None or os.geteuid() != 0 else (account.uid, account.gids),
+        )
+        if not asked.fine:
+            said = (asked.stderr.strip() or asked.stdout.strip()).split("\n")[-1]
+            return Untold(why=said or f"`{python}` ended with {asked.code}")
+        return tuple(each for each in asked.stdout.split() if each in modules)
 
 
 def _entry(path: Path) -> Entry:

@@ -51,7 +51,7 @@ def layouts(
         splits_windows=split,
         window_ratio=_window_ratio(settings, model),
     )
-    pricings = _pricings(launch, release, split=split)
+    pricings = _pricings(settings, launch, model=model, release=release, split=split)
     return tuple(
         _layout(settings, launch, model=model, cell=cell, token=token)
         for cell in cells(token, launch.guess, pricings=pricings)
@@ -141,12 +141,46 @@ _INHERITED = {
 }
 
 
-def _pricings(launch: Launch, release: Release | None, *, split: bool) -> tuple[str, ...]:
+# Models whose draft the server names by itself where nobody does (0.5.13 to 0.5.19 arg_groups/speculative_hook.py).
+_NAMED = frozenset(
+    {
+        "BailingMoeForCausalLM",
+        "BailingMoeV2ForCausalLM",
+        "BailingMoeV2_5ForCausalLM",
+        "DeepseekV32ForCausalLM",
+        "DeepseekV3ForCausalLM",
+        "DeepseekV4ForCausalLM",
+        "Glm4MoeForCausalLM",
+        "Glm4MoeLiteForCausalLM",
+        "GlmMoeDsaForCausalLM",
+        "HYV3ForCausalLM",
+        "MistralLarge3ForCausalLM",
+        "PixtralForConditionalGeneration",
+    }
+)
+
+
+def _pricings(
+    settings: Settings, launch: Launch, *, model: Model, release: Release | None, split: bool
+) -> tuple[str, ...]:
     guess = launch.guess
     build = release.build if release is not None else None
     if build is not None and guess.algorithm in build.algorithms and build.draft_pricing:
         return build.draft_pricing
+    if guess.stepwise and not _is_named(settings, launch.rule, model):
+        return (NONE,)
     return pricings(launch.rule, drafts_blocks=guess.drafts_blocks, split=split)
+
+
+def _is_named(settings: Settings, rule: Counting, model: Model) -> bool:
+    """Whether the server looks at the draft when it sizes the pool: to 0.5.19 only where a path names it.
+
+    0.5.14 and 0.5.15 model_executor/model_runner.py; 0.5.16 to 0.5.19 model_runner_components/spec_aux_hidden_state.py,
+    `_resolve_eagle_aux_hidden_state`.
+    """
+    asked = settings.profile.speculative
+    named = asked is not None and bool(asked.draft or asked.draft_path)
+    return rule.own_drafts or named or model.architecture in _NAMED
 
 
 def pricings(rule: Counting, *, drafts_blocks: bool, split: bool) -> tuple[str, ...]:

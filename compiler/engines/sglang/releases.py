@@ -110,6 +110,7 @@ class Counting(Value):
     Attributes:
         since: the first release that counts like this.
         draft_inside: whether the weights of a draft are loaded before the pool is sized.
+        own_drafts: whether the draft of a model itself is counted without a path that names it.
         enlarged_for: the algorithms whose pool is enlarged; empty: every one.
         window_drafts: whether drafts are counted beside layers with a window.
         window_capped: whether the window pool is sized by requests when their number is set and the radix cache is off.
@@ -137,6 +138,7 @@ class Counting(Value):
     since: str = ""
     draft_inside: bool = False
     eagle: EaglePool = EaglePool.ENLARGED
+    own_drafts: bool = False
     enlarged_for: frozenset[str] = frozenset()
     dflash: DflashPool = DflashPool.ABSENT
     windows: WindowPools = WindowPools.WHOLE
@@ -257,7 +259,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
         "0.5.18",
         {"dflash": DflashPool.EXACT, "indexer_sparse": True, "multimodal_gib": 100 / 1024},
     ),
-    ("0.5.20", {"wide_low_tier": True}),
+    ("0.5.20", {"wide_low_tier": True, "own_drafts": True}),
     ("0.5.21", {"compressed": CompressedPools.CAPPED}),
     ("0.5.23", {"captures_requests": True, "compressed": CompressedPools.CAPPED_PAGED}),
 )

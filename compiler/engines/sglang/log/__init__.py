@@ -1,7 +1,7 @@
 """What SGLang prints and serves about itself while it starts, read.
 
 `scan` picks the lines that matter out of a log, `lines` reads one, `starts` puts them together; `answers` reads the endpoints,
-`flags` and `recording` what the server made of its command line.
+`flags` and `recording` what the server made of its command line; `needing` what it asks of the host.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.engines.observing import FlagSeen, Phase, Reading, Start
-from compiler.engines.sglang.log import answers, flags, recording
+from compiler.engines.observing import FlagSeen, HostNeeds, Phase, Reading, Start
+from compiler.engines.sglang.log import answers, flags, needing, recording
 from compiler.engines.sglang.log.phases import phase
 from compiler.engines.sglang.log.starts import read_log
 from compiler.value import Value
@@ -48,6 +48,9 @@ class _Log(Value):
 
     def folders(self, argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
         return flags.folders(argv)
+
+    def host_needs(self, argv: Sequence[str], *, version: str) -> HostNeeds:
+        return needing.host_needs(argv, version=version)
 
     def read_key(self, text: str) -> str | None:
         return flags.read_key(text)

@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.launch import requested_running_requests
 from compiler.engines.sglang.releases import StatePools, counting
+from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import at, caution, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.states import slots_per_request
@@ -44,6 +45,33 @@ def tier_behind_a_cache(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={_RADIX_OFF: "keeps none at all"},
         ),
         help=("leave one of the two out",),
+    )
+
+
+@rule("tier-page-size")
+def tier_by_tokens(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Pages of one token are gathered on the GPU before they go to the tier: a copy that nothing is set aside for.
+
+    0.4.5 to 0.4.9 managers/cache_controller.py, `write_thread_func_buffer`; larger pages, and later releases, copy in place.
+    Servers that ran out where they had run without the tier: sgl-project/sglang#5372.
+    """
+    given = given_by(plan)
+    if not given.on(_TIER) or not given.since("0.4.5") or not given.before("0.4.9.post1"):
+        return
+    if used_page(given) != 1:
+        return
+    yield caution(
+        "tier-page-size",
+        "the tier of host memory copies single tokens, through buffers on the GPU",
+        at(
+            given,
+            where,
+            _TIER,
+            text="copies what is cached",
+            beside={"memory.page_size": "pages of one token"},
+        ),
+        because="the copies take from the reserve, and a fraction that held without the tier may not hold with it",
+        help=("set `memory.page_size = 64`: larger pages are copied in place",),
     )
 
 

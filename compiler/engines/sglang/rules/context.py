@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.rules.places import at, caution
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import AUTO
@@ -27,11 +28,13 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     given = given_by(plan)
     asked = plan.profile.serve.tokens
     exceeded = [each for each in _limits(given) if asked > each[2]]
+    allowed = given.switched_on(OVERRIDE) or (
+        given.before("0.5.1") and OVERRIDE not in plan.profile.env
+    )
+    if allowed and asked <= _scaled(given):
+        exceeded = [each for each in exceeded if each[0] != "model.id"]
     # Model and draft at the same place are one finding: the smaller limit decides.
     for setting, name, limit in sorted(exceeded, key=lambda each: each[2])[:1]:
-        allowed = given.switched_on(OVERRIDE) or (
-            given.before("0.5.1") and OVERRIDE not in plan.profile.env
-        )
         make = warning if allowed else error
         yield make(
             "context-beyond-model",
@@ -43,14 +46,23 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 if allowed
                 else "the server refuses to start",
             ),
-            help=tuple(_advice(setting, limit, allowed=allowed)),
+            help=tuple(
+                _advice(
+                    setting,
+                    limit,
+                    allowed=allowed,
+                    scaled=setting == "model.id" and asked <= _scaled(given),
+                )
+            ),
             path="serve.context",
         )
 
 
-def _advice(setting: str, limit: int, *, allowed: bool) -> Iterator[str]:
+def _advice(setting: str, limit: int, *, allowed: bool, scaled: bool) -> Iterator[str]:
     yield f"set `serve.context` to {limit:_} or less"
-    if not allowed and setting == "speculative.draft":
+    if scaled:
+        yield f'or set `env.{OVERRIDE} = "1"`: the rotary scaling reaches as far, and the server does not count it'
+    elif not allowed and setting == "speculative.draft":
         # What a draft proposes is verified, whatever it knows of a position.
         yield f'or set `env.{OVERRIDE} = "1"`: beyond what it learned the draft is guessed right less often, and answers stay the same'
 
@@ -65,3 +77,57 @@ def _limits(given: Given) -> Iterator[tuple[str, str, int]]:
         yield "model.id", plan.model.id, plan.model.context
     if plan.draft is not None:
         yield "speculative.draft", plan.draft.id, plan.draft.context
+
+
+def _scaled(given: Given) -> int:
+    """The tokens that the rotary scaling of the config, or of the command line in its place, reaches; 0 without one."""
+    overrides, model = given.word(_OVERRIDES), given.plan.model
+    if overrides is not None and any(each in overrides for each in _LENGTHS):
+        return _overridden(overrides)
+    return model.rope.reaches or 0 if model is not None and model.rope is not None else 0
+
+
+def _overridden(text: str) -> int:
+    # Few command lines have it.
+    import json  # noqa: PLC0415
+
+    try:
+        found = json.loads(text)
+        scaling = found.get("rope_scaling") or found.get("rope_parameters") or {}
+        return int(scaling["original_max_position_embeddings"] * scaling["factor"])
+    except (ValueError, LookupError, AttributeError, TypeError, OverflowError):
+        return 0
+
+
+@rule("context-unscaled")
+def scaling_is_used(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A scaling that names the length it starts from does not lengthen the context that the server derives.
+
+    0.4.1 to 0.5.23 `get_context_length`: the factor is then taken for 1, so that the context must be asked for. Servers that
+    stayed short: sgl-project/sglang#2108, QwenLM/Qwen3#1321.
+    """
+    if plan.model is None or plan.profile.serve.context == AUTO:
+        return
+    given, context = given_by(plan), plan.profile.serve.tokens
+    reaches = _scaled(given)
+    if context > plan.model.context or reaches <= plan.model.context:
+        return
+    yield caution(
+        "context-unscaled",
+        f"the rotary scaling reaches {reaches:,} tokens, and the server takes {context:,}",
+        at(
+            given,
+            where,
+            "serve.context",
+            text=f"{context:,} tokens",
+            beside={_OVERRIDES: "scales positions"}
+            if given.value(_OVERRIDES)
+            else {"model.id": "its config scales positions"},
+        ),
+        because="a scaling does not lengthen the context by itself; it is paid for in short requests all the same",
+        help=(
+            f"set `serve.context = {reaches:_}`, or what is needed of it"
+            + ("" if given.before("0.5.1") else f', and `env.{OVERRIDE} = "1"`'),
+            "or leave the scaling out",
+        ),
+    )

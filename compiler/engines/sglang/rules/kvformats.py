@@ -91,18 +91,50 @@ def _allowed(plan: Plan, given: Given, kv: str, backend: str | None) -> frozense
     return None
 
 
+_COMPRESSED = "DeepseekV4ForCausalLM"
+_COMPRESSED_FORMATS = frozenset({"auto", "fp8_e4m3"})
+
+
 @rule("kv-dtype-model")
 def format_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Sparse MLA keeps KV in bf16 or fp8_e4m3 only (0.5.8 to 0.5.23, `_set_default_nsa_kv_cache_dtype`)."""
+    """Some models keep KV in few formats.
+
+    Sparse MLA: bf16 or fp8_e4m3 (0.5.8 to 0.5.23, `_set_default_nsa_kv_cache_dtype`). DeepSeek V4, whose pool is laid out in
+    bytes: fp8_e4m3. Others than bf16 are refused (arg_groups, `_deepseek_v4_kv_cache_dtype`), and bf16 ends in an assertion when
+    the pool is made (0.5.12 to 0.5.23 mem_cache/deepseek_v4_memory_pool.py, `create_buffer`), but for AMD's own pool.
+    """
     given, model = given_by(plan), plan.model
     kv = given.word(_KV) or "auto"
-    if model is None or not is_sparse(model) or not given.since("0.5.8") or kv in _SPARSE_FORMATS:
+    if model is None:
         return
+    compressed = model.architecture == _COMPRESSED
+    taken = _COMPRESSED_FORMATS if compressed else _SPARSE_FORMATS
+    judged = _judges_compressed(given) if compressed else is_sparse(model) and given.since("0.5.8")
+    if not judged or kv in taken:
+        return
+    what = "attention that compresses over time" if compressed else "sparse attention"
     yield refusal(
         given,
         "kv-dtype-model",
-        f"a model with sparse attention does not keep KV in `{kv}`",
-        at(given, where, _KV, text=f"`{kv}`", beside={"model.id": "has sparse attention (DSA)"}),
-        because="the server stops with an assertion at start; it takes bf16 and fp8_e4m3",
-        help=('set `memory.kv_dtype` to `"fp8_e4m3"` or `"bf16"`',),
+        f"a model with {what} does not keep KV in `{kv}`",
+        at(
+            given,
+            where,
+            _KV,
+            text=f"`{kv}`",
+            beside={
+                "model.id": "its pool is laid out in bytes" if compressed else f"has {what} (DSA)"
+            },
+        ),
+        because=f"the server stops with an assertion at start; it takes {'fp8_e4m3 alone' if compressed else 'bf16 and fp8_e4m3'}",
+        help=(
+            'set `memory.kv_dtype = "fp8_e4m3"`, or leave it out'
+            if compressed
+            else 'set `memory.kv_dtype` to `"fp8_e4m3"` or `"bf16"`',
+        ),
     )
+
+
+def _judges_compressed(given: Given) -> bool:
+    gpu = given.plan.gpu
+    return given.since("0.5.12") and gpu is not None and platform(gpu) is Platform.CUDA

@@ -185,21 +185,14 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("draft-topk-backend")
 def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Backends that verify a line only, or nothing.
-
-    `trtllm_mha`: 0.5.1 to 0.5.23; `flex_attention`: 0.5.3 to 0.5.23 (`_handle_attention_backend_compatibility`).
-    """
+    """Backends that verify a line only, or nothing; see `_unverified`."""
     given = given_by(plan)
-    asked = {given.word(each) for each in _BACKENDS}
-    if _algorithm(plan) is None:
+    found = _unverified(given, _branches(plan, given)) if _algorithm(plan) is not None else None
+    if found is None:
         return
-    branches = _branches(plan, given)
-    flexible = given.word(_BACKENDS[0]) == "flex_attention" and given.since("0.5.3")
-    tree = "trtllm_mha" in asked and branches > 1 and _algorithm(plan) in STEPWISE
-    if not flexible and not (tree and given.since("0.5.1")):
-        return
-    backend = "flex_attention" if flexible else "trtllm_mha"
-    what = "drafted tokens" if flexible else f"a tree with {branches} branches"
+    backend, branches = found
+    tree = branches > 1
+    what = f"a tree with {branches} branches" if tree else "drafted tokens"
     yield refusal(
         given,
         "draft-topk-backend",
@@ -207,12 +200,30 @@ def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         at(
             given,
             where,
-            *((_BACKENDS[0],) if flexible else (_TOPK, *_BACKENDS)),
-            text=f"`{backend}`" if flexible else f"{branches} branches",
-            beside={} if flexible else dict.fromkeys(_BACKENDS, f"`{backend}`"),
+            *((_TOPK, *_BACKENDS) if tree else (_BACKENDS[0],)),
+            text=f"{branches} branches" if tree else f"`{backend}`",
+            beside=dict.fromkeys(_BACKENDS, f"`{backend}`") if tree else {},
         ),
-        help=("choose another backend" if flexible else f"set `{_TOPK} = 1`, or another backend",),
+        help=(f"set `{_TOPK} = 1`, or another backend" if tree else "choose another backend",),
     )
+
+
+def _unverified(given: Given, branches: int) -> tuple[str, int] | None:
+    """The backend that is asked for, and the branches that it does not verify; 1 where it verifies nothing.
+
+    `flex_attention`: 0.5.3 to 0.5.23 (`_handle_attention_backend_compatibility`). With a tree, `trtllm_mha`: 0.5.1 to 0.5.23;
+    `fa3`: an assertion in 0.4.4.post4 to 0.4.5.post2 (layers/attention/flashattention_backend.py).
+    """
+    if given.word(_BACKENDS[0]) == "flex_attention" and given.since("0.5.3"):
+        return "flex_attention", 1
+    asked = {given.word(each) for each in _BACKENDS}
+    if branches == 1 or _algorithm(given.plan) not in STEPWISE:
+        return None
+    if "trtllm_mha" in asked and given.since("0.5.1"):
+        return "trtllm_mha", branches
+    if "fa3" in asked and given.since("0.4.4.post4") and given.before("0.4.5.post3"):
+        return "fa3", branches
+    return None
 
 
 @rule("draft-topk-overlap")
