@@ -30,6 +30,9 @@ ROUNDING_GIB = 0.005
 # What may be gone between that line and the measurement of the pool: code of kernels that is loaded on first use, small
 # tensors, and another rank that has less. A bound we reason about; twenty public logs of discrete GPUs show 0.00 to 0.08.
 UNLOGGED_GIB = 0.1
+# A driver maps memory in pieces of 2 MiB (cuMemGetAllocationGranularity; PyTorch rounds its segments to the same,
+# c10/cuda/CUDACachingAllocator.cpp, kRoundLarge), so two starts may read free memory one piece apart.
+DRIVER_PAGE_GIB = 2 / 1024
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -128,8 +131,8 @@ class Ground(Value):
                     if alike and theirs.cell.pricing != layout.cell.pricing:
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
-                    for part in (0.5, 0.0, 1.0):
-                        rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page)
+                    for part, slip in ((0.5, 0.0), (0.0, -DRIVER_PAGE_GIB), (1.0, DRIVER_PAGE_GIB)):
+                        rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page) + slip
                         yield Hypothesis(free_gib=free, weights_gib=budget - rest, layout=layout)
 
     def _budgets(
