@@ -75,11 +75,13 @@ def _judge_wanted(
 ) -> Iterator[Difference]:
     wanted = Version(file.text.encode(), file.executable)
     standing = look(root, file.path)
-    state, notes = _state_of(standing, wanted, record.line(file.path, standing))
-    if state is None:
+    notes: tuple[str, ...]
+    if standing.version == wanted:
         if record.manifest.kind is Kind.ABSENT or Line.of(file) in record.listed.get(file.path, ()):
             return
         state, notes = State.STALE, ("the file is right, its line in MANIFEST is not",)
+    else:
+        state, notes = _state_of(standing, wanted, record.line(file.path, standing))
     yield Difference(
         path=file.path,
         state=state,
@@ -93,9 +95,7 @@ def _judge_wanted(
 
 def _state_of(
     standing: Standing, wanted: Version, line: Line | None
-) -> tuple[State | None, tuple[str, ...]]:
-    if standing.version == wanted:
-        return None, ()
+) -> tuple[State, tuple[str, ...]]:
     if standing.kind is Kind.ABSENT:
         return State.MISSING, (() if line else ("it was never written",))
     notes: tuple[str, ...] = (standing.note,) if standing.note else ()
