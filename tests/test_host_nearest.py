@@ -553,18 +553,32 @@ class Telling(Manager):
 
 
 @pytest.mark.parametrize(
-    ("reloads", "failing", "wanted"),
+    ("reloads", "failing", "wanted", "says"),
     [
-        ((FINE,), (), []),
-        ((REFUSED, FINE), (), ["systemd-refused"]),
-        ((Finished(code=None, stdout="", stderr=""), FINE), (), ["systemd-refused"]),
-        ((FINE,), (LARGE,), ["load-failed"]),
-        ((FINE, REFUSED), (LARGE,), ["load-failed", "return-failed"]),
-        ((FINE,), (LARGE, SMALL), ["load-failed", "return-failed"]),
+        ((FINE,), (), [], ""),
+        ((REFUSED, FINE), (), ["systemd-refused"], "Access denied"),
+        (
+            (Finished(code=None, stdout="", stderr=""), FINE),
+            (),
+            ["systemd-refused"],
+            "it ended with None",
+        ),
+        ((FINE,), (LARGE,), ["load-failed"], "the main process ended"),
+        (
+            (FINE, REFUSED),
+            (LARGE,),
+            ["load-failed", "return-failed"],
+            "systemd would not read it",
+        ),
+        ((FINE,), (LARGE, SMALL), ["load-failed", "return-failed"], "the main process ended"),
     ],
 )
 def test_one_answer_of_systemd(
-    host: Host, reloads: tuple[Finished, ...], failing: tuple[str, ...], wanted: list[str]
+    host: Host,
+    reloads: tuple[Finished, ...],
+    failing: tuple[str, ...],
+    wanted: list[str],
+    says: str,
 ) -> None:
     """`systemd-refused`: the reload of the switch; `return-failed`: that of the way back, or its load."""
     host.switch(SMALL)
@@ -573,7 +587,9 @@ def test_one_answer_of_systemd(
     vars(manager).update({name: before[name] for name in ("loaded", "runs", "_starts")})
     manager.failing = {unit_of(each): Outcome.FAILED for each in failing}
     host.manager = manager
-    assert codes(host.switch(LARGE)) == wanted
+    done = host.switch(LARGE)
+    assert codes(done) == wanted
+    assert all(each.summary.endswith(says) for each in done.diagnostics[-1:])
     assert host.store.current == (1 if wanted else 2)
 
 
