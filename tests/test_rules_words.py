@@ -106,7 +106,7 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
         ('[gpus]\nkind = "unlogged-96gb"', "gpu-unknown", "`free_before_load_gib`", True),
     ],
 )
-def test_what_a_finding_advises(  # noqa: PLR0913 - a case and the tree it stands in
+def test_what_a_finding_advises(
     profiles: Path, catalog: Catalog, body: str, code: str, part: str, *, is_said: bool
 ) -> None:
     """Advice holds the figures of the profile, and only what applies to it."""
@@ -157,3 +157,15 @@ def test_a_name_with_white_space(profiles: Path, catalog: Catalog) -> None:
     for name, wanted in (("a b", True), ("a\u2003b", True), ("ab", False)):
         found = check_texts(profiles, {name: SMALL + TARGET}, catalog=catalog).all_diagnostics
         assert ("name-unwritable" in {each.code for each in found}) is wanted, name
+
+
+def test_what_two_services_share_is_shown_once(profiles: Path, catalog: Catalog) -> None:
+    """Of two services whose GPUs stand in one fragment there is one place, of others there are two."""
+    for own, places in (("", 1), ("gpus.indices = [0]\n", 2)):
+        texts = {
+            name: f"{SMALL}serve.port = {port}\n{own}{TARGET}unit = '{name}'\n"
+            for name, port in (("a", 30000), ("b", 31000))
+        }
+        found = check_texts(profiles, texts, catalog=catalog).all_diagnostics
+        (shared,) = (each for each in found if each.primary and "indices" in (each.path or ""))
+        assert 1 + len(shared.secondary) == places, said(shared)
