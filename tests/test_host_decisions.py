@@ -78,6 +78,7 @@ def host(tmp_path: Path) -> Host:
         ("--port 30000", f"--port 30000 --x {'y' * 80}", f"`--x` is new: `{'y' * 80}`"),
         ("--port 30000", f"--port 30000 --x {'y' * 81}", f"`--x` is new: `{'y' * 80}...`"),
         ("--port 30000", '--port 30000 --x "a', "the commands of `ExecStart` changed"),
+        ("--port 30000", "--port \\q30000", "the commands of `ExecStart` changed"),
         ("[Install]", "[Install", "a unit file cannot be read whole"),
     ],
 )
