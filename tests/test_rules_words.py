@@ -10,6 +10,7 @@ import pytest
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
 from deployments import check_text, check_texts
+from test_predict import ask, codes_of
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
@@ -169,3 +170,40 @@ def test_what_two_services_share_is_shown_once(profiles: Path, catalog: Catalog)
         found = check_texts(profiles, texts, catalog=catalog).all_diagnostics
         (shared,) = (each for each in found if each.primary and "indices" in (each.path or ""))
         assert 1 + len(shared.secondary) == places, said(shared)
+
+
+@pytest.mark.parametrize(
+    ("context", "code", "part"),
+    [
+        (192_744, "pool-uncertain", "enough by the best estimate, short by 78 at worst"),
+        (192_745, "pool-likely-short", "needed 192,750; short by 1\n"),
+    ],
+)
+def test_a_pool_at_its_best_estimate(
+    profiles: Path, catalog: Catalog, context: int, code: str, part: str
+) -> None:
+    """A pool that is as large as needed by the best estimate is short at worst only."""
+    text = words_of(profiles, catalog, story("ddtree", context=context, fraction=0.92), code)
+    assert part in text
+
+
+def test_what_decides_a_pool_is_shown(profiles: Path, catalog: Catalog) -> None:
+    """How a build prices its draft is a doubt where the pool hangs on it, and none where the pool is capped."""
+    whole = story("ddtree", context=192_745, fraction=0.92)
+    doubt = "not known how it prices the draft's layers"
+    assert doubt in words_of(profiles, catalog, whole, "pool-likely-short")
+    capped = words_of(profiles, catalog, f"{whole}max_pool_tokens = 50_000\n", "pool-too-small")
+    assert "caps the pool" in capped
+    assert doubt not in capped
+
+
+@pytest.mark.parametrize("python", ["python", "/opt/o'brien/bin/python"])
+def test_what_is_judged_and_not_written(python: str) -> None:
+    """A command that somebody runs by hand needs no unit: its own words are no unit's, and its Python is where it is."""
+    words = (
+        f"{python} -m sglang.launch_server --model-path Qwen/Qwen3-8B --served-model-name a\ufdd0b"
+    )
+    judged = ask(words, gpu="h200", count=1)
+    assert judged.plan is not None
+    assert judged.plan.target is None
+    assert codes_of(judged).isdisjoint({"unrepresentable", "python-missing"})
