@@ -476,3 +476,18 @@ def test_units_are_read_again_after_a_refused_reload(host: Host) -> None:
     machine = Stopping()
     host.switch(LARGE, machine=machine)
     assert sum("daemon-reload" in each for each in machine.steps) == 2
+
+
+def test_the_tree_that_is_current_is_not_copied(host: Host) -> None:
+    """Though a newer generation is there; a tree that is neither current nor the newest gets a new number."""
+    host.switch(SMALL)
+    host.switch(LARGE)
+    host.rollback(1)
+    for profile, number in ((SMALL, 1), (LARGE, 2), (FP8, 3)):
+        intent = host.intend(profile)
+        assert isinstance(intent, Intent)
+        assert (intent.number, intent.staged is None) == (number, number < 3)
+    host.switch(FP8)
+    intent = host.intend(SMALL)
+    assert isinstance(intent, Intent)
+    assert intent.number == 4

@@ -153,6 +153,16 @@ def test_which_flag_was_meant(profiles: Path, catalog: Catalog) -> None:
         assert (part in text) is is_said, text
 
 
+def test_which_releases_have_a_flag(profiles: Path, catalog: Catalog) -> None:
+    """One by its number, several as a span."""
+    for flag, part in (
+        ("dllm-block-size", "of the releases read, 0.5.6 has it"),
+        ("attn-dp-size", "of the releases read, 0.5.22 to 0.5.23 have it"),
+    ):
+        text = words_of(profiles, catalog, f"{SMALL}\n[flags]\n{flag} = 1\n", "flag-unknown")
+        assert part in text, text
+
+
 def test_a_name_with_white_space(profiles: Path, catalog: Catalog) -> None:
     """`name-unwritable`: any white space in a profile's name would end it in the manifest, a blank or another."""
     for name, wanted in (("a b", True), ("a\u2003b", True), ("ab", False)):
