@@ -153,13 +153,6 @@ def test_which_flag_was_meant(profiles: Path, catalog: Catalog) -> None:
         assert (part in text) is is_said, text
 
 
-def test_which_releases_have_a_flag(profiles: Path, catalog: Catalog) -> None:
-    """Two are told as several are."""
-    body = f"{SMALL}\n[flags]\ndisable-hicache-numa-detect = true\n"
-    text = words_of(profiles, catalog, body, "flag-unknown")
-    assert "of the releases read, 0.5.8 to 0.5.9 have it" in text
-
-
 def test_a_name_with_white_space(profiles: Path, catalog: Catalog) -> None:
     """`name-unwritable`: any white space in a profile's name would end it in the manifest, a blank or another."""
     for name, wanted in (("a b", True), ("a\u2003b", True), ("ab", False)):
