@@ -13,7 +13,7 @@ from attrs import evolve
 from compiler.host.finding import find_unit, find_units
 from compiler.host.gc import Keeping, running_numbers, superfluous
 from compiler.host.intent import Intent
-from compiler.host.links import aside_of, links_of, make_links
+from compiler.host.links import aside_of, foreign_links_of, links_of, make_links
 from compiler.host.names import check_name, look_at_name
 from compiler.host.places import Places
 from compiler.host.record import Note, Record, State, read_record, write_record
@@ -124,6 +124,27 @@ def test_links_for_each_way_to_be_wanted(host: Host) -> None:
     assert {str(each.readlink()) for each in links_of(host.places)} == {
         f"{STATE_DIR}/current/{UNIT}"
     }
+    assert [each.name for each in host.places.units.parent.iterdir()] == ["system"]
+    assert foreign_links_of(host.places) == {}
+
+
+def test_a_link_that_is_right_is_left_alone(host: Host) -> None:
+    """Between two generations of one unit the manager's folder does not change at all."""
+    host.switch(SMALL)
+    machine = Stopping()
+    host.switch(LARGE, machine=machine)
+    assert not [each for each in machine.steps if "/etc/systemd" in each]
+
+
+def test_a_link_that_was_never_finished(host: Host) -> None:
+    """What a run that was cut off left of a link goes with the next one; somebody else's file of that name stays."""
+    host.switch(SMALL)
+    ours = host.link.with_name(f".{UNIT}.new")
+    theirs = host.link.parent / "multi-user.target.wants" / f".{UNIT}.new"
+    ours.symlink_to(f"{STATE_DIR}/current/{UNIT}")
+    theirs.symlink_to("/srv/mine")
+    retire(host.store, machine=Stopping(), live=host.manager, delete=False)
+    assert (ours.is_symlink(), theirs.is_symlink()) == (False, True)
 
 
 def test_a_link_to_nothing_is_moved_aside(host: Host) -> None:

@@ -107,11 +107,30 @@ def test_a_name_that_two_models_end_with(tmp_path: Path) -> None:
     assert recorded.text is None
 
 
+def test_a_model_that_drafts_for_itself() -> None:
+    """Its own folder is no draft of its own; another folder that nobody described is asked for."""
+    model = "/srv/models/Kimi-K2.6"
+    told = {name: each for name, each in STORY.items() if name != "model"}
+    for draft, is_known in ((model, True), (f"{model}-2", False)):
+        settings = {
+            "model_path": model,
+            "speculative_algorithm": "EAGLE",
+            "speculative_draft_model_path": draft,
+        }
+        recorded = made(told, start=Start(pool_tokens=1, settings=settings))
+        assert (recorded.text is not None) is is_known
+        assert "draft = " not in str(recorded.text)
+
+
 def test_a_secret_is_not_recorded() -> None:
-    """Whatever setting it came by."""
-    settings = {"model_path": "sk-madeUpForThisCase0123", "mem_fraction_static": 0.9}
-    recorded = made(start=Start(pool_tokens=1, settings=settings))
-    assert "sk-made" not in str(recorded.text)
+    """Whatever setting it came by; the others are."""
+    start = Start(
+        pool_tokens=1,
+        settings={"speculative_algorithm": "sk-madeUpForThisCase0123", "chunked_prefill_size": 512},
+    )
+    recorded = made(start=start)
+    assert "chunked_prefill = 512" in lines_of(recorded)
+    assert "sk-made" not in str(recorded.text).lower()
 
 
 def settings_of(plan: Promised, **changes: object) -> dict[str, object]:
