@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from compiler.host.finding import find_unit, find_units
-from compiler.host.gc import Keeping, running_numbers, superfluous
+from compiler.host.gc import Keeping, collect, running_numbers, superfluous
 from compiler.host.intent import Intent
 from compiler.host.links import aside_of, foreign_links_of, links_of, make_links
 from compiler.host.names import check_name, look_at_name
@@ -211,6 +211,18 @@ def test_how_long_one_is_kept(host: Host, age: int, *, goes: bool) -> None:
             now=since + age,
         )
         assert [each.number for each in several] == ([1] if goes else [])
+
+
+def test_a_number_outlives_its_generation_and_the_record(host: Host) -> None:
+    """Where the record was lost the numbers that are there are the last ones given."""
+    host.switch(SMALL)
+    host.switch(LARGE)
+    host.rollback(1)
+    (host.places.state / "record.json").unlink()
+    keeping = Keeping(newest=0)
+    gone = collect(host.store, keeping, running=frozenset({1}), machine=Stopping())
+    assert gone == (2,)
+    assert (sorted(host.store.generations), host.store.highest) == ([1], 2)
 
 
 # the end of a unit

@@ -156,6 +156,34 @@ def test_the_plan_that_a_server_was_started_by() -> None:
         assert any("in the plan" in each for each in recorded.notes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, 'algorithm = "ddtree"'),
+        ({"speculative_algorithm": "EAGLE"}, 'algorithm = "ddtree"'),
+        ({"speculative_algorithm": "EAGLE", "mem_fraction_static": 0.85}, 'algorithm = "eagle"'),
+        ({"speculative_algorithm": "EAGLE", "max_running_requests": 16}, 'algorithm = "eagle"'),
+    ],
+)
+def test_what_a_release_makes_of_a_plan(changes: dict[str, object], line: str) -> None:
+    """What it chooses in the place of what was asked for is not recorded; what another command line asks for is."""
+    plan = promised()
+    start = Start(pool_tokens=1, settings=settings_of(plan, **changes), version=plan.version)
+    assert line in lines_of(made({"page_size": 1}, start=start, plan=plan))
+
+
+@pytest.mark.parametrize(("folder", "is_known"), [("/data/m7", True), ("/data/m8", False)])
+def test_a_plan_names_the_model(folder: str, *, is_known: bool) -> None:
+    """A folder with a name of its own is the model that the plan has for it, where the server runs that one."""
+    words = tuple(
+        "/data/m7" if each == "/srv/models/Kimi-K2.6" else each for each in promised().argv
+    )
+    plan = evolve(promised(), argv=words)
+    settings = settings_of(plan, model_path=folder)
+    recorded = made({"page_size": 1}, start=Start(pool_tokens=1, settings=settings), plan=plan)
+    assert ('model = "moonshotai/Kimi-K2.6"\n' in str(recorded.text)) is is_known
+
+
 def test_a_server_of_another_release_than_the_plan() -> None:
     """It is said, and its own release is recorded."""
     plan = promised()
