@@ -21,6 +21,7 @@ from compiler.host.retire import Retired, retire
 from compiler.host.service import is_unit_name
 from compiler.host.status import look_at_unit
 from compiler.host.store import Store
+from compiler.host.troubles import unreadable, unwritable
 from compiler.host.units import Scope, UnitState
 from generations import LARGE, SMALL, STATE_DIR, UNIT, Host, Manager, Stopping, codes
 
@@ -323,6 +324,66 @@ def test_a_unit_by_its_link(host: Host) -> None:
     store = find_unit(host.root, "/srv/pp/kimi/")
     assert isinstance(store, Store)
     assert store.places.state_dir == "/srv/pp/kimi"
+
+
+def test_whose_manager_a_folder_is_of(host: Host) -> None:
+    """That of the target which keeps its generations there; another target of the plan may have another."""
+    host.switch(SMALL)
+    file = host.places.generation(1) / "plan.json"
+    plan = json.loads(file.read_text())
+    target = plan["targets"]["ct200"]
+    other = {**target, "manager": "user", "state_dir": "/home/me/kimi"}
+    plan["targets"] = {"a": other, "ct200": target}
+    file.write_text(json.dumps(plan))
+    for asked in (STATE_DIR, f"{STATE_DIR}/"):
+        store = find_unit(host.root, asked)
+        assert isinstance(store, Store)
+        assert store.places.scope is Scope.SYSTEM
+    plan["targets"]["ct200"]["manager"] = "user"
+    file.write_text(json.dumps(plan))
+    store = find_unit(host.root, STATE_DIR)
+    assert isinstance(store, Store)
+    assert store.places.scope is Scope.USER
+
+
+# what went wrong
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "says"),
+    [
+        (None, None, "nothing is current yet"),
+        (1, 1, "generation 1 is still current"),
+        (None, 1, "generation 1 is current now, and the service was not told yet"),
+        (1, 2, "generation 2 is current now, and the service was not told yet"),
+        (1, None, "no generation is current now, and the service was not told yet"),
+    ],
+)
+def test_what_is_current_after_an_error(
+    host: Host, was: int | None, now: int | None, says: str
+) -> None:
+    """And whether the service knows."""
+    host.places.state.mkdir(parents=True)
+    if now is not None:
+        (host.places.state / "current").symlink_to(f"gen-{now}")
+    found = unwritable(host.places, OSError(28, "No space left on device"), was=was)
+    assert found.notes == (says,)
+
+
+@pytest.mark.parametrize(
+    ("fault", "summary", "place"),
+    [
+        (OSError(28, "No space", "/a"), "no space", "at `/a`"),
+        (OSError(28, "No space", "/a", None, "/b"), "no space", "at `/b`"),
+        (OSError("odd"), "odd", "nothing was changed"),
+        (OSError(), "oserror", "nothing was changed"),
+    ],
+)
+def test_why_the_machine_would_not(fault: OSError, summary: str, place: str) -> None:
+    """In the system's words, else Python's; of two places the one that was to be written."""
+    found = unreadable(fault)
+    assert found.summary.endswith(f": {summary}")
+    assert found.notes[0] == place
 
 
 # how a unit stands

@@ -320,6 +320,24 @@ def test_a_byte_of_a_staged_tree(tmp_path: Path, edit: Edit, *, is_edited: bool)
     assert code(in_tree(tmp_path / "out", edit)) == ("staged-edited" if is_edited else None)
 
 
+@pytest.mark.parametrize(
+    ("path", "is_edited"), [(f"{SMALL}/ct200/x", False), (f"{SMALL}x/ct200/x", True)]
+)
+def test_a_line_that_leads_out(tmp_path: Path, path: str, *, is_edited: bool) -> None:
+    """`staged-edited`: a file that MANIFEST gives to the profile stands in another folder."""
+
+    def edit(out: Path) -> None:
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).touch()
+        manifest = out / "MANIFEST"
+        lines = [*manifest.read_text().splitlines(), f"{digest(b'')}  644  {path}  {SMALL}"]
+        manifest.write_text(
+            "\n".join([lines[0], *sorted(lines[1:], key=lambda each: each[71:])]) + "\n"
+        )
+
+    assert code(in_tree(tmp_path / "out", edit)) == ("staged-edited" if is_edited else None)
+
+
 def planned(out: Path, old: str, new: str) -> Staged | Diagnostic:
     """The small profile with something else in its plan, and the hash that belongs to it."""
 
