@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -410,8 +412,14 @@ def test_whose_key_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     words = list(promised().argv)
     words[words.index("--config") + 1] = str(tmp_path / "plans.yaml")
     plan = evolve(promised(), argv=tuple(words))
+    # Who waits for a writer of the pipe gets one in the end, so that this fails and does not hang.
+    writer = Timer(5, lambda: os.close(os.open(tmp_path / "pipe", os.O_RDWR)))
+    writer.start()
+    began = time.monotonic()
     for secret in (None, tmp_path / "own.yaml", tmp_path / "pipe", tmp_path / "none.yaml"):
         where = Asked(url=LOCAL, secret=secret)
         observed = observe(where, observer=OBSERVER, promised=plan, must_answer=True)
         assert bool(observed.notes) is (sent[-1] is None)
+    writer.cancel()
     assert sent == ["plans", "own", None, None]
+    assert time.monotonic() - began < 4
