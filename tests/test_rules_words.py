@@ -199,11 +199,11 @@ def test_what_decides_a_pool_is_shown(profiles: Path, catalog: Catalog) -> None:
 
 @pytest.mark.parametrize("python", ["python", "/opt/o'brien/bin/python"])
 def test_what_is_judged_and_not_written(python: str) -> None:
-    """A command that somebody runs by hand needs no unit: its own words are no unit's, and its Python is where it is."""
+    """`unrepresentable` is about a unit: the words of a command that somebody runs by hand are written nowhere."""
     words = (
         f"{python} -m sglang.launch_server --model-path Qwen/Qwen3-8B --served-model-name a\ufdd0b"
     )
     judged = ask(words, gpu="h200", count=1)
     assert judged.plan is not None
     assert judged.plan.target is None
-    assert codes_of(judged).isdisjoint({"unrepresentable", "python-missing"})
+    assert "unrepresentable" not in codes_of(judged)
