@@ -26,12 +26,16 @@ _PASSING = frozenset(
 )
 _WITH_VALUE = frozenset({"-X", "-W"})
 _CARRIERS = frozenset({"tmux", "screen", "ssh", "su"})
+_SAYING = frozenset({"echo", "printf", ":"})
+"""They run nothing of what they are given: a script that shows its launch first has one launch."""
 
 
 def launches_of(
     command: Command, *, sources: Mapping[str, Source]
 ) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
     """The launches of a command, with what it says against them when it holds a script that cannot be read."""
+    if command.words and command.words[0].text in _SAYING:
+        return (), ()
     command = _entered(command)
     script = _script_at(command.words)
     if script is None:

@@ -64,18 +64,23 @@ def _profile_of(path: str, session: Session) -> str | None:
 def _rendered(name: str, below: str, several: tuple[Judged, ...]) -> list[str] | None:
     files, _ = render_profile(name, several)
     text = next((each.text for each in files if each.path == f"{name}/{below}"), None)
-    return None if text is None else text.split("\n")
+    return None if text is None else _lines(text)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; what stands behind its last line end is none."""
+    return text.removesuffix("\n").split("\n")
 
 
 def _same_line(rendered: list[str], number: int, path: str, session: Session) -> int | Diagnostic:
     """The line as it is compiled now, for a line of the file as it stands; the place counts from 0."""
     standing = session.workspace.out / path
     try:
-        lines = standing.read_text("utf-8", errors="replace").split("\n")
+        lines = _lines(standing.read_text("utf-8", errors="replace"))
     except OSError:
         lines = rendered
     if not 1 <= number <= len(lines):
-        return _unknown(f"`{OUT}/{path}` has {len(lines) - 1} lines, and no line {number}")
+        return _unknown(f"`{OUT}/{path}` has {len(lines)} lines, and no line {number}")
     text = lines[number - 1]
     if number <= len(rendered) and rendered[number - 1] == text:
         return number - 1

@@ -1,0 +1,209 @@
+"""What a finding says beside its place: the labels, notes, and advice that hang on a figure. The cases in `rules/` pin the rest."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.diagnostics import Diagnostic
+from deployments import check_text, check_texts
+from test_predict import ask, codes_of
+
+
+SHARED = Path(__file__).parent / "rules" / "shared"
+SMALL = 'schema = 1\nextends = ["base/small"]\n'
+STORY = (
+    "schema = 1\n"
+    'extends = ["base/kimi-k2.6", "base/service", "base/sglang-{engine}", "hw/8x-rtx-pro-6000"]\n'
+)
+TARGET = '\n[targets.ct200]\nkind = "systemd"\nuser = "sglang"\n'
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree with what the rule cases share."""
+    folder = tmp_path_factory.mktemp("tree") / "profiles"
+    shutil.copytree(SHARED, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(profiles: Path) -> Catalog:
+    """What is known in that tree."""
+    return open_catalog(FolderReader(profiles))
+
+
+def said(found: Diagnostic) -> str:
+    """All that a finding says, a part a line."""
+    labels = (found.primary, *found.secondary)
+    parts = (
+        found.summary,
+        *(each.text for each in labels if each is not None),
+        *found.notes,
+        *found.help,
+    )
+    return "\n".join(parts)
+
+
+def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
+    """What the one finding of a code says."""
+    checked = check_text(profiles, text + TARGET, catalog=catalog)
+    (found,) = (each for each in checked.all_diagnostics if each.code == code)
+    return said(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "part", "is_said"),
+    [
+        (
+            '[env]\nCUDA_VISIBLE_DEVICES = "0, 1"',
+            "variable-owned",
+            "`gpus.indices = [0, 1]`",
+            True,
+        ),
+        (
+            '[env]\nCUDA_VISIBLE_DEVICES = "GPU-1"',
+            "variable-owned",
+            "set `gpus.indices`, and",
+            True,
+        ),
+        ("[memory]\nfraction = 99", "fraction-range", "write `0.99` for 99 %", True),
+        ("[memory]\nfraction = 100", "fraction-range", "write a share like `0.9`", True),
+        ("[memory]\nfraction = 1", "fraction-range", "write a share like `0.9`", True),
+        (
+            "[gpus]\ncount = 3\n[parallel]\ntensor = 3",
+            "heads-not-divisible",
+            "that divide: 1, 2, 4, 8, 16, 32",
+            True,
+        ),
+        (
+            "[gpus]\ncount = 6\n[parallel]\ntensor = 6\ndata = 2\ndp_attention = true",
+            "heads-not-divisible",
+            "that divide: 2, 4, 8, 16, 32, 64",
+            True,
+        ),
+        (
+            "[serve]\nconcurrency = 9",
+            "concurrency-beyond-limit",
+            "the engine's own limit here",
+            False,
+        ),
+        (
+            "[serve]\nmax_running_requests = 8\nconcurrency = 9",
+            "concurrency-beyond-limit",
+            "8 requests run at once",
+            True,
+        ),
+        ('[gpus]\nkind = "h2000"', "gpu-unknown", "take it only if it is that card", True),
+        (
+            '[gpus]\nkind = "unlogged-96gb"',
+            "gpu-unknown",
+            "take it only if it is that card",
+            False,
+        ),
+        ('[gpus]\nkind = "unlogged-96gb"', "gpu-unknown", "`free_before_load_gib`", True),
+    ],
+)
+def test_what_a_finding_advises(
+    profiles: Path, catalog: Catalog, body: str, code: str, part: str, *, is_said: bool
+) -> None:
+    """Advice holds the figures of the profile, and only what applies to it."""
+    text = words_of(profiles, catalog, f"{SMALL}\n{body}\n", code)
+    assert (part in text) is is_said, text
+
+
+def story(engine: str, *, context: int, fraction: float, concurrency: int = 1) -> str:
+    """The deployment of the README, with other figures."""
+    return (
+        STORY.format(engine=engine)
+        + f"[serve]\ncontext = {context}\nconcurrency = {concurrency}\nmax_running_requests = 8\n"
+        + f"[memory]\nfraction = {fraction}\n"
+    )
+
+
+def test_how_much_a_pool_is_short(profiles: Path, catalog: Catalog) -> None:
+    """By the best estimate, or only at worst; of one request or of several, which are then shown as well."""
+    one = words_of(
+        profiles, catalog, story("plain", context=200_000, fraction=0.85), "pool-too-small"
+    )
+    assert "one full request needs" in one
+    assert "requests of full context at the same time" not in one
+    assert "short by" in one
+    two = words_of(
+        profiles,
+        catalog,
+        story("plain", context=100_000, fraction=0.85, concurrency=2),
+        "pool-too-small",
+    )
+    assert "2 full requests need" in two
+    assert "requests of full context at the same time" in two
+
+
+def test_which_flag_was_meant(profiles: Path, catalog: Catalog) -> None:
+    """A beginning that several flags have in common is completed to none of them."""
+    for flag, part, is_said in (
+        ("schedule-conserv", "write it in full: `--schedule-conservativeness`", True),
+        ("schedule", "write it in full", False),
+        ("sched", "write it in full", False),
+    ):
+        text = words_of(profiles, catalog, f"{SMALL}\n[flags]\n{flag} = 0.3\n", "flag-unknown")
+        assert (part in text) is is_said, text
+
+
+def test_a_name_with_white_space(profiles: Path, catalog: Catalog) -> None:
+    """`name-unwritable`: any white space in a profile's name would end it in the manifest, a blank or another."""
+    for name, wanted in (("a b", True), ("a\u2003b", True), ("ab", False)):
+        found = check_texts(profiles, {name: SMALL + TARGET}, catalog=catalog).all_diagnostics
+        assert ("name-unwritable" in {each.code for each in found}) is wanted, name
+
+
+def test_what_two_services_share_is_shown_once(profiles: Path, catalog: Catalog) -> None:
+    """Of two services whose GPUs stand in one fragment there is one place, of others there are two."""
+    for own, places in (("", 1), ("gpus.indices = [0]\n", 2)):
+        texts = {
+            name: f"{SMALL}serve.port = {port}\n{own}{TARGET}unit = '{name}'\n"
+            for name, port in (("a", 30000), ("b", 31000))
+        }
+        found = check_texts(profiles, texts, catalog=catalog).all_diagnostics
+        (shared,) = (each for each in found if each.primary and "indices" in (each.path or ""))
+        assert 1 + len(shared.secondary) == places, said(shared)
+
+
+@pytest.mark.parametrize(
+    ("context", "code", "part"),
+    [
+        (192_744, "pool-uncertain", "enough by the best estimate, short by 78 at worst"),
+        (192_745, "pool-likely-short", "needed 192,750; short by 1\n"),
+    ],
+)
+def test_a_pool_at_its_best_estimate(
+    profiles: Path, catalog: Catalog, context: int, code: str, part: str
+) -> None:
+    """A pool that is as large as needed by the best estimate is short at worst only."""
+    text = words_of(profiles, catalog, story("ddtree", context=context, fraction=0.92), code)
+    assert part in text
+
+
+def test_what_decides_a_pool_is_shown(profiles: Path, catalog: Catalog) -> None:
+    """How a build prices its draft is a doubt where the pool hangs on it, and none where the pool is capped."""
+    whole = story("ddtree", context=192_745, fraction=0.92)
+    doubt = "not known how it prices the draft's layers"
+    assert doubt in words_of(profiles, catalog, whole, "pool-likely-short")
+    capped = words_of(profiles, catalog, f"{whole}max_pool_tokens = 50_000\n", "pool-too-small")
+    assert "caps the pool" in capped
+    assert doubt not in capped
+
+
+@pytest.mark.parametrize("python", ["python", "/opt/o'brien/bin/python"])
+def test_what_is_judged_and_not_written(python: str) -> None:
+    """`unrepresentable` is about a unit: the words of a command that somebody runs by hand are written nowhere."""
+    words = (
+        f"{python} -m sglang.launch_server --model-path Qwen/Qwen3-8B --served-model-name a\ufdd0b"
+    )
+    judged = ask(words, gpu="h200", count=1)
+    assert judged.plan is not None
+    assert judged.plan.target is None
+    assert "unrepresentable" not in codes_of(judged)
