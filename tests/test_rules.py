@@ -46,7 +46,6 @@ ELSEWHERE = {
     "generation-missing": "test_host_cli.py::test_a_unit_that_is_nearly_right",
     "host-busy": "test_host_switch.py::test_two_switches_at_once",
     "host-compiler": "test_preflight_engine.py::test_a_compiler_of_kernels",
-    "host-compiler": "test_preflight_engine.py::test_a_compiler_of_kernels",
     "host-disk": "test_preflight.py::test_free_disk",
     "host-driver": "test_preflight.py::test_a_driver_that_fails",
     "host-gpu": "test_preflight.py::test_the_gpus",

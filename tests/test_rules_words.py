@@ -175,7 +175,7 @@ def test_what_two_services_share_is_shown_once(profiles: Path, catalog: Catalog)
 @pytest.mark.parametrize(
     ("context", "code", "part"),
     [
-        (192_744, "pool-uncertain", "enough by the best estimate, short by 78 at worst"),
+        (192_744, "pool-uncertain", "enough by the best estimate, short by 105 at worst"),
         (192_745, "pool-likely-short", "needed 192,750; short by 1\n"),
     ],
 )

@@ -108,9 +108,11 @@ class Ground(Value):
     def carried(self, known: KnownBoot, *, fraction: float) -> tuple[Hypothesis, ...]:
         """Weights from the recorded pool: what they must have been for it to come out as it did.
 
-        `fraction` is the share that weights and pool really get; only between two cards it decides what is likely.
+        `fraction` is the share that weights and pool really get; between two cards it decides what is likely, and on the
+        same ones whether this start reads the memory that the recorded one read.
         """
-        key = (known.boot.name, fraction if known.boot.shipped else None)
+        share = known.boot.fraction * self.launch.fraction_scale
+        key = (known.boot.name, fraction if known.boot.shipped or fraction == share else None)
         if key not in self._carried:
             self._carried[key] = tuple(self._carry(known, fraction))
         return self._carried[key]
@@ -125,13 +127,15 @@ class Ground(Value):
             boot.algorithm,
             start.launch.rule.since,
         )
+        same = alike and fraction == boot.fraction * self.launch.fraction_scale
+        piece = 0.0 if same else DRIVER_PAGE_GIB
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
                     if alike and theirs.cell.pricing != layout.cell.pricing:
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
-                    for part, slip in ((0.5, 0.0), (0.0, -DRIVER_PAGE_GIB), (1.0, DRIVER_PAGE_GIB)):
+                    for part, slip in ((0.5, 0.0), (0.0, -piece), (1.0, piece)):
                         rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page) + slip
                         yield Hypothesis(free_gib=free, weights_gib=budget - rest, layout=layout)
 
