@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.shellknown import Known
+from compiler.adopt.shellnumbers import evaluate_number
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 _PAIR = re.compile(r"\\(.)", re.DOTALL)
 _DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
+_NEEDED = re.compile(r"\$\{(\w+):?\?.*\}", re.DOTALL)
+_INSTEAD = re.compile(r"\$\{(\w+):?\+.*\}", re.DOTALL)
+_ALL = re.compile(r"\$(?:[@*]|\{[@*](?::(?P<first>\d+)(?::(?P<count>\d+))?)?\})")
+_COUNT = re.compile(r"\$(?:#|\{#\})")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _PLAIN = re.compile(r"\$\{?(\w+)\}?")
 _BRACES = re.compile(r"\{[^{}\s]*,[^{}\s]*\}")
@@ -26,19 +32,6 @@ _AT_START = frozenset(
     {"command_substitution", "arithmetic_expansion", "process_substitution", "brace_expression"}
 )
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Known(Value):
-    """What a script has said so far.
-
-    Attributes:
-        texts: variables with one value.
-        arrays: variables with a list of words.
-    """
-
-    texts: Mapping[str, Word] = field(factory=dict)
-    arrays: Mapping[str, tuple[Word, ...]] = field(factory=dict)
 
 
 @frozen(eq=False, repr=False)
@@ -57,6 +50,14 @@ class _Piece(Value):
         if self.words is None:
             return self.text
         return " ".join(word.text for word in self.words)
+
+    def as_text(self) -> _Piece:
+        """The same as one text."""
+        if self.words is None:
+            return self
+        unknown = tuple(each for word in self.words for each in word.unknown)
+        changes = tuple(each for word in self.words for each in word.changes)
+        return _Piece(self.joined, unknown, changes=changes)
 
 
 Placed = Callable[["Node"], Span]
@@ -81,10 +82,7 @@ class Evaluator(Value):
                     for each in piece.words
                 ]
                 continue
-            # What is not known may hold blanks of its own, which separate nothing yet.
-            splits = piece.splits and not piece.unknown
-            parts = re.split(r"[ \t\n]+", piece.text) if splits else [piece.text]
-            for number, part in enumerate(parts):
+            for number, part in enumerate(_parts(piece)):
                 if number and begun:
                     made.append(word)
                     word, begun = Word(text="", span=self.place(node)), False
@@ -98,7 +96,8 @@ class Evaluator(Value):
             return Word(text="")
         word = Word(text="", span=self.place(node))
         for piece in self._pieces(node, quoted=True):
-            word = _longer(word, piece, text=piece.joined)
+            told = piece.as_text()
+            word = _longer(word, told, text=told.text)
         return word
 
     def _pieces(self, node: Node, *, quoted: bool) -> Sequence[_Piece]:
@@ -124,7 +123,12 @@ class Evaluator(Value):
                     piece for each in node.children for piece in self._pieces(each, quoted=quoted)
                 ]
             case "simple_expansion" | "expansion":
-                return (self._expansion(node, raw, quoted=quoted),)
+                # The grammar counts the blanks between two of them to the second.
+                told = raw.lstrip()
+                blanks = [_Piece(raw[: len(raw) - len(told)])] if told != raw else []
+                return (*blanks, self._expansion(node, told, quoted=quoted))
+            case "arithmetic_expansion":
+                return (self._arithmetic(node, raw),)
             case _:
                 return (_Piece(raw, (raw,) if node.type in _AT_START else ()),)
 
@@ -137,36 +141,96 @@ class Evaluator(Value):
             return _Piece(text, (raw,))
         return _Piece(text)
 
+    def here(self, node: Node) -> Word:
+        """A here-document whose variables are replaced."""
+        word = Word(text="", span=self.place(node))
+        for piece in self._between(node, start=0, special="\\`$"):
+            told = piece.as_text()
+            word = _longer(word, told, text=told.text)
+        return word
+
     def _string(self, node: Node) -> Sequence[_Piece]:
-        """A word in double quotes: what stands between its parts counts, too."""
+        pieces = self._between(node, start=1, special='"\\`$')
+        # A list among other text is one text with it.
+        return pieces if len(pieces) == 1 else [each.as_text() for each in pieces]
+
+    def _between(self, node: Node, *, start: int, special: str) -> Sequence[_Piece]:
+        """A text in double quotes: what stands between its parts counts, too; a backslash hides what is `special`."""
         whole = node.text or b""
-        base, at = node.start_byte, 1
+        base, at = node.start_byte, start
         pieces: list[_Piece] = []
         for child in node.named_children:
-            if child.type == "string_content":
+            if child.type in {"string_content", "heredoc_content"}:
                 continue
             between = whole[at : child.start_byte - base].decode(errors="surrogateescape")
-            pieces += [_Piece(_unescaped(between))] if between else []
+            pieces += [_Piece(_unescaped(between, special))] if between else []
             pieces += self._pieces(child, quoted=True)
             at = child.end_byte - base
-        rest = whole[at:-1].decode(errors="surrogateescape")
-        return (*pieces, _Piece(_unescaped(rest))) if rest or not pieces else pieces
+        rest = whole[at : len(whole) - start].decode(errors="surrogateescape")
+        return (*pieces, _Piece(_unescaped(rest, special))) if rest or not pieces else pieces
 
     def _expansion(self, node: Node, raw: str, *, quoted: bool) -> _Piece:
+        given = self._arguments(raw)
+        if given is not None:
+            return given
         whole = _WHOLE_ARRAY.fullmatch(raw)
         if whole is not None and whole[1] in self.known.arrays:
-            return _Piece("", words=self.known.arrays[whole[1]])
-        plain = _PLAIN.fullmatch(raw)
+            listed = _Piece("", words=self.known.arrays[whole[1]])
+            return listed.as_text() if quoted and "*" in raw else listed
+        plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
-        name = (plain or default or ("", ""))[1]
-        value = self.known.texts.get(name)
-        if value is not None and (value.text or plain):
+        instead = _INSTEAD.fullmatch(raw)
+        name = (plain or default or instead or ("", ""))[1]
+        value = self._value(name)
+        if value is not None and instead is not None and not value.unknown:
+            return (
+                self._default(node, raw, quoted=quoted, is_told=True)
+                if value.text
+                else _Piece("", splits=not quoted)
+            )
+        if value is not None and (value.text or plain) and instead is None:
             return _Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
         if default is not None:
             return self._default(node, raw, quoted=quoted)
         return _Piece(raw, (raw,))
 
-    def _default(self, node: Node, raw: str, *, quoted: bool) -> _Piece:
+    def _value(self, name: str) -> Word | None:
+        """A variable; an argument that is not given is empty."""
+        arguments = self.known.arguments
+        if arguments is not None and name.isdecimal() and name != "0":
+            at = int(name) - 1
+            return arguments[at] if at < len(arguments) else Word(text="")
+        return self.known.texts.get(name)
+
+    def _arguments(self, raw: str) -> _Piece | None:
+        """`$@` and `$#`, where the arguments are known."""
+        arguments = self.known.arguments
+        if arguments is None:
+            return None
+        if _COUNT.fullmatch(raw):
+            return _Piece(str(len(arguments)))
+        found = _ALL.fullmatch(raw)
+        if found is None:
+            return None
+        first = max(1, int(found["first"] or 1)) - 1
+        count = len(arguments) if found["count"] is None else int(found["count"])
+        return _Piece("", words=arguments[first : first + count])
+
+    def _arithmetic(self, node: Node, raw: str) -> _Piece:
+        open_names: list[str] = []
+
+        def look_up(name: str) -> str | None:
+            value = self._value(name)
+            if value is None or value.unknown:
+                open_names.append(f"${name}")
+                return None
+            return value.text
+
+        number = evaluate_number(node, look_up)
+        return _Piece(raw, (raw, *open_names)) if number is None else _Piece(str(number))
+
+    def _default(self, node: Node, raw: str, *, quoted: bool, is_told: bool = False) -> _Piece:
+        """What stands behind the name; it is assumed, unless the script says so itself."""
         parts = [
             piece for child in node.children[3:-1] for piece in self._pieces(child, quoted=True)
         ]
@@ -174,15 +238,44 @@ class Evaluator(Value):
         unknown = tuple(each for part in parts for each in part.unknown)
         told = f"`{raw}` is taken to be `{text}`, its default"
         taken = Change(kind=ChangeKind.ASSUMED, text=told, span=self.place(node))
-        return _Piece(text, unknown, splits=not quoted, changes=() if unknown else (taken,))
+        return _Piece(
+            text, unknown, splits=not quoted, changes=() if unknown or is_told else (taken,)
+        )
+
+
+def _parts(piece: _Piece) -> Sequence[str]:
+    """What blanks separate; what is not known may hold blanks of its own, which separate nothing yet."""
+    if not piece.splits:
+        return (piece.text,)
+    kept = "|".join(re.escape(each) for each in sorted(piece.unknown, key=len, reverse=True))
+    if not kept:
+        return re.split(r"[ \t\n]+", piece.text)
+    return list(_protected(piece.text, re.compile(f"({kept})|([ \t\n]+)")))
+
+
+def _protected(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    at, part = 0, ""
+    for found in pattern.finditer(text):
+        part += text[at : found.start()]
+        if found[2] is None:
+            part += found[1]
+        else:
+            yield part
+            part = ""
+        at = found.end()
+    yield part + text[at:]
 
 
 def _longer(word: Word, piece: _Piece, *, text: str) -> Word:
     """A word with one part more."""
+    unknown = piece.unknown
+    if piece.splits and text != piece.text:
+        # Of a text that is split, each word has what stands in it.
+        unknown = tuple(each for each in unknown if each in text)
     return evolve(
         word,
         text=word.text + text,
-        unknown=(*word.unknown, *piece.unknown),
+        unknown=(*word.unknown, *unknown),
         changes=(*word.changes, *piece.changes),
     )
 
@@ -191,9 +284,9 @@ def _raw(node: Node) -> str:
     return (node.text or b"").decode(errors="surrogateescape")
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(text: str, special: str) -> str:
     """What stands in double quotes: only what is special there loses its backslash."""
     return _PAIR.sub(
-        lambda found: "" if found[1] == "\n" else found[1] if found[1] in '"\\`$' else found[0],
+        lambda found: "" if found[1] == "\n" else found[1] if found[1] in special else found[0],
         text,
     )

@@ -1,0 +1,91 @@
+"""A statement about variables goes in; what a script has said behind it comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from compiler.adopt.launch import Word
+from compiler.adopt.shellknown import Known
+from compiler.adopt.shellsyntax import below, raw_text
+from compiler.adopt.shellwords import Evaluator
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SOURCING = frozenset({"source", "."})
+_NOTHING = Word(text="")
+
+
+def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
+    """Behind `NAME=value`, and the name."""
+    known = evaluator.known
+    name_node, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name_node is None or name_node.type != "variable_name":
+        return known, None
+    name = raw_text(name_node)
+    adds = any(each.type == "+=" for each in node.children)
+    if value is not None and value.type == "array":
+        words = tuple(
+            word
+            for each in value.named_children
+            if each.type != "comment"
+            for word in evaluator.words(each)
+        )
+        before = known.arrays.get(name, ()) if adds else ()
+        return evolve(known, arrays={**known.arrays, name: (*before, *words)}), name
+    told = evaluator.text(value)
+    if adds:
+        first = known.texts.get(name, _NOTHING)
+        told = evolve(
+            told,
+            text=first.text + told.text,
+            unknown=(*first.unknown, *told.unknown),
+            changes=(*first.changes, *told.changes),
+        )
+    return known.with_text(name, told), name
+
+
+def declared(node: Node, evaluator: Evaluator) -> Known:
+    """Behind `export`, `local`, and the like."""
+    exports = node.children[0].type == "export"
+    known = evaluator.known
+    for child in node.named_children:
+        name = raw_text(child) if child.type == "variable_name" else None
+        if child.type == "variable_assignment":
+            known, name = assigned(child, evolve(evaluator, known=known))
+        if exports and name is not None:
+            known = evolve(known, exported=known.exported | {name})
+    return known
+
+
+def unset(node: Node, known: Known) -> Known:
+    """Behind `unset`."""
+    names = {raw_text(each) for each in node.named_children}
+    texts = {name: word for name, word in known.texts.items() if name not in names}
+    arrays = {name: words for name, words in known.arrays.items() if name not in names}
+    return evolve(known, texts=texts, arrays=arrays)
+
+
+def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
+    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words."""
+    known = evaluator.known
+    texts = [word.text for word in words]
+    first = texts[0] if texts else ""
+    if first == "set" and "--" in texts:
+        known = evolve(known, arguments=tuple(words[texts.index("--") + 1 :]))
+    elif first == "shift" and known.arguments is not None:
+        count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
+        known = evolve(known, arguments=known.arguments[count:])
+    elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
+        folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
+        exported = known.exported | {"VIRTUAL_ENV"}
+        known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
+    for each in below(node, "expansion"):
+        name = next(iter(each.named_children), None)
+        if name is not None and any(sign.type in {":=", "="} for sign in each.children):
+            known = known.with_text(raw_text(name), evolve(evaluator, known=known).text(each))
+    return known

@@ -1,0 +1,312 @@
+"""The syntax tree of a script goes in, from top to bottom; its commands come out, and what it writes into files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, field
+
+from compiler.adopt.launch import Change, Command, Document, Word
+from compiler.adopt.shellconditions import Condition, decide, without_arguments
+from compiler.adopt.shellhere import fed, here_text, written_to
+from compiler.adopt.shellknown import Known, joined, open_word
+from compiler.adopt.shellsyntax import locals_of, raw_text, set_in, split_clause, split_item
+from compiler.adopt.shellvariables import assigned, declared, learned, unset
+from compiler.adopt.shellwords import Evaluator
+from compiler.diagnostics import Span
+from compiler.source import Source
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CLAUSES = frozenset({"elif_clause", "else_clause"})
+_NO_WORDS = frozenset(
+    {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
+)
+_MOST_CALLS = 200
+"""Calls of functions that are followed; the longest public script has twenty."""
+_DEEPEST_CALL = 12
+
+
+@define
+class Walk:
+    """Goes through a script, and keeps what it has said.
+
+    Attributes:
+        given: the variables that its caller sets.
+        untaken: how many of the branches it is in are known not to be taken.
+        taken: what decided that.
+        calls: the functions it is in, and where they are called.
+    """
+
+    source: Source
+    data: bytes
+    known: Known
+    given: frozenset[str] = frozenset()
+    commands: list[Command] = field(factory=list)
+    documents: list[Document] = field(factory=list)
+    untaken: int = 0
+    taken: tuple[Change, ...] = ()
+    functions: dict[str, Node] = field(factory=dict)
+    called: set[str] = field(factory=set)
+    calls: list[Span] = field(factory=list)
+    followed: int = 0
+    _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
+
+    def script(self, root: Node) -> None:
+        """A whole script; a function that nobody calls by its name is read at the end."""
+        self.statements(root)
+        for name, body in tuple(self.functions.items()):
+            if name not in self.called:
+                self.called.add(name)
+                self.known = evolve(self.known, arguments=None)
+                self._branches([(Condition(), partial(self.statements, body))])
+
+    def statements(self, node: Node) -> None:
+        """Every statement below a node, in order."""
+        for child in node.named_children:
+            self._statement(child)
+
+    def _run(self, nodes: Sequence[Node]) -> None:
+        for each in nodes:
+            self._statement(each)
+
+    def place(self, node: Node) -> Span:
+        """Where a node stands."""
+        return self.source.span(self._offset(node.start_byte), self._offset(node.end_byte))
+
+    def evaluator(self) -> Evaluator:
+        """What makes words of nodes here."""
+        return Evaluator(known=self.known, place=self.place)
+
+    def _offset(self, byte: int) -> int:
+        # Of a text in ASCII, which most are, each byte is a character.
+        if len(self.data) == len(self.source.text):
+            return byte
+        return len(self.data[:byte].decode(errors="surrogateescape"))
+
+    def __attrs_post_init__(self) -> None:
+        """What is done with each kind of statement; all others are looked through."""
+        self._walks = {
+            "variable_assignment": self._assign,
+            "declaration_command": self._declare,
+            "unset_command": self._unset,
+            "function_definition": self._define,
+            "command": self._command,
+            "redirected_statement": self._redirected,
+            "if_statement": self._if,
+            "case_statement": self._case,
+            "list": self._list,
+            "while_statement": self._loop,
+            "for_statement": self._loop,
+            "c_style_for_statement": self._loop,
+            "subshell": self._apart,
+        }
+
+    def _statement(self, node: Node) -> None:
+        self._walks.get(node.type, self.statements)(node)
+
+    def _assign(self, node: Node) -> None:
+        self.known, _ = assigned(node, self.evaluator())
+
+    def _declare(self, node: Node) -> None:
+        self.known = declared(node, self.evaluator())
+
+    def _unset(self, node: Node) -> None:
+        self.known = unset(node, self.known)
+
+    def _define(self, node: Node) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self.functions[raw_text(name)] = body
+
+    def _apart(self, node: Node) -> None:
+        """A shell of its own, whose variables are gone behind it."""
+        before = self.known
+        self.statements(node)
+        self.known = before
+
+    def _branches(self, several: Sequence[tuple[Condition, Callable[[], None]]]) -> None:
+        """Branches of which at most one is taken, each with its condition."""
+        before, ends = self.known, []
+        is_sure = False
+        for condition, walk in several:
+            self.known = before
+            is_out = is_sure or condition.holds is False
+            if condition.holds is not None:
+                self.taken = tuple(dict.fromkeys((*self.taken, *condition.changes)))
+            self.untaken += is_out
+            walk()
+            self.untaken -= is_out
+            ends += [] if is_out else [self.known]
+            is_sure = is_sure or condition.holds is True
+        if not is_sure:
+            ends.append(before)
+        self.known = ends[0] if len(ends) == 1 else joined(before, ends)
+
+    def _if(self, node: Node) -> None:
+        several: list[tuple[Condition, Callable[[], None]]] = []
+        for clause in (node, *(each for each in node.named_children if each.type in _CLAUSES)):
+            condition, body = split_clause(clause)
+            self._run(condition)
+            told = (
+                Condition(holds=True) if clause.type == "else_clause" else self._decide(condition)
+            )
+            several.append((told, partial(self._run, body)))
+        self._branches(several)
+
+    def _decide(self, nodes: Sequence[Node]) -> Condition:
+        return decide(nodes[-1], self.evaluator()) if nodes else Condition()
+
+    def _case(self, node: Node) -> None:
+        value = node.child_by_field_name("value")
+        word = self.evaluator().text(value)
+        is_known = value is not None and not word.unknown
+        several: list[tuple[Condition, Callable[[], None]]] = []
+        for item in (each for each in node.named_children if each.type == "case_item"):
+            patterns, body = split_item(item)
+            holds = (
+                any(fnmatchcase(word.text, each) for each in patterns)
+                if is_known
+                else True
+                if patterns == ["*"]
+                else None
+            )
+            told = Condition(holds=holds, changes=word.changes)
+            several.append((told, partial(self._run, body)))
+        self._branches(several)
+
+    def _list(self, node: Node) -> None:
+        """`a && b`, `a || b`: what stands behind a test hangs on it."""
+        if len(node.children) != len(("left", "sign", "right")):
+            self.statements(node)
+            return
+        left, sign, right = node.children
+        self._statement(left)
+        told = decide(left, self.evaluator())
+        if sign.type == "||":
+            told = told.negated()
+        elif not told.is_test:
+            # One step after the other, each of which works out.
+            self._statement(right)
+            return
+        self._branches([(told, partial(self._statement, right))])
+
+    def _loop(self, node: Node) -> None:
+        body = node.child_by_field_name("body")
+        variable = node.child_by_field_name("variable")
+        condition = node.child_by_field_name("condition")
+        if condition is not None:
+            self._statement(condition)
+        over = list(node.children_by_field_name("value"))
+        told = self._over_arguments(node, condition, over)
+        if variable is not None and raw_text(variable) not in self.given:
+            name = raw_text(variable)
+            words = [word for each in over for word in self.evaluator().words(each)]
+            only = words[0] if len(words) == 1 and not words[0].unknown else open_word(name)
+            self.known = self.known.with_text(name, only)
+        if body is None:
+            return
+        if told.holds is not False:
+            self.known = self.known.without(
+                [each for each in set_in(body) if each not in self.given]
+            )
+        self._branches([(told, partial(self.statements, body))])
+
+    def _over_arguments(
+        self, node: Node, condition: Node | None, over: Sequence[Node]
+    ) -> Condition:
+        """A loop over the script's own arguments, of which it is taken to have none."""
+        if self.known.arguments is not None:
+            return Condition()
+        texts = [raw_text(each) for each in over] or ["$@"] * (node.type == "for_statement")
+        told = (
+            "$#" in raw_text(condition) or "getopts" in raw_text(condition) if condition else False
+        )
+        if not told and not any("$@" in each or "$*" in each for each in texts):
+            return Condition()
+        return Condition(holds=False, changes=(without_arguments(self.place(node)),))
+
+    def _redirected(self, node: Node) -> None:
+        """A command with what its input comes from, and its output goes to."""
+        here = next((each for each in node.named_children if each.type == "heredoc_redirect"), None)
+        if here is None:
+            self.statements(node)
+            return
+        text, is_exact = here_text(here, self.evaluator())
+        starts = [each for each in node.named_children if each.type not in _NO_WORDS]
+        behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
+        for each in (*starts, *behind):
+            self._receive(each, text)
+        target = written_to((*starts, *node.named_children, *behind), self.evaluator())
+        if target is not None and text is not None:
+            self.documents.append(Document(name=target, text=text, is_exact=is_exact))
+
+    def _receive(self, node: Node, text: Word | None) -> None:
+        """A command of a pipeline that begins with a here-document."""
+        if node.type != "command":
+            for child in node.named_children:
+                self._receive(child, text)
+            return
+        self._command(node, text)
+
+    def _command(self, node: Node, text: Word | None = None) -> None:
+        before = self.known
+        evaluator = self.evaluator()
+        words: list[Word] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                name = child.child_by_field_name("name")
+                value = evaluator.text(child.child_by_field_name("value"))
+                called = raw_text(name) if name is not None else ""
+                exported = self.known.exported | {called}
+                self.known = evolve(self.known.with_text(called, value), exported=exported)
+            elif child.type == "herestring_redirect" and child.named_children:
+                text = evaluator.text(child.named_children[-1])
+            elif child.type not in _NO_WORDS and child.is_named:
+                words += evaluator.words(child)
+        if not self._call(node, words):
+            self.commands.append(
+                Command(
+                    words=fed(words, text) if text is not None else tuple(words),
+                    environment=self.known.environment,
+                    changes=self.taken,
+                    called=self.calls[0] if self.calls else None,
+                    is_untaken=bool(self.untaken),
+                )
+            )
+            if self.known is not before:
+                self.known = before
+            self.known = learned(node, words, self.evaluator())
+        for child in node.named_children:
+            self._inside(child)
+
+    def _call(self, node: Node, words: Sequence[Word]) -> bool:
+        """Follow a function into its body; whether it is one."""
+        body = self.functions.get(words[0].text) if words else None
+        if body is None or len(self.calls) >= _DEEPEST_CALL or self.followed >= _MOST_CALLS:
+            return False
+        self.called.add(words[0].text)
+        self.followed += 1
+        self.calls.append(self.place(node))
+        before = self.known
+        self.known = evolve(before, arguments=tuple(words[1:]))
+        self.statements(body)
+        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
+        self.known = evolve(
+            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
+        )
+        self.calls.pop()
+        return True
+
+    def _inside(self, node: Node) -> None:
+        """Commands of a substitution are commands, too."""
+        for child in node.named_children:
+            if child.type == "command_substitution":
+                self.statements(child)
+            else:
+                self._inside(child)
