@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from compiler.adopt.reading import MOST_WORDS, read_words
+from compiler.adopt.launchfaults import MOST_WORDS
+from compiler.adopt.reading import read_words
 from compiler.cli.adopt import command
 from compiler.cli.predict import command as predict
 from compiler.engines.adopting import ChangeKind

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
-from compiler.adopt.reading import entry_span
+from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model

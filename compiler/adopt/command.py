@@ -13,8 +13,8 @@ from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.adopt.shell import read_shell
-from compiler.adopt.shellhere import SHELLS
-from compiler.adopt.shellknown import starts_engine
+from compiler.adopt.shell.here import SHELLS
+from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -25,7 +25,7 @@ _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 # They change nothing that a service of systemd would not do, too.
 _PASSING = frozenset(
-    {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
+    {"exec", "eval", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
 )
 _WITH_VALUE = frozenset({"-X", "-W"})
 _CARRIERS = frozenset({"tmux", "screen", "ssh", "su", "sg", "runuser"})
@@ -50,13 +50,14 @@ def launches_of(
         return ((launch,) if launch is not None else ()), ()
     outer = _outer(command, script, files)
     sheet = _nested(command.words, script, sources=sources, outer=outer)
+    told = tuple(each for word in command.words[script:] for each in word.changes)
     launches: list[Launch] = []
     found: list[Diagnostic] = []
     for inner in sheet.commands:
         merged = evolve(
             inner,
             environment={**outer.environment, **inner.environment},
-            changes=(*outer.changes, *inner.changes),
+            changes=(*told, *outer.changes, *inner.changes),
             settings=outer.settings,
             image=outer.image or inner.image,
             devices=outer.devices or inner.devices,

@@ -231,7 +231,7 @@ def _inputs() -> Inputs:
 
 def entry_file(adopted: Adopted) -> str:
     """The file that holds the launch."""
-    from compiler.adopt.reading import entry_span  # noqa: PLC0415 - only this verb
+    from compiler.adopt.launchfaults import entry_span  # noqa: PLC0415 - only this verb
 
     span = entry_span(adopted.launch)
     return span.file if span is not None else ""

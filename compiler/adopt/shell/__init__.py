@@ -12,8 +12,8 @@ from attrs import evolve
 
 from compiler.adopt.files import unreadable
 from compiler.adopt.launch import Sheet, Word
-from compiler.adopt.shellknown import Known
-from compiler.adopt.shellwalk import Walk
+from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.walk import Walk
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.source import Source
 

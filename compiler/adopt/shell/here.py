@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from compiler.adopt.launch import Word
-from compiler.adopt.shellsyntax import below, raw_text
-from compiler.adopt.shellwords import Evaluator
+from compiler.adopt.shell.syntax import below, raw_text
+from compiler.adopt.shell.words import Evaluator
 
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Command, Document, Word
-from compiler.adopt.shellconditions import Condition, decide, without_arguments
-from compiler.adopt.shellhere import fed, here_text, written_to
-from compiler.adopt.shellknown import Known, joined, open_word
-from compiler.adopt.shellsyntax import locals_of, raw_text, set_in, split_clause, split_item
-from compiler.adopt.shellvariables import assigned, declared, learned, unset
-from compiler.adopt.shellwords import Evaluator
+from compiler.adopt.shell.conditions import Condition, decide, decide_loop
+from compiler.adopt.shell.here import fed, here_text, written_to
+from compiler.adopt.shell.known import Known, joined, open_word
+from compiler.adopt.shell.syntax import locals_of, raw_text, set_in, split_clause, split_item
+from compiler.adopt.shell.variables import assigned, declared, learned, unset
+from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.source import Source
 
@@ -203,7 +203,7 @@ class Walk:
         if condition is not None:
             self._statement(condition)
         over = list(node.children_by_field_name("value"))
-        told = self._over_arguments(node, condition, over)
+        told = decide_loop(node, self.evaluator())
         if variable is not None and raw_text(variable) not in self.given:
             name = raw_text(variable)
             words = [word for each in over for word in self.evaluator().words(each)]
@@ -216,20 +216,6 @@ class Walk:
                 [each for each in set_in(body) if each not in self.given]
             )
         self._branches([(told, partial(self.statements, body))])
-
-    def _over_arguments(
-        self, node: Node, condition: Node | None, over: Sequence[Node]
-    ) -> Condition:
-        """A loop over the script's own arguments, of which it is taken to have none."""
-        if self.known.arguments is not None:
-            return Condition()
-        texts = [raw_text(each) for each in over] or ["$@"] * (node.type == "for_statement")
-        told = (
-            "$#" in raw_text(condition) or "getopts" in raw_text(condition) if condition else False
-        )
-        if not told and not any("$@" in each or "$*" in each for each in texts):
-            return Condition()
-        return Condition(holds=False, changes=(without_arguments(self.place(node)),))
 
     def _redirected(self, node: Node) -> None:
         """A command with what its input comes from, and its output goes to."""

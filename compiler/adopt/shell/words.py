@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
-from compiler.adopt.shellknown import Known
-from compiler.adopt.shellnumbers import evaluate_number
+from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.numbers import evaluate_number
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -24,6 +24,9 @@ _DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
 _NEEDED = re.compile(r"\$\{(\w+):?\?.*\}", re.DOTALL)
 _INSTEAD = re.compile(r"\$\{(\w+):?\+.*\}", re.DOTALL)
 _ALL = re.compile(r"\$(?:[@*]|\{[@*](?::(?P<first>\d+)(?::(?P<count>\d+))?)?\})")
+# What a backslash hides.
+_HERE = "\\`$"
+_QUOTED = f'"{_HERE}'
 _COUNT = re.compile(r"\$(?:#|\{#\})")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _PLAIN = re.compile(r"\$\{?(\w+)\}?")
@@ -144,7 +147,7 @@ class Evaluator(Value):
     def here(self, node: Node) -> Word:
         """A here-document whose variables are replaced."""
         word = Word(text="", span=self.place(node))
-        for piece in self._between(node, start=0, special="\\`$"):
+        for piece in self._between(node, start=0, special=_HERE):
             told = piece.as_text()
             word = _longer(word, told, text=told.text)
         return word
@@ -285,8 +288,12 @@ def _raw(node: Node) -> str:
 
 
 def _unescaped(text: str, special: str) -> str:
-    """What stands in double quotes: only what is special there loses its backslash."""
+    """What stands in double quotes: only what is special there loses its backslash.
+
+    A joined line of a here-document is kept as it is: what it becomes joins it, too, and lines keep their numbers.
+    """
+    end = "\\\n" if special == _HERE else ""
     return _PAIR.sub(
-        lambda found: "" if found[1] == "\n" else found[1] if found[1] in special else found[0],
+        lambda found: end if found[1] == "\n" else found[1] if found[1] in special else found[0],
         text,
     )

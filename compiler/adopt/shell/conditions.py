@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
-from compiler.adopt.shellsyntax import raw_text
-from compiler.adopt.shellwords import Evaluator
+from compiler.adopt.shell.syntax import raw_text
+from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -71,7 +71,25 @@ def decide(node: Node, evaluator: Evaluator) -> Condition:
     return Condition(is_test=name is not None and raw_text(name) in _TESTS)
 
 
-def without_arguments(span: Span) -> Change:
+def decide_loop(node: Node, evaluator: Evaluator) -> Condition:
+    """Whether a loop is gone through: one over the script's own arguments is taken to have none."""
+    if evaluator.known.arguments is not None:
+        return Condition()
+    condition = node.child_by_field_name("condition")
+    over = [raw_text(each) for each in node.children_by_field_name("value")]
+    told = raw_text(condition) if condition is not None else ""
+    is_bare = node.type == "for_statement" and not over
+    if not (
+        is_bare
+        or "$#" in told
+        or "getopts" in told
+        or any("$@" in each or "$*" in each for each in over)
+    ):
+        return Condition()
+    return Condition(holds=False, changes=(_without_arguments(evaluator.place(node)),))
+
+
+def _without_arguments(span: Span) -> Change:
     """What is said where a script's own arguments decide."""
     text = "the script is taken to be started without arguments"
     return Change(kind=ChangeKind.ASSUMED, text=text, span=span)
@@ -131,7 +149,7 @@ def _word(node: Node, evaluator: Evaluator) -> Word:
     if word.unknown and evaluator.known.arguments is None and len(word.unknown) == 1:
         span = evaluator.place(node)
         if word.text == "$#":
-            return Word(text="0", changes=(without_arguments(span),))
+            return Word(text="0", changes=(_without_arguments(span),))
         if word.text in _EMPTY:
-            return Word(text="", changes=(without_arguments(span),))
+            return Word(text="", changes=(_without_arguments(span),))
     return word
