@@ -107,11 +107,13 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
             secrets.append(word)
             text = f"the variable `{name}` holds a secret: {_secret_goes(word)}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
+        elif name == _VENV:
+            continue
         elif word.unknown:
             shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
             text = f"the variable `{name}`: {shown} is not known before the start"
             changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span))
-        elif name != _VENV:
+        else:
             variables[name] = word
     return variables, changes, secrets
 

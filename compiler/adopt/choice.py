@@ -156,6 +156,7 @@ def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
         "release-unknown",
         f"nobody described {launch.engine} {version}",
         notes=(f"known releases: {', '.join(_known(launch, shelf)) or 'none'}",),
+        help=(f"say another: `--engine {launch.engine}@VERSION`",),
     )
 
 

@@ -50,7 +50,7 @@ def container_variables(options: Iterable[tuple[str, Word | None]], *, files: Fi
     told = {**filed, **own}
     return Variables(
         told=told,
-        passed=tuple(name for name, word in told.items() if word.unknown == (name,)),
+        passed=tuple(name for name, word in told.items() if word.unknown == (f"${name}",)),
         changes=tuple(changes),
     )
 
@@ -62,7 +62,7 @@ def _pair(word: Word) -> tuple[str, Word]:
 
 
 def _passed(name: str, word: Word) -> Word:
-    return Word(text=f"${name}", span=word.span, unknown=(name,))
+    return Word(text=f"${name}", span=word.span, unknown=(f"${name}",))
 
 
 def _read(path: Word, files: Files) -> Mapping[str, Word] | None:

@@ -48,7 +48,10 @@ def read_manifest(source: Source, *, given: Mapping[str, str]) -> Sheet:
         found = unreadable(source.name, f"this is no YAML: {problem}{about}", line=line)
         return Sheet(diagnostics=(found,), sources={source.name: source})
     reader = _Reader(source=source, given=given)
-    commands = tuple(each for document in documents for each in reader.commands(document, ()))
+    seen: set[int] = set()
+    commands = tuple(
+        each for document in documents for each in reader.commands(document, (), seen=seen)
+    )
     return Sheet(commands=commands, sources={source.name: source})
 
 
@@ -59,8 +62,12 @@ class _Reader(Value):
     source: Source
     given: Mapping[str, str]
 
-    def commands(self, node: Yaml, above: tuple[Yaml, ...]) -> Iterator[Command]:
-        """The commands at a node and below it; `above` are the tables that hold it, the nearest last."""
+    def commands(self, node: Yaml, above: tuple[Yaml, ...], *, seen: set[int]) -> Iterator[Command]:
+        """The commands at a node and below it, each once; `above` are the tables that hold it, the nearest last."""
+        # Aliases of aliases make a tree that is far larger than its text.
+        if id(node) in seen:
+            return
+        seen.add(id(node))
         if any(_is_program(node.get(key)) for key in _PROGRAM):
             yield self.container(node, above)
             return
@@ -69,9 +76,9 @@ class _Reader(Value):
             return
         for key, value in node.pairs:
             if key.text not in {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}:
-                yield from self.commands(value, (*above, node))
+                yield from self.commands(value, (*above, node), seen=seen)
         for each in node.items:
-            yield from self.commands(each, above)
+            yield from self.commands(each, above, seen=seen)
 
     def container(self, node: Yaml, above: tuple[Yaml, ...]) -> Command:
         """What one container runs."""

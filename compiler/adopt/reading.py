@@ -195,6 +195,7 @@ def _beside(launch: Launch, sheet: Sheet) -> Launch:
         each.words[0]
         for each in sheet.commands
         if each.words
+        and not each.is_untaken
         and each.words[0].text not in _NO_LOSS
         and not each.words[0].text.startswith("--")
         and not _holds(each, start)

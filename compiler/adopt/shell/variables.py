@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from compiler.adopt.files import LARGEST_BYTES
 from compiler.adopt.launch import Word
-from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.known import Known, open_word
 from compiler.adopt.shell.syntax import below, raw_text
 from compiler.adopt.shell.words import Evaluator
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _SOURCING = frozenset({"source", "."})
 _NOTHING = Word(text="")
+_MOST_WORDS = 10_000
+"""Of a list; what doubles itself is no launch."""
 
 
 def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
@@ -36,7 +39,10 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
             for word in evaluator.words(each)
         )
         before = known.arrays.get(name, ()) if adds else ()
-        return evolve(known, arrays={**known.arrays, name: (*before, *words)}), name
+        several = (*before, *words)
+        if len(several) > _MOST_WORDS:
+            several = (open_word(f"{name}[@]"),)
+        return evolve(known, arrays={**known.arrays, name: several}), name
     told = evaluator.text(value)
     if adds:
         first = known.texts.get(name, _NOTHING)
@@ -46,7 +52,7 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
             unknown=(*first.unknown, *told.unknown),
             changes=(*first.changes, *told.changes),
         )
-    return known.with_text(name, told), name
+    return known.with_text(name, told if len(told.text) <= LARGEST_BYTES else open_word(name)), name
 
 
 def declared(node: Node, evaluator: Evaluator) -> Known:

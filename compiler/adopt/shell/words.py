@@ -127,9 +127,9 @@ class Evaluator(Value):
                 ]
             case "simple_expansion" | "expansion":
                 # The grammar counts the blanks between two of them to the second.
-                told = raw.lstrip()
-                blanks = [_Piece(raw[: len(raw) - len(told)])] if told != raw else []
-                return (*blanks, self._expansion(node, told, quoted=quoted))
+                start = raw.index("$")
+                blanks = [_Piece(_unescaped(raw[:start], _QUOTED))] if start else []
+                return (*blanks, self._expansion(node, raw[start:], quoted=quoted))
             case "arithmetic_expansion":
                 return (self._arithmetic(node, raw),)
             case _:
