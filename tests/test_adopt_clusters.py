@@ -199,6 +199,7 @@ def test_an_entry_takes_the_words_of_its_base_away() -> None:
         ("stdin", "# x\nARG A=1\nFROM x\n", FileKind.DOCKERFILE),
         ("serve.Dockerfile", "RUN x\n", FileKind.DOCKERFILE),
         ("Containerfile", "\n", FileKind.DOCKERFILE),
+        ("a.conf", "; x\n[supervisord]\n[program:a]\ncommand=x\n", FileKind.SUPERVISOR),
         ("stdin", "#!/bin/sh\n", FileKind.SCRIPT),
     ],
 )
@@ -264,3 +265,31 @@ def test_the_release_of_an_image(image: str, version: str | None) -> None:
     assert told is (version is None)
     if version is not None:
         assert got.settings["engine.version"] == version
+
+
+PROGRAMS = f"""\
+[supervisord]
+nodaemon=true
+
+[program:chat]
+command={SERVER} --model-path /m/a ; the first
+    --tp 2 --port %(ENV_PORT)s
+environment=HF_HOME="/cache",A='b,c',D=%%e
+user=llm
+"""
+
+
+def test_a_program_of_supervisord() -> None:
+    """Its continued command with its variables; what else is said of it is listed."""
+    got = outcome(read_text(PROGRAMS, name="supervisord.conf"))
+    assert got.text, got.found
+    assert got.settings["parallel.tensor"] == 2
+    assert [got.settings[f"env.{name}"] for name in ("HF_HOME", "A", "D")] == [
+        "/cache",
+        "b,c",
+        "%e",
+    ]
+    assert any("`--port %(ENV_PORT)s`" in each for each in got.changes(ChangeKind.UNKNOWN))
+    assert got.changes(ChangeKind.DROPPED) == ["8: `user=llm` is not carried"]
+    given = outcome(read_text(PROGRAMS, name="supervisord.conf", given={"PORT": "8001"}))
+    assert given.settings["serve.port"] == 8001

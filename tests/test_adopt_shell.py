@@ -43,6 +43,10 @@ READ = {
     "a text for a shell": (f"bash <<< '{GO} --tp 2'\n", {"parallel.tensor": 2}),
     "a script that is written first": (f"cat > run.sh <<'E'\n{GO} --tp 2\nE\nbash run.sh\n", {"parallel.tensor": 2}),
     "what is only said": (f"echo {SERVER} --model-path /m/b\nprintf '%q ' {GO}\n{GO} --tp 2\n", {"parallel.tensor": 2}),
+    "a word that is joined": (f"{SERVER} --model-path /m/\\\na --tp 2\n", {"parallel.tensor": 2}),
+    "an export in quotes": (f'export "A=b"\n{GO} --tp 2\n', {"parallel.tensor": 2, "env.A": "b"}),
+    "an environment of conda": (f"source /c/bin/activate e\n{GO} --tp 2\n", {"engine.python": "/c/envs/e/bin/python"}),
+    "a function of a program's name": (f'docker() {{ if x; then command docker "$@"; else sudo docker "$@"; fi; }}\ndocker run x {GO} --tp 2\n', {"parallel.tensor": 2}),
     "another user's shell": (f'exec sg render -c "{GO} --tp 2"\n', {"parallel.tensor": 2}),
 }  # fmt: skip
 
@@ -67,6 +71,8 @@ OPEN = {
     "what a loop counts": (f"r=0\nfor h in a b; do {GO} --node-rank $r; r=$((r + 1)); done\n", "`--node-rank ${r}`"),
     "a sum in a loop": (f"for i in 0 1; do {GO} --port $((8000 + i)); done\n", "`--port $((8000 + i))`"),
     "what a function is not given": (f"f() {{ {GO} --port $1; }}\ntrap f EXIT\n", "`--port $1`"),
+    "what single quotes do not hold back": (f"bash -c \"{GO} --port '$P'\"\n", "`--port $P`"),
+    "variables of a file": (f"export $(cat .env | xargs)\n{GO}\n", "which variables `export $(cat .env | xargs)` sets"),
     "a variable of the caller in a here-document": (f"bash <<E\n{GO} --port $P\nE\n", "`--port $P`"),
 }  # fmt: skip
 

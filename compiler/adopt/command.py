@@ -11,6 +11,7 @@ from compiler.adopt.apptainer import read_apptainer
 from compiler.adopt.container import Container, read_container
 from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
+from compiler.adopt.masking import masked, unmasked
 from compiler.adopt.places import locate
 from compiler.adopt.shell import read_shell
 from compiler.adopt.shell.here import SHELLS
@@ -121,13 +122,24 @@ def _nested(
     """
     word, arguments = words[script], None
     if words[0].text == _EVAL:
-        word = evolve(word, text=" ".join(each.text for each in words[1:]))
+        word = evolve(
+            word,
+            text=" ".join(each.text for each in words[1:]),
+            unknown=tuple(part for each in words[1:] for part in each.unknown),
+        )
     elif script and _SHELL_OPTION.fullmatch(words[script - 1].text):
         arguments = words[script + 2 :]
     given = {name: each.text for name, each in outer.environment.items() if not each.unknown}
     span = word.span
-    text = Source(span.file if span else "", word.text)
-    sheet = read_shell(text, given=given, arguments=arguments)
+    # Its caller has replaced these parts before it is read: no quote holds them back.
+    text, signs = masked(word)
+    inside = Source(span.file if span else "", text)
+    sheet = read_shell(inside, given=given, arguments=arguments)
+    sheet = evolve(
+        sheet,
+        commands=unmasked(sheet.commands, signs, lambda each: each),
+        diagnostics=unmasked(sheet.diagnostics, signs, lambda each: each),
+    )
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
         return sheet

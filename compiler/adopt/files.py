@@ -22,6 +22,7 @@ class FileKind(StrEnum):
     COMPOSE = "compose file"
     MANIFEST = "manifest"
     DOCKERFILE = "Dockerfile"
+    SUPERVISOR = "supervisor file"
     SCRIPT = "script"
 
 
@@ -47,8 +48,9 @@ LARGEST_BYTES = 2**20
 _COMMENT = r"(?:[ \t]*(?:[#;].*)?\n)*"
 # A script may hold the text of a unit, so that what comes first counts.
 _UNIT = re.compile(_COMMENT + r"[ \t]*\[(?:Service|Unit|Install)\][ \t]*$", re.MULTILINE)
-_SECTION = re.compile(_COMMENT + r"[ \t]*\[\w[\w -]*\][ \t]*$", re.MULTILINE)
+_SECTION = re.compile(_COMMENT + r"[ \t]*\[\w[\w: .-]*\][ \t]*(?:;.*)?$", re.MULTILINE)
 _QUADLET = re.compile(r"^[ \t]*\[Container\][ \t]*$", re.MULTILINE)
+_PROGRAM = re.compile(r"^\[program:[^\]\n]+\]", re.MULTILINE)
 _COMPOSE = re.compile(r"^services:[ \t]*(#.*)?$", re.MULTILINE)
 _MANIFEST = re.compile(r"^(?:apiVersion:|\{[ \t\n]*\"apiVersion\")", re.MULTILINE)
 _DOCKERFILE = re.compile(_COMMENT + r"(?:ARG [^\n]*\n|" + _COMMENT + r")*FROM[ \t:]", re.IGNORECASE)
@@ -69,6 +71,7 @@ _KINDS: tuple[tuple[FileKind, Callable[[PurePosixPath, str], bool]], ...] = (
     (FileKind.SCRIPT, lambda path, text: path.suffix in _SCRIPTS or text.startswith(_SHEBANG)),
     (FileKind.QUADLET, lambda _, text: bool(_SECTION.match(text) and _QUADLET.search(text))),
     (FileKind.UNIT, lambda path, text: path.suffix == ".service" or bool(_UNIT.match(text))),
+    (FileKind.SUPERVISOR, lambda _, text: bool(_SECTION.match(text) and _PROGRAM.search(text))),
     (FileKind.QUADLET, lambda path, _: path.suffix == ".container"),
     (FileKind.COMPOSE, lambda path, text: bool(_COMPOSE.search(text)) or "compose" in path.name),
     (FileKind.MANIFEST, lambda path, text: path.suffix in _TABLES or bool(_MANIFEST.search(text))),

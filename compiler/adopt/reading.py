@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from attrs import evolve, field, frozen
@@ -26,6 +26,7 @@ from compiler.adopt.manifest import read_manifest
 from compiler.adopt.places import locate
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
+from compiler.adopt.supervisor import read_supervisor
 from compiler.adopt.unit import read_unit_file
 from compiler.adopt.written import prepared, with_written
 from compiler.diagnostics import Diagnostic, Span
@@ -92,6 +93,8 @@ def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, 
             return read_manifest(source, given=given)
         case FileKind.DOCKERFILE:
             return read_dockerfile(source, given=given)
+        case FileKind.SUPERVISOR:
+            return read_supervisor(source, given=given)
         case FileKind.SCRIPT:
             return read_shell(source, given=given)
 
@@ -170,7 +173,7 @@ def _chosen(
     line: int | None,
 ) -> Read:
     found += [too_long(each) for each in launches if len(each.command.words) > MOST_WORDS]
-    launches = [each for each in launches if len(each.command.words) <= MOST_WORDS]
+    launches = _each_once(each for each in launches if len(each.command.words) <= MOST_WORDS)
     if line is not None:
         called = [each for each in launches if _is_called(each, line, file=whole.name)]
         launches = called or [each for each in launches if _covers(each, line, file=whole.name)]
@@ -219,6 +222,22 @@ def _holds(command: Command, span: Span | None) -> bool:
         for word in command.words
         if word.span is not None and word.span.file == span.file
     )
+
+
+def _each_once(launches: Iterable[Launch]) -> list[Launch]:
+    """Of launches that say the same one, rather of a branch that is taken: a script may come to it in several ways."""
+    kept: dict[object, Launch] = {}
+    for each in launches:
+        command = each.command
+        said = (
+            tuple(word.text for word in command.words),
+            tuple(sorted((name, word.text) for name, word in command.environment.items())),
+            command.image.text if command.image is not None else None,
+            command.called if command.settings else None,
+        )
+        if said not in kept or kept[said].command.is_untaken:
+            kept[said] = each
+    return list(kept.values())
 
 
 def _taken(launches: list[Launch]) -> list[Launch]:

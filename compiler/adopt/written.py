@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TypeVar
 
-from attrs import evolve, fields, frozen, has
+from attrs import evolve, frozen
 
 from compiler.adopt.files import Files
-from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.launch import Document, Sheet
+from compiler.adopt.masking import masked, unmasked
 from compiler.diagnostics import Span
 from compiler.source import Source
 from compiler.value import Value
 
 
-_FIRST_SIGN = 0xE100
-"""The first of the characters for private use that stand for what is not known; `unitsheet` has others."""
+_T = TypeVar("_T")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -44,22 +44,9 @@ class Written(Value):
             sources={**others, self.script.name: self.script},
         )
 
-    def _mapped(self, value: Any) -> Any:  # noqa: ANN401 - whatever a sheet holds
-        if isinstance(value, Span):
-            return self._place(value)
-        if isinstance(value, str):
-            return value.translate(self.signs) if type(value) is str else value
-        if isinstance(value, tuple | list):
-            return type(value)(self._mapped(each) for each in value)
-        if isinstance(value, Mapping):
-            return {key: self._mapped(each) for key, each in value.items()}
-        if not has(type(value)):
-            return value
-        told = {each.name: self._mapped(getattr(value, each.name)) for each in fields(type(value))}
-        if isinstance(value, Word):
-            parts = (self.signs.get(ord(each)) for each in value.text)
-            told["unknown"] = (*told["unknown"], *(each for each in parts if each is not None))
-        return evolve(value, **told)
+    def _mapped(self, value: tuple[_T, ...]) -> tuple[_T, ...]:
+        read: tuple[_T, ...] = unmasked(value, self.signs, self._place)
+        return read
 
     def _place(self, span: Span) -> Span:
         if span.file != self.source.name:
@@ -81,11 +68,7 @@ class Written(Value):
 
 def prepared(document: Document, script: Source) -> Written:
     """A document of a script as a text of its own."""
-    unknown = sorted(set(document.text.unknown), key=len, reverse=True)
-    text = document.text.text
-    signs = {_FIRST_SIGN + at: part for at, part in enumerate(unknown)}
-    for sign, part in signs.items():
-        text = text.replace(part, chr(sign))
+    text, signs = masked(document.text)
     first = document.text.span.line if document.text.span is not None else 1
     folder, name = PurePosixPath(script.name).parent, PurePosixPath(document.name).name
     return Written(

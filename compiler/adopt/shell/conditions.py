@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
-from compiler.adopt.shell.syntax import raw_text
+from compiler.adopt.shell.syntax import raw_text, split_item
 from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -69,6 +69,18 @@ def decide(node: Node, evaluator: Evaluator) -> Condition:
         )
     name = node.child_by_field_name("name") if node.type == "command" else None
     return Condition(is_test=name is not None and raw_text(name) in _TESTS)
+
+
+def decide_case(node: Node, evaluator: Evaluator) -> Iterator[tuple[Condition, list[Node]]]:
+    """Each item of a `case` with what is known of it, and what it does."""
+    value = node.child_by_field_name("value")
+    word = evaluator.text(value)
+    for item in (each for each in node.named_children if each.type == "case_item"):
+        patterns, body = split_item(item)
+        holds = True if patterns == ["*"] else None
+        if value is not None and not word.unknown:
+            holds = any(fnmatchcase(word.text, each) for each in patterns)
+        yield Condition(holds=holds, changes=word.changes), body
 
 
 def decide_loop(node: Node, evaluator: Evaluator) -> Condition:

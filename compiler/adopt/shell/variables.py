@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from compiler.adopt.files import LARGEST_BYTES
-from compiler.adopt.launch import Word
+from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known, open_word
 from compiler.adopt.shell.syntax import below, raw_text
 from compiler.adopt.shell.words import Evaluator
+from compiler.engines.adopting import ChangeKind
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SOURCING = frozenset({"source", "."})
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NOTHING = Word(text="")
 _MOST_WORDS = 10_000
 """Of a list; what doubles itself is no launch."""
@@ -63,9 +66,28 @@ def declared(node: Node, evaluator: Evaluator) -> Known:
         name = raw_text(child) if child.type == "variable_name" else None
         if child.type == "variable_assignment":
             known, name = assigned(child, evolve(evaluator, known=known))
+        elif name is None:
+            word = evolve(evaluator, known=known).text(child)
+            found = _ASSIGNMENT.fullmatch(word.text)
+            if found is not None:
+                name = found[1]
+                known = known.with_text(name, evolve(word, text=found[2]))
         if exports and name is not None:
             known = evolve(known, exported=known.exported | {name})
     return known
+
+
+def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
+    """The words of `export` that stand for variables which are known at the start only: `$(cat .env)`."""
+    if node.children[0].type != "export":
+        return
+    for child in node.named_children:
+        if child.type in {"variable_assignment", "variable_name"}:
+            continue
+        word = evaluator.text(child)
+        if word.unknown and not _ASSIGNMENT.fullmatch(word.text):
+            text = f"which variables `export {word.text}` sets is not known before the start"
+            yield Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span)
 
 
 def unset(node: Node, known: Known) -> Known:
@@ -88,6 +110,8 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         known = evolve(known, arguments=known.arguments[count:])
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
+        if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it
+            folder = evolve(folder, text=f"{folder.text}/envs/{texts[2]}")
         exported = known.exported | {"VIRTUAL_ENV"}
         known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
     for each in below(node, "expansion"):

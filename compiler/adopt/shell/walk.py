@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Command, Document, Word
-from compiler.adopt.shell.conditions import Condition, decide, decide_loop
+from compiler.adopt.shell.conditions import Condition, decide, decide_case, decide_loop
 from compiler.adopt.shell.here import fed, here_text, written_to
 from compiler.adopt.shell.known import Known, joined, open_word
-from compiler.adopt.shell.syntax import locals_of, raw_text, set_in, split_clause, split_item
-from compiler.adopt.shell.variables import assigned, declared, learned, unset
+from compiler.adopt.shell.syntax import locals_of, raw_text, set_in, split_clause
+from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, unset
 from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -27,9 +26,9 @@ _CLAUSES = frozenset({"elif_clause", "else_clause"})
 _NO_WORDS = frozenset(
     {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
 )
+_JOINED = b"\\\n"
 _MOST_CALLS = 200
 """Calls of functions that are followed; the longest public script has twenty."""
-_DEEPEST_CALL = 12
 
 
 @define
@@ -39,7 +38,7 @@ class Walk:
     Attributes:
         given: the variables that its caller sets.
         untaken: how many of the branches it is in are known not to be taken.
-        taken: what decided that.
+        taken: what decided that, and what else holds for all commands behind it.
         calls: the functions it is in, and where they are called.
     """
 
@@ -53,7 +52,7 @@ class Walk:
     taken: tuple[Change, ...] = ()
     functions: dict[str, Node] = field(factory=dict)
     called: set[str] = field(factory=set)
-    calls: list[Span] = field(factory=list)
+    calls: list[tuple[str, Span]] = field(factory=list)
     followed: int = 0
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
 
@@ -114,6 +113,8 @@ class Walk:
         self.known, _ = assigned(node, self.evaluator())
 
     def _declare(self, node: Node) -> None:
+        told = tuple(open_exports(node, self.evaluator()))
+        self.taken = tuple(dict.fromkeys((*self.taken, *told)))
         self.known = declared(node, self.evaluator())
 
     def _unset(self, node: Node) -> None:
@@ -163,22 +164,8 @@ class Walk:
         return decide(nodes[-1], self.evaluator()) if nodes else Condition()
 
     def _case(self, node: Node) -> None:
-        value = node.child_by_field_name("value")
-        word = self.evaluator().text(value)
-        is_known = value is not None and not word.unknown
-        several: list[tuple[Condition, Callable[[], None]]] = []
-        for item in (each for each in node.named_children if each.type == "case_item"):
-            patterns, body = split_item(item)
-            holds = (
-                any(fnmatchcase(word.text, each) for each in patterns)
-                if is_known
-                else True
-                if patterns == ["*"]
-                else None
-            )
-            told = Condition(holds=holds, changes=word.changes)
-            several.append((told, partial(self._run, body)))
-        self._branches(several)
+        several = decide_case(node, self.evaluator())
+        self._branches([(told, partial(self._run, body)) for told, body in several])
 
     def _list(self, node: Node) -> None:
         """`a && b`, `a || b`: what stands behind a test hangs on it."""
@@ -244,6 +231,7 @@ class Walk:
         before = self.known
         evaluator = self.evaluator()
         words: list[Word] = []
+        end = node.start_byte
         for child in node.children:
             if child.type == "variable_assignment":
                 name = child.child_by_field_name("name")
@@ -254,14 +242,20 @@ class Walk:
             elif child.type == "herestring_redirect" and child.named_children:
                 text = evaluator.text(child.named_children[-1])
             elif child.type not in _NO_WORDS and child.is_named:
-                words += evaluator.words(child)
+                several = evaluator.words(child)
+                if words and several and self.data[end : child.start_byte] == _JOINED:
+                    # The grammar ends a word there, and a shell does not.
+                    words[-1] = evaluator.beside(words[-1], several[0])
+                    several = several[1:]
+                words += several
+            end = child.end_byte
         if not self._call(node, words):
             self.commands.append(
                 Command(
                     words=fed(words, text) if text is not None else tuple(words),
                     environment=self.known.environment,
                     changes=self.taken,
-                    called=self.calls[0] if self.calls else None,
+                    called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
@@ -274,11 +268,12 @@ class Walk:
     def _call(self, node: Node, words: Sequence[Word]) -> bool:
         """Follow a function into its body; whether it is one."""
         body = self.functions.get(words[0].text) if words else None
-        if body is None or len(self.calls) >= _DEEPEST_CALL or self.followed >= _MOST_CALLS:
+        is_again = body is not None and any(name == words[0].text for name, _ in self.calls)
+        if body is None or is_again or self.followed >= _MOST_CALLS:
             return False
         self.called.add(words[0].text)
         self.followed += 1
-        self.calls.append(self.place(node))
+        self.calls.append((words[0].text, self.place(node)))
         before = self.known
         self.known = evolve(before, arguments=tuple(words[1:]))
         self.statements(body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.numbers import evaluate_number
+from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -37,32 +38,6 @@ _AT_START = frozenset(
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
-@frozen(eq=False, repr=False)
-class _Piece(Value):
-    """A part of a word: `splits` when blanks in it separate words; `words` when it stands for several."""
-
-    text: str
-    unknown: tuple[str, ...] = ()
-    splits: bool = False
-    words: tuple[Word, ...] | None = None
-    changes: tuple[Change, ...] = ()
-
-    @property
-    def joined(self) -> str:
-        """Its text where nothing is split."""
-        if self.words is None:
-            return self.text
-        return " ".join(word.text for word in self.words)
-
-    def as_text(self) -> _Piece:
-        """The same as one text."""
-        if self.words is None:
-            return self
-        unknown = tuple(each for word in self.words for each in word.unknown)
-        changes = tuple(each for word in self.words for each in word.changes)
-        return _Piece(self.joined, unknown, changes=changes)
-
-
 Placed = Callable[["Node"], Span]
 """Where a node of the tree stands."""
 
@@ -85,13 +60,18 @@ class Evaluator(Value):
                     for each in piece.words
                 ]
                 continue
-            for number, part in enumerate(_parts(piece)):
+            for number, part in enumerate(split_piece(piece)):
                 if number and begun:
                     made.append(word)
                     word, begun = Word(text="", span=self.place(node)), False
-                word = _longer(word, piece, text=part)
+                word = lengthened(word, piece, text=part)
                 begun = begun or bool(part) or not piece.splits
         return (*made, word) if begun else tuple(made)
+
+    def beside(self, one: Word, other: Word) -> Word:
+        """Two words as one."""
+        piece = Piece(other.text, other.unknown, changes=other.changes)
+        return lengthened(one, piece, text=other.text)
 
     def text(self, node: Node | None) -> Word:
         """One word, without splitting: what an assignment stores."""
@@ -100,10 +80,10 @@ class Evaluator(Value):
         word = Word(text="", span=self.place(node))
         for piece in self._pieces(node, quoted=True):
             told = piece.as_text()
-            word = _longer(word, told, text=told.text)
+            word = lengthened(word, told, text=told.text)
         return word
 
-    def _pieces(self, node: Node, *, quoted: bool) -> Sequence[_Piece]:
+    def _pieces(self, node: Node, *, quoted: bool) -> Sequence[Piece]:
         raw = _raw(node)
         match node.type:
             case (
@@ -116,9 +96,9 @@ class Evaluator(Value):
             ):
                 return (self._bare(raw, quoted=quoted),)
             case "raw_string":
-                return (_Piece(raw[1:-1]),)
+                return (Piece(raw[1:-1]),)
             case "ansi_c_string":
-                return (_Piece(_PAIR.sub(lambda found: _ANSI.get(found[1], found[1]), raw[2:-1])),)
+                return (Piece(_PAIR.sub(lambda found: _ANSI.get(found[1], found[1]), raw[2:-1])),)
             case "string":
                 return self._string(node)
             case "concatenation" | "command_name":
@@ -128,57 +108,57 @@ class Evaluator(Value):
             case "simple_expansion" | "expansion":
                 # The grammar counts the blanks between two of them to the second.
                 start = raw.index("$")
-                blanks = [_Piece(_unescaped(raw[:start], _QUOTED))] if start else []
+                blanks = [Piece(_unescaped(raw[:start], _QUOTED))] if start else []
                 return (*blanks, self._expansion(node, raw[start:], quoted=quoted))
             case "arithmetic_expansion":
                 return (self._arithmetic(node, raw),)
             case _:
-                return (_Piece(raw, (raw,) if node.type in _AT_START else ()),)
+                return (Piece(raw, (raw,) if node.type in _AT_START else ()),)
 
-    def _bare(self, raw: str, *, quoted: bool) -> _Piece:
+    def _bare(self, raw: str, *, quoted: bool) -> Piece:
         text = _PAIR.sub(lambda found: "" if found[1] == "\n" else found[1], raw)
         if raw == "~" or raw.startswith("~/"):
             home = self.known.texts.get("HOME")
-            return _Piece(text, ("~",)) if home is None else _Piece(home.text + text[1:])
+            return Piece(text, ("~",)) if home is None else Piece(home.text + text[1:])
         if not quoted and _BRACES.search(raw):
-            return _Piece(text, (raw,))
-        return _Piece(text)
+            return Piece(text, (raw,))
+        return Piece(text)
 
     def here(self, node: Node) -> Word:
         """A here-document whose variables are replaced."""
         word = Word(text="", span=self.place(node))
         for piece in self._between(node, start=0, special=_HERE):
             told = piece.as_text()
-            word = _longer(word, told, text=told.text)
+            word = lengthened(word, told, text=told.text)
         return word
 
-    def _string(self, node: Node) -> Sequence[_Piece]:
+    def _string(self, node: Node) -> Sequence[Piece]:
         pieces = self._between(node, start=1, special='"\\`$')
         # A list among other text is one text with it.
         return pieces if len(pieces) == 1 else [each.as_text() for each in pieces]
 
-    def _between(self, node: Node, *, start: int, special: str) -> Sequence[_Piece]:
+    def _between(self, node: Node, *, start: int, special: str) -> Sequence[Piece]:
         """A text in double quotes: what stands between its parts counts, too; a backslash hides what is `special`."""
         whole = node.text or b""
         base, at = node.start_byte, start
-        pieces: list[_Piece] = []
+        pieces: list[Piece] = []
         for child in node.named_children:
             if child.type in {"string_content", "heredoc_content"}:
                 continue
             between = whole[at : child.start_byte - base].decode(errors="surrogateescape")
-            pieces += [_Piece(_unescaped(between, special))] if between else []
+            pieces += [Piece(_unescaped(between, special))] if between else []
             pieces += self._pieces(child, quoted=True)
             at = child.end_byte - base
         rest = whole[at : len(whole) - start].decode(errors="surrogateescape")
-        return (*pieces, _Piece(_unescaped(rest, special))) if rest or not pieces else pieces
+        return (*pieces, Piece(_unescaped(rest, special))) if rest or not pieces else pieces
 
-    def _expansion(self, node: Node, raw: str, *, quoted: bool) -> _Piece:
+    def _expansion(self, node: Node, raw: str, *, quoted: bool) -> Piece:
         given = self._arguments(raw)
         if given is not None:
             return given
         whole = _WHOLE_ARRAY.fullmatch(raw)
         if whole is not None and whole[1] in self.known.arrays:
-            listed = _Piece("", words=self.known.arrays[whole[1]])
+            listed = Piece("", words=self.known.arrays[whole[1]])
             return listed.as_text() if quoted and "*" in raw else listed
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
@@ -189,13 +169,13 @@ class Evaluator(Value):
             return (
                 self._default(node, raw, quoted=quoted, is_told=True)
                 if value.text
-                else _Piece("", splits=not quoted)
+                else Piece("", splits=not quoted)
             )
         if value is not None and (value.text or plain) and instead is None:
-            return _Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
+            return Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
         if default is not None:
             return self._default(node, raw, quoted=quoted)
-        return _Piece(raw, (raw,))
+        return Piece(raw, (raw,))
 
     def _value(self, name: str) -> Word | None:
         """A variable; an argument that is not given is empty."""
@@ -205,21 +185,21 @@ class Evaluator(Value):
             return arguments[at] if at < len(arguments) else Word(text="")
         return self.known.texts.get(name)
 
-    def _arguments(self, raw: str) -> _Piece | None:
+    def _arguments(self, raw: str) -> Piece | None:
         """`$@` and `$#`, where the arguments are known."""
         arguments = self.known.arguments
         if arguments is None:
             return None
         if _COUNT.fullmatch(raw):
-            return _Piece(str(len(arguments)))
+            return Piece(str(len(arguments)))
         found = _ALL.fullmatch(raw)
         if found is None:
             return None
         first = max(1, int(found["first"] or 1)) - 1
         count = len(arguments) if found["count"] is None else int(found["count"])
-        return _Piece("", words=arguments[first : first + count])
+        return Piece("", words=arguments[first : first + count])
 
-    def _arithmetic(self, node: Node, raw: str) -> _Piece:
+    def _arithmetic(self, node: Node, raw: str) -> Piece:
         open_names: list[str] = []
 
         def look_up(name: str) -> str | None:
@@ -230,9 +210,9 @@ class Evaluator(Value):
             return value.text
 
         number = evaluate_number(node, look_up)
-        return _Piece(raw, (raw, *open_names)) if number is None else _Piece(str(number))
+        return Piece(raw, (raw, *open_names)) if number is None else Piece(str(number))
 
-    def _default(self, node: Node, raw: str, *, quoted: bool, is_told: bool = False) -> _Piece:
+    def _default(self, node: Node, raw: str, *, quoted: bool, is_told: bool = False) -> Piece:
         """What stands behind the name; it is assumed, unless the script says so itself."""
         parts = [
             piece for child in node.children[3:-1] for piece in self._pieces(child, quoted=True)
@@ -241,46 +221,9 @@ class Evaluator(Value):
         unknown = tuple(each for part in parts for each in part.unknown)
         told = f"`{raw}` is taken to be `{text}`, its default"
         taken = Change(kind=ChangeKind.ASSUMED, text=told, span=self.place(node))
-        return _Piece(
+        return Piece(
             text, unknown, splits=not quoted, changes=() if unknown or is_told else (taken,)
         )
-
-
-def _parts(piece: _Piece) -> Sequence[str]:
-    """What blanks separate; what is not known may hold blanks of its own, which separate nothing yet."""
-    if not piece.splits:
-        return (piece.text,)
-    kept = "|".join(re.escape(each) for each in sorted(piece.unknown, key=len, reverse=True))
-    if not kept:
-        return re.split(r"[ \t\n]+", piece.text)
-    return list(_protected(piece.text, re.compile(f"({kept})|([ \t\n]+)")))
-
-
-def _protected(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    at, part = 0, ""
-    for found in pattern.finditer(text):
-        part += text[at : found.start()]
-        if found[2] is None:
-            part += found[1]
-        else:
-            yield part
-            part = ""
-        at = found.end()
-    yield part + text[at:]
-
-
-def _longer(word: Word, piece: _Piece, *, text: str) -> Word:
-    """A word with one part more."""
-    unknown = piece.unknown
-    if piece.splits and text != piece.text:
-        # Of a text that is split, each word has what stands in it.
-        unknown = tuple(each for each in unknown if each in text)
-    return evolve(
-        word,
-        text=word.text + text,
-        unknown=(*word.unknown, *unknown),
-        changes=(*word.changes, *piece.changes),
-    )
 
 
 def _raw(node: Node) -> str:
