@@ -115,6 +115,13 @@ def test_two_containers() -> None:
     assert outcome(read_text(text, name="a.yaml", line=line)).settings["serve.port"] == 8002
 
 
+def test_a_leader_and_a_worker() -> None:
+    """Containers of one resource that say the same are one launch."""
+    pod = "{containers: [{name: a, image: x, command: [sglang, serve, --model-path, /m/a, --node-rank, $(LWS_WORKER_INDEX)]}]}"
+    text = f"kind: LeaderWorkerSet\nmetadata: {{name: l}}\nspec: {{leader: {pod}, worker: {pod}}}\n"
+    assert outcome(read_text(text, name="a.yaml")).settings["model.path"] == "/m/a"
+
+
 def test_shared_memory_of_a_pod() -> None:
     """A pod has no more of it than another container, unless a volume is mounted there."""
     bare = container("image: x", f"command: [{SERVER.replace(' ', ', ')}]")

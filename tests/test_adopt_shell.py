@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from compiler.engines.adopting import ChangeKind
@@ -11,7 +15,7 @@ from launching import SERVER, Outcome, outcome, read_text
 GO = f"{SERVER} --model-path /m/a"
 
 # A script, and the settings that its launch comes to.
-READ = {
+READ: dict[str, tuple[str, dict[str, object]]] = {
     "a function with all it is given": (f'run() {{ {SERVER} "$@"; }}\nrun --model-path /m/a --port 8001\n', {"serve.port": 8001}),
     "a function that drops the first": (f'run() {{ local name=$1; shift; {GO} "$@"; }}\nrun x --tp 2\n', {"parallel.tensor": 2}),
     "the arguments from the second on": (f'run() {{ {GO} "${{@:2}}"; }}\nrun x --tp 2\n', {"parallel.tensor": 2}),
@@ -40,6 +44,7 @@ READ = {
     "a here-document with our variables": (f"TP=2\nssh host <<E\n{GO} --tp $TP\nE\n", {"parallel.tensor": 2}),
     "a here-document with words behind": (f"ssh host bash -s -- 2 <<'E'\n{GO} --tp $1\nE\n", {"parallel.tensor": 2}),
     "a here-document in a container": (f"docker exec -i x bash <<-'E'\n\t{GO} --tp 2\n\tE\n", {"parallel.tensor": 2}),
+    "a loop over a here-document": (f"while read x; do T=$x; done <<X\n8\nX\nT=2\n{GO} --tp $T\n", {"parallel.tensor": 2}),
     "a text for a shell": (f"bash <<< '{GO} --tp 2'\n", {"parallel.tensor": 2}),
     "a script that is written first": (f"cat > run.sh <<'E'\n{GO} --tp 2\nE\nbash run.sh\n", {"parallel.tensor": 2}),
     "what is only said": (f"echo {SERVER} --model-path /m/b\nprintf '%q ' {GO}\n{GO} --tp 2\n", {"parallel.tensor": 2}),
@@ -59,6 +64,43 @@ def test_a_script_is_read_as_its_shell_runs_it(name: str) -> None:
     assert got.text, got.found
     assert settings.items() <= got.settings.items()
     assert got.settings["model.path"] == "/m/a"
+
+
+OF_OTHERS = frozenset({"ssh", "docker", "sg", "run.sh"})
+"""Programs that are not here."""
+STUB = """\
+#!/bin/bash
+[ "$2" = sglang.launch_server ] || exit 0
+printf '%s\\n' "$@" >> "$SAID"
+"""
+ALONE = [name for name, (text, _) in READ.items() if not OF_OTHERS & set(text.split())]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize("name", ALONE)
+def test_bash_gives_the_launch_the_same_words(tmp_path: Path, name: str) -> None:
+    """The judge is bash itself, with a Python that only says what it was given."""
+    text, settings = READ[name]
+    bash = shutil.which("bash") or ""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "bash").symlink_to(bash)
+    (programs / "python3").write_text(STUB.replace("/bin/bash", bash))
+    (programs / "python3").chmod(0o755)
+    said = tmp_path / "said"
+    subprocess.run(
+        [bash, "-c", text],
+        env={"PATH": str(programs), "SAID": str(said)},
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    launch = read_text(text).launch
+    assert launch is not None
+    wanted = [word.text for word in launch.command.words[1:]]
+    # A Python of an environment is not on the path.
+    assert said.read_text().splitlines() == wanted or "engine.python" in settings
 
 
 # A script, and what is said to be known at the start only.

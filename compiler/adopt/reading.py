@@ -233,7 +233,7 @@ def _each_once(launches: Iterable[Launch]) -> list[Launch]:
             tuple(word.text for word in command.words),
             tuple(sorted((name, word.text) for name, word in command.environment.items())),
             command.image.text if command.image is not None else None,
-            command.called if command.settings else None,
+            tuple(str(setting.value) for setting in command.settings),
         )
         if said not in kept or kept[said].command.is_untaken:
             kept[said] = each

@@ -220,12 +220,14 @@ class Walk:
             self.documents.append(Document(name=target, text=text, is_exact=is_exact))
 
     def _receive(self, node: Node, text: Word | None) -> None:
-        """A command of a pipeline that begins with a here-document."""
-        if node.type != "command":
+        """A command of a pipeline that begins with a here-document; what has parts of its own reads it itself."""
+        if node.type == "command":
+            self._command(node, text)
+        elif node.type == "pipeline":
             for child in node.named_children:
                 self._receive(child, text)
-            return
-        self._command(node, text)
+        else:
+            self._statement(node)
 
     def _command(self, node: Node, text: Word | None = None) -> None:
         before = self.known
