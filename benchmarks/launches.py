@@ -77,7 +77,7 @@ def _deployment(row: Mapping[str, Any]) -> Deployment:
         name, text = "server.container", _unit(row["unit"], exec_key="Exec", argv=argv)
     elif row["unit"]:
         name, text = "server.service", _unit(row["unit"], exec_key=None, argv=argv)
-    elif "k8s" in kind:
+    elif "k8s" in kind and "script" not in kind:
         name, text = "manifest.yaml", _manifest(row, argv)
     elif "compose" in kind or "YAML" in kind:
         name, text = "compose.yaml", _compose(row, argv)
