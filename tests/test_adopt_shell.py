@@ -107,6 +107,7 @@ def test_bash_gives_the_launch_the_same_words(tmp_path: Path, name: str) -> None
 OPEN = {
     "a test that is not decided": (f'A=(--tp 2)\n[ -n "$X" ] && A+=(--port 1)\n{GO} "${{A[@]}}"\n', "`${A[@]}` may hold more flags"),
     "what stands behind or": (f"P=8000\nfind_port || P=9000\n{GO} --port $P\n", "`--port ${P}`"),
+    "what is read from elsewhere": (f"P=1\nread -r P\n{GO} --port $P\n", "`--port $P`"),
     "one of two branches": (f"if a; then P=1; else P=2; fi\n{GO} --port $P\n", "`--port ${P}`"),
     "flags that may come": (f'A="--tp 2"\nif [ "$X" ]; then A="$A --port 1"; fi\n{GO} $A\n', "`${A}` may hold more flags"),
     "the turn of a loop": (f"for i in 0 1; do {GO} --node-rank $i; done\n", "`--node-rank ${i}`"),
@@ -240,6 +241,24 @@ def test_a_quadlet_that_a_script_writes() -> None:
     got = outcome(read_text(text), version=None)
     assert got.settings["parallel.tensor"] == 2
     assert got.settings["engine.version"] == "0.5.11"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat > a.service <<X",
+        "cat <<X | sudo tee a.service",
+        "sudo tee -a a.service >/dev/null <<X",
+        "sudo bash -c 'cat > /etc/a.service' <<X",
+        "ssh host 'cat > /etc/a.service' <<X",
+        "write_file /etc/a.service 0644 <<X",
+    ],
+)
+def test_the_ways_to_write_a_file(line: str) -> None:
+    """Whatever takes the text, it becomes the file of that name."""
+    got = outcome(read_text(f"{line}\n[Service]\nExecStart=/o/{GO} --tp 2\nX\n"))
+    assert got.settings["parallel.tensor"] == 2
+    assert got.settings["targets.host.unit"] == "a"
 
 
 def test_a_launch_of_its_own_comes_first() -> None:

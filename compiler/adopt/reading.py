@@ -41,7 +41,10 @@ _LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
 
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _NO_LOSS = frozenset(
-    {"set", "echo", "printf", "export", "true", "wait", "sleep", "exit", "[", "[[", ":", "read"}
+    {
+        *("set", "shift", "export", "echo", "printf", "read", "wait", "sleep", "exit", "return"),
+        *("break", "continue", "true", "false", "test", "[", "[[", ":"),
+    }
 )
 """Commands that leave nothing behind which a launch could need."""
 

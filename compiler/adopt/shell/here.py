@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ _REMOTE = frozenset({"ssh", "sbatch", "su"})
 """They read commands from their input, too."""
 _CLUSTER = frozenset({"kubectl", "oc", "k3s", "microk8s"})
 _TAKING = frozenset({"apply", "create", "replace"})
+# What a shell of another user or host is told to do with it.
+_TOLD = re.compile(r"(?:\bcat\s*>>?|\btee(?:\s+-a)?)\s*[\"']?(?P<name>[^\s;&|\"']+)")
+_BECOMES = (".service", ".container", ".yaml", ".yml", ".sh")
 _INTO = frozenset({">", ">>", ">|", "&>", "&>>"})
 
 
@@ -51,7 +55,7 @@ def fed(words: Sequence[Word], text: Word) -> tuple[Word, ...]:
         shell = evolve(word, text=next(name for name in names if name in SHELLS))
         return (*words[:at], shell, Word(text="-c"), text, shell, *behind)
     first = words[0].text.rpartition("/")[2] if words else ""
-    if first in _REMOTE:
+    if first in _REMOTE and not any(_TOLD.search(word.text) for word in words):
         shell = Word(text="bash", span=words[-1].span)
         return (*words, shell, Word(text="-c"), text)
     return tuple(words)
@@ -72,9 +76,19 @@ def written_to(nodes: Iterable[Node], evaluator: Evaluator) -> str | None:
             if each.type != "variable_assignment"
             for word in evaluator.words(each)
         ]
-        names = {each.rpartition("/")[2] for each in words}
-        if "tee" in names:
-            return next((each for each in reversed(words) if not each.startswith("-")), None)
-        if names & _CLUSTER and names & _TAKING:
-            return ""
+        found = _taken_by(words)
+        if found is not None:
+            return found
     return None
+
+
+def _taken_by(words: Sequence[str]) -> str | None:
+    names = {each.rpartition("/")[2] for each in words}
+    if "tee" in names:
+        return next((each for each in reversed(words) if not each.startswith("-")), None)
+    if names & _CLUSTER and names & _TAKING:
+        return ""
+    told = (_TOLD.search(each) for each in words if " " in each or ">" in each)
+    # A function of the script's own is given the file by its name.
+    named = (each for each in words if each.endswith(_BECOMES))
+    return next((each["name"] for each in told if each is not None), next(named, None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -19,6 +19,8 @@ from compiler.engines.adopting import ChangeKind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_READING = frozenset({"read", "mapfile", "readarray", "getopts"})
+"""They set variables from what is known at the start only."""
 _SOURCING = frozenset({"source", "."})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NOTHING = Word(text="")
@@ -92,7 +94,11 @@ def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
 
 def unset(node: Node, known: Known) -> Known:
     """Behind `unset`."""
-    names = {raw_text(each) for each in node.named_children}
+    return forgotten(known, {raw_text(each) for each in node.named_children})
+
+
+def forgotten(known: Known, names: Collection[str]) -> Known:
+    """Without some variables."""
     texts = {name: word for name, word in known.texts.items() if name not in names}
     arrays = {name: words for name, words in known.arrays.items() if name not in names}
     return evolve(known, texts=texts, arrays=arrays)
@@ -108,6 +114,8 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
     elif first == "shift" and known.arguments is not None:
         count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
         known = evolve(known, arguments=known.arguments[count:])
+    elif first in _READING:
+        known = forgotten(known, {each for each in texts[1:] if not each.startswith("-")})
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
         if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it
