@@ -38,6 +38,7 @@ READ: dict[str, tuple[str, dict[str, object]]] = {
     "the first branch does not reach the second": (f"X=2\nif a; then Y=1; else Y=1; fi\n{GO} --tp $X --port 800$Y\n", {"parallel.tensor": 2, "serve.port": 8001}),
     "a default that is set": (f': "${{TP:=2}}"\n{GO} --tp $TP\n', {"parallel.tensor": 2}),
     "a word only where another is": (f"K=1\n{GO} ${{K:+--tp 2}}\n", {"parallel.tensor": 2}),
+    "a variable for one command": (f"export A=1\nfor i in 1; do A=2 x; done\n{GO} --tp 2\n", {"env.A": "1", "parallel.tensor": 2}),
     "a sum": (f"P=8000\n{GO} --port $((P + 1))\n", {"serve.port": 8001}),
     "options that a loop would read": (f"TP=2\nwhile [ $# -gt 0 ]; do case $1 in --tp) TP=$2; shift 2;; esac; done\n{GO} --tp $TP\n", {"parallel.tensor": 2}),
     "a here-document for a shell": (f"bash <<'E'\nTP=2\n{GO} --tp $TP\nE\n", {"parallel.tensor": 2}),
@@ -108,6 +109,9 @@ OPEN = {
     "a test that is not decided": (f'A=(--tp 2)\n[ -n "$X" ] && A+=(--port 1)\n{GO} "${{A[@]}}"\n', "`${A[@]}` may hold more flags"),
     "what stands behind or": (f"P=8000\nfind_port || P=9000\n{GO} --port $P\n", "`--port ${P}`"),
     "what is read from elsewhere": (f"P=1\nread -r P\n{GO} --port $P\n", "`--port $P`"),
+    "what is counted": (f"p=8000\n((p++))\n{GO} --port $p\n", "`--port ${p}`"),
+    "what a loop counts by a sum": (f"i=0\nwhile x; do {GO} --node-rank $i; ((i += 1)); done\n", "`--node-rank ${i}`"),
+    "a list that is replaced": (f'A=(--tp 2)\nif x; then A=(--tp 4); fi\n{GO} "${{A[@]}}"\n', "`${A[@]}` may hold more flags"),
     "one of two branches": (f"if a; then P=1; else P=2; fi\n{GO} --port $P\n", "`--port ${P}`"),
     "flags that may come": (f'A="--tp 2"\nif [ "$X" ]; then A="$A --port 1"; fi\n{GO} $A\n', "`${A}` may hold more flags"),
     "the turn of a loop": (f"for i in 0 1; do {GO} --node-rank $i; done\n", "`--node-rank ${i}`"),
@@ -127,6 +131,19 @@ def test_what_is_known_at_the_start_only_is_said(name: str) -> None:
     got = outcome(read_text(text))
     assert got.text, got.found
     assert told in "\n".join(got.changes(ChangeKind.UNKNOWN))
+
+
+def test_a_script_that_asks_for_arguments() -> None:
+    """What would end it is not taken for granted, so that its arguments stay open."""
+    got = outcome(read_text(f"if [ $# -lt 1 ]; then echo usage; exit 1; fi\n{GO} --port $1\n"))
+    assert not any("without arguments" in each for each in got.changes(ChangeKind.ASSUMED))
+    assert any("`--port $1`" in each for each in got.changes(ChangeKind.UNKNOWN))
+
+
+def test_a_list_that_is_replaced_in_a_branch() -> None:
+    """None of its words is certain."""
+    got = outcome(read_text(f'A=(--tp 2)\nif x; then A=(--tp 4); fi\n{GO} "${{A[@]}}"\n'))
+    assert "parallel.tensor" not in got.settings
 
 
 def test_what_a_branch_exports_is_not_known() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
-from compiler.adopt.shell.syntax import raw_text, split_item
+from compiler.adopt.shell.syntax import leaves, raw_text, split_item
 from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -69,6 +69,14 @@ def decide(node: Node, evaluator: Evaluator) -> Condition:
         )
     name = node.child_by_field_name("name") if node.type == "command" else None
     return Condition(is_test=name is not None and raw_text(name) in _TESTS)
+
+
+def decide_clause(tests: Sequence[Node], body: Sequence[Node], evaluator: Evaluator) -> Condition:
+    """A branch of an `if`; one that would end the script is not what its author starts it for."""
+    if not tests:
+        return Condition(holds=True)  # `else`
+    told = decide(tests[-1], evaluator)
+    return Condition() if told.holds and leaves(body) else told
 
 
 def decide_case(node: Node, evaluator: Evaluator) -> Iterator[tuple[Condition, list[Node]]]:

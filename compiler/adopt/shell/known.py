@@ -118,11 +118,12 @@ def starts_engine(text: str) -> bool:
 def _merged(
     name: str, before: tuple[Word, ...], several: Sequence[tuple[Word, ...] | None]
 ) -> tuple[Word, ...]:
-    """A list that some branches lengthen: what it had, and what may come."""
+    """A list that some branches lengthen: what it had, and what may come; one that they replace may have any words."""
     first = several[0]
     if first is not None and all(each is first for each in several):
         return first
-    return (*before, _more(name))
+    are_longer = all(each is not None and each[: len(before)] == before for each in several)
+    return (*before, _more(name)) if are_longer else (_more(name),)
 
 
 def _more(name: str) -> Word:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_LEAVING = frozenset({"exit", "return", "die"})
+_COMPARED = frozenset({"=", "==", "!=", "<=", ">=", "=~"})
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _LOCAL = frozenset({"local", "declare", "typeset"})
 
 
@@ -46,9 +50,37 @@ def split_item(node: Node) -> tuple[list[str], list[Node]]:
 
 
 def set_in(node: Node) -> list[str]:
-    """The variables that are set somewhere below a node."""
-    names = (each.child_by_field_name("name") for each in below(node, "variable_assignment"))
-    return [raw_text(each) for each in names if each is not None and each.type == "variable_name"]
+    """The variables that are set somewhere below a node; what stands before a command is set for that alone."""
+    names = [
+        each.child_by_field_name("name")
+        for each in below(node, "variable_assignment")
+        if each.parent is None or each.parent.type != "command"
+    ]
+    told = [raw_text(each) for each in names if each is not None and each.type == "variable_name"]
+    return [*told, *counted_in(node)]
+
+
+def counted_in(node: Node) -> Iterator[str]:
+    """The variables that a sum changes: `((i++))`, `((i += 2))`, `let i=i+1`."""
+    for each in below(node, "postfix_expression"):
+        yield raw_text(each.named_children[0])
+    for each in below(node, "unary_expression"):
+        if each.children[0].type in {"++", "--"}:
+            yield raw_text(each.children[-1])
+    for each in below(node, "binary_expression"):
+        left, sign, *_ = each.children
+        if sign.type.endswith("=") and sign.type not in _COMPARED:
+            yield raw_text(left)
+    for each in below(node, "command"):
+        name = each.child_by_field_name("name")
+        if name is not None and raw_text(name) == "let":
+            yield from _NAME.findall(raw_text(each))
+
+
+def leaves(nodes: Iterable[Node]) -> bool:
+    """Whether statements end the script or the function that they stand in."""
+    names = (each.child_by_field_name("name") for node in nodes for each in below(node, "command"))
+    return any(raw_text(each) in _LEAVING for each in names if each is not None)
 
 
 def locals_of(body: Node) -> list[str]:

@@ -11,7 +11,7 @@ from attrs import evolve
 from compiler.adopt.files import LARGEST_BYTES
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known, open_word
-from compiler.adopt.shell.syntax import below, raw_text
+from compiler.adopt.shell.syntax import below, counted_in, raw_text
 from compiler.adopt.shell.words import Evaluator
 from compiler.engines.adopting import ChangeKind
 
@@ -92,6 +92,18 @@ def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
             yield Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span)
 
 
+def turn_of(node: Node, evaluator: Evaluator) -> tuple[str, Word] | None:
+    """The variable of a loop, and what it holds: known where there is one turn only."""
+    variable = node.child_by_field_name("variable")
+    if variable is None:
+        return None
+    name = raw_text(variable)
+    over = node.children_by_field_name("value")
+    words = [word for each in over for word in evaluator.words(each)]
+    only = words[0] if len(words) == 1 and not words[0].unknown else open_word(name)
+    return name, only
+
+
 def unset(node: Node, known: Known) -> Known:
     """Behind `unset`."""
     return forgotten(known, {raw_text(each) for each in node.named_children})
@@ -122,6 +134,7 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
             folder = evolve(folder, text=f"{folder.text}/envs/{texts[2]}")
         exported = known.exported | {"VIRTUAL_ENV"}
         known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
+    known = known.without(list(counted_in(node)))
     for each in below(node, "expansion"):
         name = next(iter(each.named_children), None)
         if name is not None and any(sign.type in {":=", "="} for sign in each.children):

@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Command, Document, Word
-from compiler.adopt.shell.conditions import Condition, decide, decide_case, decide_loop
+from compiler.adopt.shell.conditions import (
+    Condition,
+    decide,
+    decide_case,
+    decide_clause,
+    decide_loop,
+)
 from compiler.adopt.shell.here import fed, here_text, written_to
-from compiler.adopt.shell.known import Known, joined, open_word
-from compiler.adopt.shell.syntax import locals_of, raw_text, set_in, split_clause
-from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, unset
+from compiler.adopt.shell.known import Known, joined
+from compiler.adopt.shell.syntax import (
+    counted_in,
+    leaves,
+    locals_of,
+    raw_text,
+    set_in,
+    split_clause,
+)
+from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
 from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -104,6 +117,7 @@ class Walk:
             "for_statement": self._loop,
             "c_style_for_statement": self._loop,
             "subshell": self._apart,
+            "compound_statement": self._compound,
         }
 
     def _statement(self, node: Node) -> None:
@@ -131,6 +145,12 @@ class Walk:
         self.statements(node)
         self.known = before
 
+    def _compound(self, node: Node) -> None:
+        """`{ ... }`, and `((...))`, which counts."""
+        if node.children[0].type == "((":
+            self.known = self.known.without(list(counted_in(node)))
+        self.statements(node)
+
     def _branches(self, several: Sequence[tuple[Condition, Callable[[], None]]]) -> None:
         """Branches of which at most one is taken, each with its condition."""
         before, ends = self.known, []
@@ -154,14 +174,9 @@ class Walk:
         for clause in (node, *(each for each in node.named_children if each.type in _CLAUSES)):
             condition, body = split_clause(clause)
             self._run(condition)
-            told = (
-                Condition(holds=True) if clause.type == "else_clause" else self._decide(condition)
-            )
+            told = decide_clause(condition, body, self.evaluator())
             several.append((told, partial(self._run, body)))
         self._branches(several)
-
-    def _decide(self, nodes: Sequence[Node]) -> Condition:
-        return decide(nodes[-1], self.evaluator()) if nodes else Condition()
 
     def _case(self, node: Node) -> None:
         several = decide_case(node, self.evaluator())
@@ -175,33 +190,29 @@ class Walk:
         left, sign, right = node.children
         self._statement(left)
         told = decide(left, self.evaluator())
-        if sign.type == "||":
-            told = told.negated()
-        elif not told.is_test:
+        if sign.type == "&&" and not told.is_test:
             # One step after the other, each of which works out.
             self._statement(right)
             return
+        told = told if sign.type == "&&" else told.negated()
+        told = Condition() if told.holds and leaves([right]) else told
         self._branches([(told, partial(self._statement, right))])
 
     def _loop(self, node: Node) -> None:
         body = node.child_by_field_name("body")
-        variable = node.child_by_field_name("variable")
         condition = node.child_by_field_name("condition")
         if condition is not None:
             self._statement(condition)
-        over = list(node.children_by_field_name("value"))
         told = decide_loop(node, self.evaluator())
-        if variable is not None and raw_text(variable) not in self.given:
-            name = raw_text(variable)
-            words = [word for each in over for word in self.evaluator().words(each)]
-            only = words[0] if len(words) == 1 and not words[0].unknown else open_word(name)
-            self.known = self.known.with_text(name, only)
+        turn = turn_of(node, self.evaluator())
+        if turn is not None and turn[0] not in self.given:
+            self.known = self.known.with_text(*turn)
         if body is None:
             return
         if told.holds is not False:
-            self.known = self.known.without(
-                [each for each in set_in(body) if each not in self.given]
-            )
+            # What one turn sets, the next one has.
+            names = [each for each in set_in(node) if each not in self.given]
+            self.known = self.known.without(names)
         self._branches([(told, partial(self.statements, body))])
 
     def _redirected(self, node: Node) -> None:
