@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from compiler.diagnostics import Span
+from compiler.source import Source
+
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,6 +22,17 @@ _LOCAL = frozenset({"local", "declare", "typeset"})
 def raw_text(node: Node) -> str:
     """A node as it is written."""
     return (node.text or b"").decode(errors="surrogateescape")
+
+
+def place_of(node: Node, source: Source, data: bytes) -> Span:
+    """Where a node stands in a text; `data` are its bytes."""
+
+    def offset(byte: int) -> int:
+        # Of a text in ASCII, which most are, each byte is a character.
+        is_plain = len(data) == len(source.text)
+        return byte if is_plain else len(data[:byte].decode(errors="surrogateescape"))
+
+    return source.span(offset(node.start_byte), offset(node.end_byte))
 
 
 def below(node: Node, kind: str) -> Iterator[Node]:

@@ -22,6 +22,7 @@ from compiler.adopt.shell.syntax import (
     counted_in,
     leaves,
     locals_of,
+    place_of,
     raw_text,
     set_in,
     split_clause,
@@ -89,17 +90,11 @@ class Walk:
 
     def place(self, node: Node) -> Span:
         """Where a node stands."""
-        return self.source.span(self._offset(node.start_byte), self._offset(node.end_byte))
+        return place_of(node, self.source, self.data)
 
     def evaluator(self) -> Evaluator:
         """What makes words of nodes here."""
         return Evaluator(known=self.known, place=self.place)
-
-    def _offset(self, byte: int) -> int:
-        # Of a text in ASCII, which most are, each byte is a character.
-        if len(self.data) == len(self.source.text):
-            return byte
-        return len(self.data[:byte].decode(errors="surrogateescape"))
 
     def __attrs_post_init__(self) -> None:
         """What is done with each kind of statement; all others are looked through."""
@@ -272,9 +267,7 @@ class Walk:
                     is_untaken=bool(self.untaken),
                 )
             )
-            if self.known is not before:
-                self.known = before
-            self.known = learned(node, words, self.evaluator())
+            self.known = learned(node, words, evolve(evaluator, known=before))
         for child in node.named_children:
             self._inside(child)
 
