@@ -203,9 +203,11 @@ def test_a_launch_that_is_set_in_branches() -> None:
 
 def test_a_default_in_a_script_in_a_word_is_said() -> None:
     """What is taken for granted on the way is told."""
-    got = outcome(read_text(f'bash -c "{GO} --port ${{P:-8001}}"\n'))
-    assert got.settings["serve.port"] == 8001
-    assert any("`${P:-8001}`" in each for each in got.changes(ChangeKind.ASSUMED))
+    for text in (f'bash -c "{GO} --port ${{P:-8001}}"', f"bash -c '{GO} --port ${{P:-8001}}'"):
+        got = outcome(read_text(f"#\n#\n{text}\n"))
+        assert got.settings["serve.port"] == 8001
+        (told,) = (each for each in got.changes(ChangeKind.ASSUMED) if "`${P:-8001}`" in each)
+        assert told.startswith("3: ")
 
 
 UNIT = """\

@@ -135,10 +135,11 @@ def _nested(
     text, signs = masked(word)
     inside = Source(span.file if span else "", text)
     sheet = read_shell(inside, given=given, arguments=arguments)
+    # Places in it are none of the file's.
     sheet = evolve(
         sheet,
-        commands=unmasked(sheet.commands, signs, lambda each: each),
-        diagnostics=unmasked(sheet.diagnostics, signs, lambda each: each),
+        commands=unmasked(sheet.commands, signs, lambda each: span or each),
+        diagnostics=unmasked(sheet.diagnostics, signs, lambda each: span or each),
     )
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
@@ -161,11 +162,7 @@ def _nested(
             )
         )
         start = _offset(source, spans[-1].end_line, spans[-1].end_column) if spans else start
-    faults = tuple(
-        evolve(each, primary=evolve(each.primary, span=span) if each.primary else None)
-        for each in sheet.diagnostics
-    )
-    return Sheet(commands=tuple(commands), diagnostics=faults)
+    return Sheet(commands=tuple(commands), diagnostics=sheet.diagnostics)
 
 
 def _offset(source: Source, line: int, column: int) -> int:

@@ -236,7 +236,6 @@ class Walk:
             self._statement(node)
 
     def _command(self, node: Node, text: Word | None = None) -> None:
-        before = self.known
         evaluator = self.evaluator()
         words: list[Word] = []
         end = node.start_byte
@@ -267,7 +266,7 @@ class Walk:
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evolve(evaluator, known=before))
+            self.known = learned(node, words, evaluator)
         for child in node.named_children:
             self._inside(child)
 
