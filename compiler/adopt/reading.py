@@ -140,7 +140,7 @@ def _of_documents(
     sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
     findings = tuple(each for sheet in sheets for each in sheet.findings)
     merged = Sheet(findings=findings, sources=sources)
-    return merged, launches, found, kinds[0]
+    return merged, launches, found, kinds[0] if len(kinds) == 1 else FileKind.SCRIPT
 
 
 def read_words(
