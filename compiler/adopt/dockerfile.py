@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
+from compiler.adopt.container import not_carried
 from compiler.adopt.files import unreadable
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Sheet, Word
@@ -25,7 +26,7 @@ _INSTRUCTION = re.compile(r"[ \t]*(?P<name>[A-Za-z]+):?[ \t]+(?P<value>.*)", re.
 _ESCAPE = re.compile(r"#[ \t]*escape[ \t]*=[ \t]*(\S)", re.IGNORECASE)
 _HERE = re.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PAIR = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\"'\\])*)")
-_SILENT = frozenset({"FROM", "CMD", "ENTRYPOINT", "ENV", "ARG", "LABEL", "MAINTAINER", "COMMENT"})
+_SILENT = frozenset({"LABEL", "MAINTAINER"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -57,11 +58,8 @@ def read_dockerfile(source: Source, *, given: Mapping[str, str]) -> Sheet:
     for each in _instructions(source):
         if each.name == "FROM":
             image, name = _from(each, source, arguments)
-            stage = (
-                evolve(stages[image.text], image=image)
-                if image.text in stages
-                else _Stage(image=image)
-            )
+            # What stands on an earlier stage has its image.
+            stage = stages.get(image.text) or _Stage(image=image)
             stages[name] = stage
         elif each.name == "ARG":
             arguments = {**dict(_pairs(each.value)), **arguments}
@@ -74,7 +72,7 @@ def read_dockerfile(source: Source, *, given: Mapping[str, str]) -> Sheet:
     command = Command(
         words=(*stage.entrypoint, *stage.command),
         environment=stage.environment,
-        changes=tuple(_changes(stage, stages)),
+        changes=tuple(_changes(stage)),
         image=stage.image,
     )
     return Sheet(commands=(command,), sources={source.name: source})
@@ -166,10 +164,8 @@ def _instructions(source: Source) -> Iterator[_Instruction]:
         )
 
 
-def _changes(stage: _Stage, stages: Mapping[str, _Stage]) -> Iterator[Change]:
-    if stage.image.text not in stages:
-        text = f"the image `{stage.image.text}` is not carried: the engine is started on the host itself"
-        yield Change(kind=ChangeKind.DROPPED, text=text, span=stage.image.span)
+def _changes(stage: _Stage) -> Iterator[Change]:
+    yield not_carried(f"the image `{stage.image.text}`", stage.image)
     names = dict.fromkeys(name for name in stage.others if name not in _SILENT)
     if names:
         shown = ", ".join(f"`{name}`" for name in names)
