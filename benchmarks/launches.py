@@ -77,7 +77,9 @@ def _deployment(row: Mapping[str, Any]) -> Deployment:
         name, text = "server.container", _unit(row["unit"], exec_key="Exec", argv=argv)
     elif row["unit"]:
         name, text = "server.service", _unit(row["unit"], exec_key=None, argv=argv)
-    elif "compose" in kind or "k8s" in kind or "YAML" in kind:
+    elif "k8s" in kind and "script" not in kind:
+        name, text = "manifest.yaml", _manifest(row, argv)
+    elif "compose" in kind or "YAML" in kind:
         name, text = "compose.yaml", _compose(row, argv)
     elif "docker" in kind:
         name, text = "run.sh", _docker(row, argv)
@@ -107,14 +109,26 @@ def _escaped(word: str) -> str:
 
 
 def _compose(row: Mapping[str, Any], argv: list[str]) -> str:
-    # JSON is YAML; Kubernetes' `$(NAME)` stays as it is.
+    # JSON is YAML.
     service = {
         "image": row["image"] or "lmsysorg/sglang:latest",
         "environment": row["env"],
-        "command": [each.replace("$(", "$$(") for each in argv],
+        "command": argv,
         "shm_size": "32g",
     }
     return "services:\n  engine: " + json.dumps(service) + "\n"
+
+
+def _manifest(row: Mapping[str, Any], argv: list[str]) -> str:
+    container = {
+        "name": "engine",
+        "image": row["image"] or "lmsysorg/sglang:latest",
+        "command": argv,
+        "env": [{"name": name, "value": value} for name, value in row["env"].items()],
+        "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],  # noqa: S108 - in a text
+    }
+    pod = {"containers": [container]}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "spec": pod}) + "\n"
 
 
 def _docker(row: Mapping[str, Any], argv: list[str]) -> str:

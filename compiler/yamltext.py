@@ -55,6 +55,18 @@ def parse_places(text: str) -> tuple[Yaml | None, tuple[int, str] | None]:
         return None, (line or 1, problem)
 
 
+def parse_all_places(text: str) -> tuple[tuple[Yaml, ...], tuple[int, str] | None]:
+    """As `parse_places`, of a text that may hold several documents."""
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        return tuple(_Values().value(node) for node in nodes), None
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
+        line, problem = _fault(fault)
+        return (), (line or 1, problem)
+
+
 def _fault(fault: Exception) -> tuple[int | None, str]:
     if isinstance(fault, RecursionError):
         return None, "it nests too deep"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from compiler.adopt.reading import MOST_WORDS, read_words
+from compiler.adopt.launchfaults import MOST_WORDS
+from compiler.adopt.reading import read_words
 from compiler.cli.adopt import command
 from compiler.cli.predict import command as predict
 from compiler.engines.adopting import ChangeKind
@@ -37,7 +38,13 @@ MERGES = "a: &a {k: 1}\n" + "".join(
         ("a.sh", f"{'(' * 2000}{SERVER}{')' * 2000}\n", "it nests too deep"),
         ("a.sh", f"echo {'${a:-' * 2000}{'}' * 2000}\n{SERVER}\n", "it nests too deep"),
         ("a.sh", f"{SERVER} --model-path /m/a {'--tp 2 ' * 50_000}\n", "words; none has more than 2,000"),
-        ("a.sh", f"cat > x.sh <<'E'\n{SERVER} --model-path /m/a\nE\n", "starts an engine"),
+        ("a.sh", f"cat > x.txt <<'E'\n{SERVER} --model-path /m/a\nE\n", "starts an engine"),
+        ("a.yaml", f"{BOMB}kind: Pod\nspec: *l\n", "starts an engine"),
+        ("a.yaml", f"{MERGES}kind: Pod\nspec: *x\n", "starts an engine"),
+        ("a.sh", f"f() {{ f; f; }}\ng() {{ f; f; f; }}\n{'g; ' * 500}\n", "starts an engine"),
+        ("a.sh", f"{'if x; then A=$A$A; fi; ' * 140}\necho $A\n", "starts an engine"),
+        ("a.sh", f"A=xxxxxxxxxx\n{'A=$A$A; ' * 40}\necho $A\n", "starts an engine"),
+        ("a.sh", f"A=(x y)\n{'A=($A ${A[@]} ${A[@]}); ' * 60}\necho $A\n", "starts an engine"),
     ],
 )  # fmt: skip
 def test_what_is_made_to_be_hard_is_refused_soon(name: str, text: str, said: str) -> None:

@@ -47,7 +47,7 @@ LIBRARIES = {
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),
     "tomlkit": ("compiler.edit.witness",),
-    "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shellwords"),
+    "tree_sitter": ("compiler.adopt.shell", "compiler.adopt.shell.words"),
     "tree_sitter_bash": ("compiler.adopt.shell",),
     "yaml": ("compiler.yamltext",),
 }

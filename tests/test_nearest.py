@@ -502,8 +502,8 @@ def test_one_file_of_settings() -> None:
 )
 def test_a_second_launch_that_just_is_none(before: str, wanted: list[str]) -> None:
     """`launch-several`: a launch that is only remarked on, or printed, is no second one."""
-    launch = f"{SERVER} --model-path /m/a\n"
-    assert [each.code for each in read_text(f"{launch}{before}{launch}").diagnostics] == wanted
+    launch, second = (f"{SERVER} --model-path /m/{each}\n" for each in "ab")
+    assert [each.code for each in read_text(f"{launch}{before}{second}").diagnostics] == wanted
 
 
 @pytest.mark.parametrize(

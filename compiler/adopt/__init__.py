@@ -5,6 +5,8 @@ text -> Sheet -> Launch -> Reading -> Folded -> Adopted -> text of a profile
         shell
         ...
 
-`reading` finds the launch, `choice` the release that reads it, `folding` turns flags into settings, `around` all else;
-`adopted` is the line from a launch on, `writing` and `proof` end it. `hygiene` judges units.
+`reading` finds the launch; `shell` goes through scripts, `written` reads what they write, and `masking` keeps apart what
+is not known while a text is read in another language. `choice` finds the release that reads it, `folding` turns flags
+into settings, `around` all else; `adopted` is the line from a launch on, `writing` and `proof` end it. `hygiene` judges
+units.
 """

@@ -11,7 +11,7 @@ from compiler.adopt.around import Around, Wanted, look_around
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.launch import Change, Launch, Setting, Word
-from compiler.adopt.reading import entry_span
+from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
-from compiler.adopt.reading import entry_span
+from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model
@@ -107,11 +107,13 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
             secrets.append(word)
             text = f"the variable `{name}` holds a secret: {_secret_goes(word)}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
+        elif name == _VENV:
+            continue
         elif word.unknown:
             shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
             text = f"the variable `{name}`: {shown} is not known before the start"
             changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span))
-        elif name != _VENV:
+        else:
             variables[name] = word
     return variables, changes, secrets
 

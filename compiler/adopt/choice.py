@@ -16,7 +16,8 @@ from compiler.facts import Release
 from compiler.value import Value
 
 
-_IN_IMAGE = re.compile(r"[:-]v?(\d+\.\d+\.\d+(?:\.post\d+)?)")
+_RELEASE = r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)"
+_IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -57,7 +58,7 @@ def choose(
     """
     words = tuple(word.text for word in launch.command.words)
     unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
-    named = version or _named(launch)
+    named = version or _named(launch, shelf)
     if named is not None:
         chosen = _read(launch, shelf, named, words, unknown)
         return (chosen, ()) if chosen is not None else (None, (_unknown(launch, shelf, named),))
@@ -121,13 +122,17 @@ def _fault_count(reading: Reading) -> int:
     return len(reading.refused) + len(reading.lost) + (1000 if reading.refusal is not None else 0)
 
 
-def _named(launch: Launch) -> str | None:
-    """The release that the image's tag names."""
+def _named(launch: Launch, shelf: Shelf) -> str | None:
+    """The release that the image's tag names; a count that its builder keeps of his own is none."""
     image = launch.command.image
     if image is None or image.unknown or launch.engine not in image.text:
         return None
-    found = _IN_IMAGE.search(image.text)
-    return found[1] if found is not None else None
+    beside = re.search(f"{launch.engine}[:-]?{_RELEASE}", image.text)
+    found = beside or _IN_IMAGE.search(image.text)
+    newest = next(iter(reversed(shelf.catalog.versions(launch.engine))), "")
+    if found is None or found[1].partition(".")[0] != newest.partition(".")[0]:
+        return None
+    return found[1]
 
 
 def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | None = None) -> Chosen:
@@ -151,6 +156,7 @@ def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
         "release-unknown",
         f"nobody described {launch.engine} {version}",
         notes=(f"known releases: {', '.join(_known(launch, shelf)) or 'none'}",),
+        help=(f"say another: `--engine {launch.engine}@VERSION`",),
     )
 
 

@@ -7,62 +7,68 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from compiler.adopt.container import read_container
+from compiler.adopt.apptainer import read_apptainer
+from compiler.adopt.container import Container, read_container
+from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
+from compiler.adopt.masking import masked, unmasked
 from compiler.adopt.places import locate
+from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING
 from compiler.adopt.shell import read_shell
+from compiler.adopt.shell.here import SHELLS
+from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
 from compiler.source import Source
 
 
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 _SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-# They change nothing that a service of systemd would not do, too.
-_PASSING = frozenset(
-    {"exec", "nohup", "env", "command", "time", "setsid", "tini", "dumb-init", "--", "-"}
-)
-_WITH_VALUE = frozenset({"-X", "-W"})
-_CARRIERS = frozenset({"tmux", "screen", "ssh", "su"})
-_SAYING = frozenset({"echo", "printf", ":"})
-"""They run nothing of what they are given: a script that shows its launch first has one launch."""
+_WITH_VALUE = frozenset({"-X", "-W"})  # of Python
+_EVAL = "eval"
 
 
 def launches_of(
-    command: Command, *, sources: Mapping[str, Source]
+    command: Command, *, sources: Mapping[str, Source], files: Files = NO_FILES
 ) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
     """The launches of a command, with what it says against them when it holds a script that cannot be read."""
-    if command.words and command.words[0].text in _SAYING:
+    if _is_saying(command.words):
         return (), ()
     command = _entered(command)
     script = _script_at(command.words)
     if script is None:
-        launch = _launch(command) or _by_image(command)
+        launch = _launch(command, files) or _by_image(command, files)
         return ((launch,) if launch is not None else ()), ()
-    outer = _outer(command, script)
-    # What it is started with, its script can use.
-    given = {name: word.text for name, word in outer.environment.items() if not word.unknown}
-    sheet = _nested(command.words[script], sources=sources, given=given)
+    outer = _outer(command, script, files)
+    sheet = _nested(command.words, script, sources=sources, outer=outer)
+    told = tuple(each for word in command.words[script:] for each in word.changes)
     launches: list[Launch] = []
-    found: list[Diagnostic] = list(sheet.diagnostics)
+    found: list[Diagnostic] = []
     for inner in sheet.commands:
         merged = evolve(
             inner,
             environment={**outer.environment, **inner.environment},
-            changes=(*outer.changes, *inner.changes),
+            changes=(*told, *outer.changes, *inner.changes),
             settings=outer.settings,
             image=outer.image or inner.image,
             devices=outer.devices or inner.devices,
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
-            called=outer.called,
+            called=outer.called or inner.called,
+            is_untaken=outer.is_untaken or inner.is_untaken,
         )
-        several, faults = launches_of(merged, sources=sources)
+        several, faults = launches_of(merged, sources=sources, files=files)
         launches += several
         found += faults
+    if launches or starts_engine(command.words[script].text):
+        found += sheet.diagnostics
     return tuple(launches), tuple(found)
+
+
+def _is_saying(words: Sequence[Word]) -> bool:
+    """Whether words are only said, or looked for."""
+    return _first_of(words) in SAYING
 
 
 def _entered(command: Command) -> Command:
@@ -77,23 +83,55 @@ def _entered(command: Command) -> Command:
 
 def _script_at(words: Sequence[Word]) -> int | None:
     """The index of the script of `bash -c SCRIPT`, or of a command in one word that a terminal or another host is given."""
-    if words and words[0].text.rpartition("/")[2] in _CARRIERS:
-        return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
+    if words and words[0].text == _EVAL:
+        return 1 if len(words) > 1 else None
     for at, word in enumerate(words[:-1]):
-        if word.text.rpartition("/")[2] not in _SHELLS:
+        if word.text.rpartition("/")[2] not in SHELLS:
             continue
         for behind in range(at + 1, len(words)):
             if _SHELL_OPTION.fullmatch(words[behind].text):
                 return behind + 1 if behind + 1 < len(words) else None
             if not words[behind].text.startswith("-"):
                 break
+    if _first_of(words) in CARRIERS:
+        return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
     return None
 
 
-def _nested(word: Word, *, sources: Mapping[str, Source], given: Mapping[str, str]) -> Sheet:
-    """A script in a word; its places are looked for where the word stands."""
+def _first_of(words: Sequence[Word]) -> str:
+    """What a command runs first, whatever raises or replaces it."""
+    names = (word.text.rpartition("/")[2] for word in words)
+    return next((name for name in names if name not in RAISING and name not in PASSING), "")
+
+
+def _nested(
+    words: Sequence[Word], script: int, *, sources: Mapping[str, Source], outer: Command
+) -> Sheet:
+    """A script in a word; its places are looked for where the word stands.
+
+    What it is started with, it can use: the variables that it gets, and the words behind it.
+    """
+    word, arguments = words[script], None
+    if words[0].text == _EVAL:
+        word = evolve(
+            word,
+            text=" ".join(each.text for each in words[1:]),
+            unknown=tuple(part for each in words[1:] for part in each.unknown),
+        )
+    elif script and _SHELL_OPTION.fullmatch(words[script - 1].text):
+        arguments = words[script + 2 :]
+    given = {name: each.text for name, each in outer.environment.items() if not each.unknown}
     span = word.span
-    sheet = read_shell(Source(span.file if span else "", word.text), given=given)
+    # Its caller has replaced these parts before it is read: no quote holds them back.
+    text, signs = masked(word)
+    inside = Source(span.file if span else "", text)
+    sheet = read_shell(inside, given=given, arguments=arguments)
+    # Places in it are none of the file's.
+    sheet = evolve(
+        sheet,
+        commands=unmasked(sheet.commands, signs, lambda each: span or each),
+        diagnostics=unmasked(sheet.diagnostics, signs, lambda each: span or each),
+    )
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
         return sheet
@@ -104,46 +142,49 @@ def _nested(word: Word, *, sources: Mapping[str, Source], given: Mapping[str, st
     commands: list[Command] = []
     for command in sheet.commands:
         spans = list(locate(source, [each.text for each in command.words], start=start, end=end))
-        words = tuple(evolve(each, span=at) for each, at in zip(command.words, spans, strict=True))
+        told = tuple(evolve(each, span=at) for each, at in zip(command.words, spans, strict=True))
         environment = {name: evolve(each, span=span) for name, each in command.environment.items()}
-        commands.append(evolve(command, words=words, environment=environment))
+        commands.append(
+            evolve(
+                command,
+                words=told,
+                environment=environment,
+                called=span if command.called else None,
+            )
+        )
         start = _offset(source, spans[-1].end_line, spans[-1].end_column) if spans else start
-    faults = tuple(
-        evolve(each, primary=evolve(each.primary, span=span) if each.primary else None)
-        for each in sheet.diagnostics
-    )
-    return Sheet(commands=tuple(commands), diagnostics=faults)
+    return Sheet(commands=tuple(commands), diagnostics=sheet.diagnostics)
 
 
 def _offset(source: Source, line: int, column: int) -> int:
     return source.line_starts[line - 1] + column - 1
 
 
-def _outer(command: Command, script: int) -> Command:
+def _outer(command: Command, script: int, files: Files) -> Command:
     """What stands in front of a script: variables, a container, wrappers."""
     shells = (
-        at for at in range(script, -1, -1) if command.words[at].text.rpartition("/")[2] in _SHELLS
+        at for at in range(script, -1, -1) if command.words[at].text.rpartition("/")[2] in SHELLS
     )
-    return _around(command, program=next(shells, script))
+    return _around(command, program=next(shells, script), files=files)
 
 
-def _launch(command: Command) -> Launch | None:
+def _launch(command: Command, files: Files) -> Launch | None:
     texts = [word.text for word in command.words]
     for name, engine in ENGINES.items():
         found = engine.find_launch(texts)
         if found is None:
             continue
         program = _program(texts, found.entry)
-        around = _around(command, program=program)
+        around = _around(command, program=program, files=files)
         cut = len(command.words) - len(around.words)
         shifted = evolve(found, entry=found.entry - cut, arguments=found.arguments - cut)
         return Launch(command=around, engine=name, found=shifted)
     return None
 
 
-def _by_image(command: Command) -> Launch | None:
+def _by_image(command: Command, files: Files) -> Launch | None:
     """A container that is given flags alone: its image starts the engine that it is named after."""
-    container = read_container(command.words)
+    container = _container(command.words, files)
     image = container.image if container is not None else command.image
     inside = command.words[container.inside if container is not None else 0 :]
     if image is None or not inside or not inside[0].text.startswith("--"):
@@ -157,7 +198,7 @@ def _by_image(command: Command) -> Launch | None:
             whole = evolve(
                 command, words=(*front, *entry, *inside), changes=(*command.changes, taken)
             )
-            return _launch(whole)
+            return _launch(whole, files)
     return None
 
 
@@ -174,17 +215,23 @@ def _program(texts: Sequence[str], entry: int) -> int:
     return entry
 
 
-def _around(command: Command, *, program: int) -> Command:
+def _around(command: Command, *, program: int, files: Files) -> Command:
     """The command from its program on, with what the words in front of it say."""
     front = command.words[:program]
-    container = read_container(command.words)
+    container = _container(command.words, files)
     environment = dict(command.environment)
     changes = list(command.changes)
     image, devices = command.image, command.devices
     findings = command.findings
     if container is not None and container.inside <= program:
-        # The host's variables do not reach into it.
-        environment = dict(container.environment)
+        before, _ = _assignments(command.words[: container.inside])
+        outside = {**environment, **before}
+        # The host's variables do not reach into it, but for those that it is told to pass on.
+        environment = {
+            **(outside if container.is_open else {}),
+            **container.environment,
+            **{name: outside[name] for name in container.passed if name in outside},
+        }
         changes += container.changes
         image, devices = container.image, container.devices
         findings = (*findings, *container.findings)
@@ -203,6 +250,10 @@ def _around(command: Command, *, program: int) -> Command:
     )
 
 
+def _container(words: Sequence[Word], files: Files = NO_FILES) -> Container | None:
+    return read_container(words, files=files) or read_apptainer(words, files=files)
+
+
 def _assignments(words: Sequence[Word]) -> tuple[Mapping[str, Word], list[Word]]:
     environment: dict[str, Word] = {}
     rest: list[Word] = []
@@ -217,7 +268,7 @@ def _assignments(words: Sequence[Word]) -> tuple[Mapping[str, Word], list[Word]]
 
 def _wrapped(words: Sequence[Word]) -> Iterator[Change]:
     """What else stands in front of the program."""
-    told = [word for word in words if word.text.rpartition("/")[2] not in _PASSING]
+    told = [word for word in words if word.text.rpartition("/")[2] not in PASSING]
     if told:
         first, last = (words.index(each) for each in (told[0], told[-1]))
         shown = " ".join(word.text for word in words[first : last + 1])

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from compiler.adopt.adopted import Adopted
 from compiler.adopt.launch import Change, Launch
+from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.proof import NAME, OneText
-from compiler.adopt.reading import entry_span
 from compiler.adopt.target import DEFAULT_TARGET
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic

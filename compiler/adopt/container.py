@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from compiler.adopt.containervariables import VARIABLES, container_variables
 from compiler.adopt.devices import VISIBLE_INSIDE, all_of, devices_of
+from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Devices, Word
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic
@@ -15,6 +18,7 @@ from compiler.value import Value
 
 
 _RUNTIMES = frozenset({"docker", "podman", "nerdctl"})
+_VERBS = frozenset({"run", "create"})
 # Options of `docker run` and `podman run` that take no value (docs.docker.com, docs.podman.io).
 _SWITCHES = frozenset(
     {
@@ -44,7 +48,8 @@ _PASSING = frozenset(
 )
 """What has no meaning for a service of systemd."""
 _ENTRYPOINT = "--entrypoint"
-_ENVIRONMENT = frozenset({"-e", "--env"})
+_OPTIONS_BY_NAME = re.compile(r"args|opts|options|flags|env|mounts|volumes|gpus", re.IGNORECASE)
+"""What a variable is called that holds options, and no image."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -54,45 +59,47 @@ class Container(Value):
     Attributes:
         inside: the index of the first word that is run in it.
         entrypoint: what runs these words, where it is not the image's own.
+        passed: the variables of the caller that it is told to pass on.
+        is_open: whether it gets all of the caller's variables.
     """
 
     inside: int
     image: Word
     entrypoint: Word | None = None
     environment: Mapping[str, Word] = field(factory=dict)
+    passed: tuple[str, ...] = ()
+    is_open: bool = False
     changes: tuple[Change, ...] = ()
     devices: Devices | None = None
     findings: tuple[Diagnostic, ...] = ()
 
 
-def read_container(words: Sequence[Word]) -> Container | None:
-    """The container that a command runs; `None` when it runs none."""
+def read_container(words: Sequence[Word], *, files: Files = NO_FILES) -> Container | None:
+    """The container that a command runs; `None` when it runs none. `files` are those that `--env-file` names."""
     start = _run(words)
     if start is None:
         return None
-    options, at = _options(words, start)
+    placed, at = _options(words, start)
     if at >= len(words):
         return None
-    environment: dict[str, Word] = {}
-    for name, value in options:
-        if name in _ENVIRONMENT and value is not None:
-            variable, equals, text = value.text.partition("=")
-            told = Word(text=text, span=value.span, unknown=value.unknown, changes=value.changes)
-            # Without a value the caller's own variable is passed on.
-            environment[variable] = (
-                told if equals else Word(text=f"${variable}", span=value.span, unknown=(variable,))
-            )
+    options = [(name, value) for name, value, _ in placed]
+    variables = container_variables(options, files=files)
     return Container(
         inside=at + 1,
         image=words[at],
         entrypoint=next((value for name, value in options if name == _ENTRYPOINT), None),
-        environment=environment,
-        devices=container_devices(options, environment),
+        environment=variables.told,
+        passed=variables.passed,
+        devices=container_devices(options, variables.told),
         findings=shared_memory(
             ((name, value.text if value is not None else "") for name, value in options),
             span=words[at].span,
         ),
-        changes=(*_changes(options), not_carried(f"the image `{words[at].text}`", words[at])),
+        changes=(
+            *variables.changes,
+            *_changes(placed),
+            not_carried(f"the image `{words[at].text}`", words[at]),
+        ),
     )
 
 
@@ -123,29 +130,41 @@ def _run(words: Sequence[Word]) -> int | None:
             behind = at + 1
             if words[behind].text == "container" and behind + 1 < len(words):
                 behind += 1
-            return behind + 1 if words[behind].text == "run" else None
+            return behind + 1 if words[behind].text in _VERBS else None
     return None
 
 
 def container_options(words: Sequence[Word]) -> list[tuple[str, Word | None]]:
     """The options of `podman run` that stand alone, as in `PodmanArgs=`."""
-    return _options(words, 0)[0]
+    return [(name, value) for name, value, _ in _options(words, 0)[0]]
 
 
-def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, Word | None]], int]:
-    """The options with their values, and the index of the image."""
-    options: list[tuple[str, Word | None]] = []
-    while at < len(words) and words[at].text.startswith("-"):
+def _options(words: Sequence[Word], at: int) -> tuple[list[tuple[str, Word | None, Word]], int]:
+    """The options with their values and where they stand, and the index of the image."""
+    options: list[tuple[str, Word | None, Word]] = []
+    while at < len(words) and (words[at].text.startswith("-") or _is_more(words, at)):
         word = words[at]
         at += 1
         if word.text == "--":
             break
+        if not word.text.startswith("-"):
+            options.append((word.text, None, word))
+            continue
         name, value = _long(word) if word.text.startswith("--") else _short(word)
         if value is None and not _is_switch(name):
             value = words[at] if at < len(words) else None
             at += 1
-        options.append((name, value))
+        options.append((name, value, word))
     return options, at
+
+
+def _is_more(words: Sequence[Word], at: int) -> bool:
+    """Whether a word stands for options that are known at the start only: a list, or what has an option behind it."""
+    word = words[at]
+    if not word.unknown or at + 1 >= len(words) or word.text not in word.unknown:
+        return False
+    is_named_so = _OPTIONS_BY_NAME.search(word.text) is not None
+    return word.text.endswith("[@]}") or (is_named_so and words[at + 1].text.startswith("-"))
 
 
 def _long(word: Word) -> tuple[str, Word | None]:
@@ -166,12 +185,13 @@ def _is_switch(name: str) -> bool:
     return name in _SWITCHES or (not name.startswith("--") and set(name[1:]) <= _SHORT_SWITCHES)
 
 
-def _changes(options: Sequence[tuple[str, Word | None]]) -> Iterator[Change]:
-    for name, value in options:
-        if name in _ENVIRONMENT or name in _PASSING or name == _ENTRYPOINT:
+def _changes(options: Sequence[tuple[str, Word | None, Word]]) -> Iterator[Change]:
+    for name, value, word in options:
+        if name in VARIABLES or name in _PASSING or name == _ENTRYPOINT:
             continue
-        if not name.startswith("--") and _is_switch(name):
+        if not name.startswith("--") and name.startswith("-") and _is_switch(name):
             continue
         if value is not None and devices_of(name, value) is not None:
             continue
-        yield not_carried(f"`{name} {value.text}`" if value is not None else f"`{name}`", value)
+        what = f"`{name} {value.text}`" if value is not None else f"`{name}`"
+        yield not_carried(what, value if value is not None else word)

@@ -35,7 +35,7 @@ def expand(
     for word in words:
         whole = _WHOLE.fullmatch(word.text)
         if whole is None:
-            made.append(_inside(word, environment, complete=complete))
+            made.append(_inside(word, environment, complete=complete, changes=changes))
         elif whole[1] in environment:
             made += _split(word, environment[whole[1]])
         elif complete:
@@ -59,7 +59,9 @@ def _split(word: Word, value: Word) -> Iterator[Word]:
         yield Word(text=part, span=word.span, unknown=value.unknown)
 
 
-def _inside(word: Word, environment: Mapping[str, Word], *, complete: bool) -> Word:
+def _inside(
+    word: Word, environment: Mapping[str, Word], *, complete: bool, changes: list[Change]
+) -> Word:
     unknown = list(word.unknown)
 
     def replace(found: re.Match[str]) -> str:
@@ -70,6 +72,8 @@ def _inside(word: Word, environment: Mapping[str, Word], *, complete: bool) -> W
             unknown.extend(value.unknown)
             return value.text
         if complete:
+            text = f"`{found[0]}` is not set anywhere: systemd puts nothing in its place"
+            changes.append(Change(kind=ChangeKind.DROPPED, text=text, span=word.span))
             return ""
         unknown.append(found[0])
         return found[0]

@@ -20,6 +20,9 @@ class FileKind(StrEnum):
     UNIT = "systemd unit"
     QUADLET = "quadlet"
     COMPOSE = "compose file"
+    MANIFEST = "manifest"
+    DOCKERFILE = "Dockerfile"
+    SUPERVISOR = "supervisor file"
     SCRIPT = "script"
 
 
@@ -42,27 +45,40 @@ NO_FILES = Files(read=lambda _: None, beside=lambda _: ())
 """Where a launch was pasted."""
 
 LARGEST_BYTES = 2**20
-_UNIT = re.compile(r"^[ \t]*\[(Service|Unit|Install)\][ \t]*$", re.MULTILINE)
+_COMMENT = r"(?:[ \t]*(?:[#;].*)?\n)*"
+# A script may hold the text of a unit, so that what comes first counts.
+_UNIT = re.compile(_COMMENT + r"[ \t]*\[(?:Service|Unit|Install)\][ \t]*$", re.MULTILINE)
+_SECTION = re.compile(_COMMENT + r"[ \t]*\[\w[\w: .-]*\][ \t]*(?:;.*)?$", re.MULTILINE)
 _QUADLET = re.compile(r"^[ \t]*\[Container\][ \t]*$", re.MULTILINE)
+_PROGRAM = re.compile(r"^\[program:[^\]\n]+\]", re.MULTILINE)
 _COMPOSE = re.compile(r"^services:[ \t]*(#.*)?$", re.MULTILINE)
-_BY_SUFFIX = {
-    ".service": FileKind.UNIT,
-    ".container": FileKind.QUADLET,
-    ".yml": FileKind.COMPOSE,
-    ".yaml": FileKind.COMPOSE,
-}
+_MANIFEST = re.compile(r"^(?:apiVersion:|\{[ \t\n]*\"apiVersion\")", re.MULTILINE)
+_DOCKERFILE = re.compile(_COMMENT + r"(?:ARG [^\n]*\n|" + _COMMENT + r")*FROM[ \t:]", re.IGNORECASE)
+_SHEBANG = "#!"
+_SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".job"})
+_TABLES = frozenset({".yml", ".yaml", ".json"})
+_DOCKER_NAMES = ("dockerfile", "containerfile")
 
 
 def kind_of(source: Source) -> FileKind:
     """What a file is: by its name where that says so, else by its text."""
-    if _QUADLET.search(source.text):
-        return FileKind.QUADLET
-    if _UNIT.search(source.text):
-        return FileKind.UNIT
-    suffix = PurePosixPath(source.name).suffix
-    if suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[suffix]
-    return FileKind.COMPOSE if _COMPOSE.search(source.text) else FileKind.SCRIPT
+    told = (kind for kind, holds in _KINDS if holds(PurePosixPath(source.name), source.text))
+    return next(told, FileKind.SCRIPT)
+
+
+# The first that holds counts.
+_KINDS: tuple[tuple[FileKind, Callable[[PurePosixPath, str], bool]], ...] = (
+    (FileKind.SCRIPT, lambda path, text: path.suffix in _SCRIPTS or text.startswith(_SHEBANG)),
+    (FileKind.QUADLET, lambda _, text: bool(_SECTION.match(text) and _QUADLET.search(text))),
+    (FileKind.UNIT, lambda path, text: path.suffix == ".service" or bool(_UNIT.match(text))),
+    (FileKind.SUPERVISOR, lambda _, text: bool(_SECTION.match(text) and _PROGRAM.search(text))),
+    (FileKind.QUADLET, lambda path, _: path.suffix == ".container"),
+    (FileKind.COMPOSE, lambda path, text: bool(_COMPOSE.search(text)) or "compose" in path.name),
+    (FileKind.MANIFEST, lambda path, text: path.suffix in _TABLES or bool(_MANIFEST.search(text))),
+    (FileKind.DOCKERFILE, lambda path, _: path.name.lower().startswith(_DOCKER_NAMES)),
+    (FileKind.DOCKERFILE, lambda path, _: path.name.lower().endswith(_DOCKER_NAMES)),
+    (FileKind.DOCKERFILE, lambda _, text: bool(_DOCKERFILE.match(text))),
+)
 
 
 def as_source(name: str, data: bytes) -> tuple[Source | None, tuple[Diagnostic, ...]]:

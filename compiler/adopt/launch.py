@@ -89,7 +89,8 @@ class Command(Value):
         devices: the GPUs that this container is given, where it says which.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
-        called: where its name stands, when it is one of several that have names.
+        called: where its name stands, when it is one of several that have names; of a function where it is called.
+        is_untaken: whether it stands in a branch that is known not to be taken.
     """
 
     words: tuple[Word, ...]
@@ -101,6 +102,22 @@ class Command(Value):
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None
+    is_untaken: bool = False
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Document(Value):
+    """A file that a script writes.
+
+    Attributes:
+        name: as the script calls it; empty where it goes to another program.
+        text: with the variables of the script replaced.
+        is_exact: whether it stands in the script as it is.
+    """
+
+    name: str
+    text: Word
+    is_exact: bool
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -117,10 +134,12 @@ class Sheet(Value):
     """All that was read: the commands, what is wrong, and the texts to show places in.
 
     Attributes:
+        documents: the files that it writes.
         findings: what is to be said about the unit itself, whether it can be read or not.
     """
 
     commands: tuple[Command, ...] = ()
+    documents: tuple[Document, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, Source] = field(factory=dict)

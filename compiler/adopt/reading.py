@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
 from compiler.adopt.command import launches_of
 from compiler.adopt.compose import read_compose
-from compiler.adopt.files import FileKind, Files, kind_of
+from compiler.adopt.dockerfile import read_dockerfile
+from compiler.adopt.files import NO_FILES, FileKind, Files, kind_of
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
+from compiler.adopt.launchfaults import (
+    MOST_WORDS,
+    cut_short,
+    entry_span,
+    missing,
+    several_of,
+    too_long,
+)
+from compiler.adopt.manifest import read_manifest
 from compiler.adopt.places import locate
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
+from compiler.adopt.supervisor import read_supervisor
 from compiler.adopt.unit import read_unit_file
-from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.adopt.written import prepared, with_written
+from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
-from compiler.engines.known import ENGINES
 from compiler.secrecy import secret_values
 from compiler.source import Source
 from compiler.value import Value
@@ -29,15 +39,15 @@ from compiler.value import Value
 # A variable, a command, all arguments: what a shell would have replaced.
 _LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
 
-_HERE = re.compile(r"<<-?\s*[\"'\\]?\w")
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _NO_LOSS = frozenset(
-    {"set", "echo", "printf", "export", "true", "wait", "sleep", "exit", "[", "[[", ":", "read"}
+    {
+        *("set", "shift", "export", "echo", "printf", "read", "wait", "sleep", "exit", "return"),
+        *("break", "continue", "true", "false", "test", "[", "[[", ":"),
+    }
 )
 """Commands that leave nothing behind which a launch could need."""
 
-MOST_WORDS = 2000
-"""Words of a launch; the longest of the public ones has a hundred."""
 PASTED = "command line"
 """What a pasted command is called in messages."""
 
@@ -65,18 +75,80 @@ def read_file(
     Errors: `launch-unreadable`, `launch-missing`, `launch-several`; for a unit also what `hygiene` finds.
     """
     kind = kind_of(source)
-    if kind is FileKind.UNIT:
-        sheet = read_unit_file(source, files=files, given=given)
-    elif kind is FileKind.QUADLET:
-        sheet = read_quadlet(source, files=files, given=given)
-    elif kind is FileKind.COMPOSE:
-        sheet = read_compose(source, files=files, given=given)
-    else:
-        sheet = read_shell(source, given=given)
-    return _chosen(sheet, whole=source, kind=kind, line=line)
+    sheet = _sheet(source, kind, files=files, given=given)
+    launches, found = _launches(sheet, files)
+    if not launches and sheet.documents:
+        written = _of_documents(sheet, source, files=files, given=given)
+        if written is not None:
+            sheet, launches, found, kind = written
+    return _chosen(sheet, launches, found, whole=source, kind=kind, line=line)
 
 
-def read_words(words: Sequence[str], *, given: Mapping[str, str] = MappingProxyType({})) -> Read:
+def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, str]) -> Sheet:
+    match kind:
+        case FileKind.UNIT:
+            return read_unit_file(source, files=files, given=given)
+        case FileKind.QUADLET:
+            return read_quadlet(source, files=files, given=given)
+        case FileKind.COMPOSE:
+            return read_compose(source, files=files, given=given)
+        case FileKind.MANIFEST:
+            return read_manifest(source, given=given)
+        case FileKind.DOCKERFILE:
+            return read_dockerfile(source, given=given)
+        case FileKind.SUPERVISOR:
+            return read_supervisor(source, given=given)
+        case FileKind.SCRIPT:
+            return read_shell(source, given=given)
+
+
+def _launches(sheet: Sheet, files: Files) -> tuple[list[Launch], list[Diagnostic]]:
+    """The launches of all commands, and what is wrong."""
+    found = list(sheet.diagnostics)
+    launches: list[Launch] = []
+    for command in sheet.commands:
+        several, faults = launches_of(command, sources=sheet.sources, files=files)
+        launches += several
+        found += faults
+    return launches, found
+
+
+def _of_documents(
+    script: Sheet, whole: Source, *, files: Files, given: Mapping[str, str]
+) -> tuple[Sheet, list[Launch], list[Diagnostic], FileKind] | None:
+    """The launches of the files that a script writes, when it starts none itself."""
+    files = with_written(files, script.documents)
+    sheets: list[Sheet] = []
+    launches: list[Launch] = []
+    found: list[Diagnostic] = []
+    kinds: list[FileKind] = []
+    for document in script.documents:
+        kind = kind_of(Source(document.name, document.text.text))
+        is_script = document.name.endswith((".sh", ".bash")) or document.text.text.startswith("#!")
+        if kind is FileKind.SCRIPT and not is_script:
+            continue
+        written = prepared(document, whole)
+        sheet = written.placed(_sheet(written.source, kind, files=files, given=given))
+        several, faults = _launches(sheet, files)
+        if several:
+            sheets.append(sheet)
+            launches += several
+            found += faults
+            kinds.append(kind)
+    if not launches:
+        return None
+    sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
+    findings = tuple(each for sheet in sheets for each in sheet.findings)
+    merged = Sheet(findings=findings, sources=sources)
+    return merged, launches, found, kinds[0] if len(kinds) == 1 else FileKind.SCRIPT
+
+
+def read_words(
+    words: Sequence[str],
+    *,
+    files: Files = NO_FILES,
+    given: Mapping[str, str] = MappingProxyType({}),
+) -> Read:
     """The launch of a pasted command, which its shell has taken apart already; what it left of `$NAME` may be `given`."""
     words = [_said(word, given) for word in words]
     source = Source(PASTED, shlex.join(words))
@@ -86,54 +158,40 @@ def read_words(words: Sequence[str], *, given: Mapping[str, str] = MappingProxyT
         for text, span in zip(words, spans, strict=True)
     )
     sheet = Sheet(commands=(Command(words=told),), sources={source.name: source})
-    return _chosen(sheet, whole=source, kind=FileKind.SCRIPT, line=None)
+    launches, found = _launches(sheet, files)
+    return _chosen(sheet, launches, found, whole=source, kind=FileKind.SCRIPT, line=None)
 
 
 def _said(word: str, given: Mapping[str, str]) -> str:
     return _NAMED.sub(lambda found: given.get(found[1] or found[2], found[0]), word)
 
 
-def _chosen(sheet: Sheet, *, whole: Source, kind: FileKind, line: int | None) -> Read:
-    found = list(sheet.diagnostics)
-    launches: list[Launch] = []
-    for command in sheet.commands:
-        several, faults = launches_of(command, sources=sheet.sources)
-        launches += several
-        found += faults
-    found += [_long(each) for each in launches if len(each.command.words) > MOST_WORDS]
-    launches = [each for each in launches if len(each.command.words) <= MOST_WORDS]
+def _chosen(
+    sheet: Sheet,
+    launches: list[Launch],
+    found: list[Diagnostic],
+    *,
+    whole: Source,
+    kind: FileKind,
+    line: int | None,
+) -> Read:
+    found += [too_long(each) for each in launches if len(each.command.words) > MOST_WORDS]
+    launches = _each_once(each for each in launches if len(each.command.words) <= MOST_WORDS)
     if line is not None:
-        launches = [each for each in launches if _covers(each, line, file=whole.name)]
+        called = [each for each in launches if _is_called(each, line, file=whole.name)]
+        launches = called or [each for each in launches if _covers(each, line, file=whole.name)]
+    else:
+        launches = _taken(launches)
     if not launches and not any(each.is_error for each in found):
-        found.append(_missing(whole, kind, sheet, line=line))
+        found.append(missing(whole, kind, sheet, line=line))
     if len(launches) > 1:
-        found.append(_several(launches, kind))
+        found.append(several_of(launches, kind))
     launch = launches[0] if len(launches) == 1 else None
     if launch is not None and kind is FileKind.SCRIPT:
-        found += _cut(launch, sheet)
+        found += cut_short(launch, sheet)
         launch = _beside(launch, sheet)
     findings = (*sheet.findings, *(launch.command.findings if launch is not None else ()))
     return Read(launch=launch, diagnostics=tuple(found), findings=findings, sources=sheet.sources)
-
-
-def _cut(launch: Launch, sheet: Sheet) -> Iterator[Diagnostic]:
-    """Flags that stand where a command should: what is between them and the launch ended it."""
-    start = entry_span(launch)
-    for command in sheet.commands:
-        first = command.words[0] if command.words else None
-        if start is None or first is None or first.span is None or not first.text.startswith("--"):
-            continue
-        if first.span.file == start.file and first.span.line > start.line:
-            yield warning(
-                "launch-cut",
-                f"`{first.text}` is a command of its own, not a part of the launch",
-                Label(first.span, "the shell looks for a program of this name"),
-                secondary=(Label(start, "the launch, which ended before"),),
-                notes=("a comment or an empty line between joined lines ends the command",),
-                help=(
-                    "move the comment above the launch, so that every line but the last ends in a backslash",
-                ),
-            )
 
 
 def _beside(launch: Launch, sheet: Sheet) -> Launch:
@@ -143,6 +201,7 @@ def _beside(launch: Launch, sheet: Sheet) -> Launch:
         each.words[0]
         for each in sheet.commands
         if each.words
+        and not each.is_untaken
         and each.words[0].text not in _NO_LOSS
         and not each.words[0].text.startswith("--")
         and not _holds(each, start)
@@ -168,16 +227,50 @@ def _holds(command: Command, span: Span | None) -> bool:
     )
 
 
-def entry_span(launch: Launch) -> Span | None:
-    """Where the engine is started."""
-    return launch.command.words[launch.found.entry].span
+def _each_once(launches: Iterable[Launch]) -> list[Launch]:
+    """Of launches that say the same one, rather of a branch that is taken: a script may come to it in several ways."""
+    kept: dict[object, Launch] = {}
+    for each in launches:
+        command = each.command
+        said = (
+            tuple(word.text for word in command.words),
+            tuple(sorted((name, word.text) for name, word in command.environment.items())),
+            command.image.text if command.image is not None else None,
+            tuple(str(setting.value) for setting in command.settings),
+        )
+        if said not in kept or kept[said].command.is_untaken:
+            kept[said] = each
+    return list(kept.values())
+
+
+def _taken(launches: list[Launch]) -> list[Launch]:
+    """The launches of branches that are taken, and a word about the others; all of them where none is."""
+    taken = [each for each in launches if not each.command.is_untaken]
+    if not taken or len(taken) == len(launches):
+        return launches
+    lines = ", ".join(
+        str(span.line)
+        for each in launches
+        if each.command.is_untaken and (span := entry_span(each)) is not None
+    )
+    text = (
+        f"the launches of branches that are not taken then are left out; they are on lines: {lines}"
+    )
+    change = Change(kind=ChangeKind.ASSUMED, text=text, span=entry_span(taken[0]))
+    return [
+        evolve(each, command=evolve(each.command, changes=(*each.command.changes, change)))
+        for each in taken
+    ]
+
+
+def _is_called(launch: Launch, line: int, *, file: str) -> bool:
+    """Whether the name of a launch stands on a line, or the call that makes it."""
+    called = launch.command.called
+    return called is not None and called.file == file and called.line <= line <= called.end_line
 
 
 def _covers(launch: Launch, line: int, *, file: str) -> bool:
-    """Whether a launch, or its name, stands on a line; words that came from elsewhere do not count."""
-    called = launch.command.called
-    if called is not None and called.file == file and called.line == line:
-        return True
+    """Whether a launch stands on a line; words that came from elsewhere do not count."""
     spans = [each.span for each in launch.command.words[: launch.found.arguments]]
     lines = [span for span in spans if span is not None and span.file == file]
     own = [
@@ -189,64 +282,3 @@ def _covers(launch: Launch, line: int, *, file: str) -> bool:
         and each.span.line >= lines[0].line
     ]
     return bool(lines) and lines[0].line <= line <= max(own)
-
-
-def _missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) -> Diagnostic:
-    first = next((each for each in sheet.commands if each.words), None)
-    programs = dict.fromkeys(
-        PurePosixPath(each.words[0].text).name for each in sheet.commands if each.words
-    )
-    most = 8
-    names = [f"`{each}`" for each in programs if each.isprintable()][:most]
-    composed = any(
-        [PurePosixPath(word.text).name for word in each.words[:2]] == ["docker", "compose"]
-        for each in sheet.commands
-    )
-    runs = f"it runs {', '.join(names)}{' and more' if len(programs) > most else ''}"
-    span = first.words[0].span if first is not None else None
-    top = Span(file=whole.name, line=1, column=1, end_line=1, end_column=1)
-    where = f"on line {line} of this {kind}" if line is not None else f"in this {kind}"
-    return error(
-        "launch-missing",
-        f"no command {where} starts an engine that is known",
-        Label(
-            span
-            if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT
-            else top
-        ),
-        notes=(runs if names else "it runs nothing",),
-        help=(
-            "adopt the compose file that it names"
-            if composed
-            else "a here-document is text for another program, and is not read: adopt the file that it becomes"
-            if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
-            else "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",
-        ),
-    )
-
-
-def _long(launch: Launch) -> Diagnostic:
-    span = entry_span(launch)
-    return error(
-        "launch-unreadable",
-        f"the launch has {len(launch.command.words):,} words; none has more than {MOST_WORDS:,}",
-        Label(span, "started here") if span is not None else None,
-    )
-
-
-def _in_text(text: str) -> bool:
-    """Whether a text speaks of starting an engine."""
-    return any(engine.entry[-1] in text for engine in ENGINES.values())
-
-
-def _several(launches: Sequence[Launch], kind: FileKind) -> Diagnostic:
-    places = (each.command.called or entry_span(each) for each in launches)
-    spans = [span for span in places if span is not None]
-    first, *others = (Label(span, f"launch {number}") for number, span in enumerate(spans, start=1))
-    return error(
-        "launch-several",
-        f"there are {len(launches)} launches in this {kind}; a profile is one",
-        first,
-        secondary=tuple(others),
-        help=(f"say which by its line: `--line {spans[0].line}`",),
-    )

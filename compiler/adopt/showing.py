@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from compiler.adopt.adopted import Adopted
 from compiler.adopt.launch import Kept, Setting, Word
-from compiler.adopt.reading import entry_span
+from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
 from compiler.origins import Definition, Level, Origin, Origins

@@ -128,10 +128,7 @@ def _followed(command: Command, script: Source, *, given: Mapping[str, str]) -> 
         for at, word in enumerate(command.words)
         if word.text.endswith(script.name.rpartition("/")[2])
     )
-    for number, word in enumerate(command.words[at + 1 :], start=1):
-        if not word.unknown:
-            known[str(number)] = word.text
-    read = read_shell(script, given=known)
+    read = read_shell(script, given=known, arguments=command.words[at + 1 :])
     return evolve(
         read,
         commands=tuple(

@@ -114,7 +114,8 @@ def _file(
     data = files.read(path) if path is not None else None
     if path is None or data is None:
         if told.optional:
-            return {}, None, ()
+            # It may be there on the host.
+            return None, None, ()
         return None, None, (_missing(each, told.path),)
     if not data.strip():
         return {}, None, ()

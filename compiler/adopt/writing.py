@@ -11,7 +11,7 @@ from compiler.adopt.adopted import Adopted
 from compiler.adopt.around import UNKNOWN_GPU
 from compiler.adopt.folding import nested
 from compiler.adopt.launch import Change, Setting
-from compiler.adopt.reading import entry_span
+from compiler.adopt.launchfaults import entry_span
 from compiler.engines.adopting import ChangeKind
 from compiler.language.shapes import printable
 from compiler.language.written import key_toml, number_toml, text_toml

@@ -92,9 +92,10 @@ def command(  # noqa: PLR0913 - click hands over each option
     given: Mapping[str, str],
     as_json: bool,
 ) -> int:
-    """Turn a systemd unit, a script, a compose file, a quadlet, or a command into a profile that is compiled to the same.
+    """Turn what runs already into a profile that is compiled to the same.
 
-    The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
+    FILE is a systemd unit, a script, a compose file, a quadlet, a manifest of a cluster, a Dockerfile, or a configuration
+    of supervisord. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
     """
     from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
     from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above
@@ -231,7 +232,7 @@ def _inputs() -> Inputs:
 
 def entry_file(adopted: Adopted) -> str:
     """The file that holds the launch."""
-    from compiler.adopt.reading import entry_span  # noqa: PLC0415 - only this verb
+    from compiler.adopt.launchfaults import entry_span  # noqa: PLC0415 - only this verb
 
     span = entry_span(adopted.launch)
     return span.file if span is not None else ""

@@ -21,7 +21,7 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
     Errors: those of `adopt.reading`.
     """
     if len(words) > 1:
-        return read_words(words, given=given)
+        return read_words(words, files=_files(), given=given)
     name = words[0]
     if name == STDIN:
         source, faults = as_source("stdin", sys.stdin.buffer.read(LARGEST_BYTES + 1))

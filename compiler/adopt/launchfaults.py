@@ -1,0 +1,108 @@
+"""What is wrong with how many launches a text holds: none, several, or one that is cut short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from compiler.adopt.files import FileKind
+from compiler.adopt.launch import Launch, Sheet
+from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.engines.known import ENGINES
+from compiler.source import Source
+
+
+_HERE = re.compile(r"<<-?\s*[\"'\\]?\w")
+
+MOST_WORDS = 2000
+"""Words of a launch; the longest of the public ones has a hundred."""
+
+
+def entry_span(launch: Launch) -> Span | None:
+    """Where the engine is started."""
+    return launch.command.words[launch.found.entry].span
+
+
+def cut_short(launch: Launch, sheet: Sheet) -> Iterator[Diagnostic]:
+    """Flags that stand where a command should: what is between them and the launch ended it."""
+    start = entry_span(launch)
+    for command in sheet.commands:
+        first = command.words[0] if command.words else None
+        if start is None or first is None or first.span is None or not first.text.startswith("--"):
+            continue
+        if first.span.file == start.file and first.span.line > start.line:
+            yield warning(
+                "launch-cut",
+                f"`{first.text}` is a command of its own, not a part of the launch",
+                Label(first.span, "the shell looks for a program of this name"),
+                secondary=(Label(start, "the launch, which ended before"),),
+                notes=("a comment or an empty line between joined lines ends the command",),
+                help=(
+                    "move the comment above the launch, so that every line but the last ends in a backslash",
+                ),
+            )
+
+
+def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) -> Diagnostic:
+    """`launch-missing`: what a text runs instead."""
+    first = next((each for each in sheet.commands if each.words), None)
+    programs = dict.fromkeys(
+        PurePosixPath(each.words[0].text).name for each in sheet.commands if each.words
+    )
+    most = 8
+    names = [f"`{each}`" for each in programs if each.isprintable()][:most]
+    composed = any(
+        [PurePosixPath(word.text).name for word in each.words[:2]] == ["docker", "compose"]
+        for each in sheet.commands
+    )
+    runs = f"it runs {', '.join(names)}{' and more' if len(programs) > most else ''}"
+    span = first.words[0].span if first is not None else None
+    top = Span(file=whole.name, line=1, column=1, end_line=1, end_column=1)
+    where = f"on line {line} of this {kind}" if line is not None else f"in this {kind}"
+    return error(
+        "launch-missing",
+        f"no command {where} starts an engine that is known",
+        Label(
+            span
+            if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT
+            else top
+        ),
+        notes=(runs if names else "it runs nothing",),
+        help=(
+            "adopt the compose file that it names"
+            if composed
+            else "a here-document is text for another program, and is not read: adopt the file that it becomes"
+            if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
+            else "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",
+        ),
+    )
+
+
+def too_long(launch: Launch) -> Diagnostic:
+    """`launch-unreadable`, for a launch of more words than there are flags."""
+    span = entry_span(launch)
+    return error(
+        "launch-unreadable",
+        f"the launch has {len(launch.command.words):,} words; none has more than {MOST_WORDS:,}",
+        Label(span, "started here") if span is not None else None,
+    )
+
+
+def _in_text(text: str) -> bool:
+    """Whether a text speaks of starting an engine."""
+    return any(engine.entry[-1] in text for engine in ENGINES.values())
+
+
+def several_of(launches: Sequence[Launch], kind: FileKind) -> Diagnostic:
+    """`launch-several`: where each of them stands."""
+    places = (each.command.called or entry_span(each) for each in launches)
+    spans = [span for span in places if span is not None]
+    first, *others = (Label(span, f"launch {number}") for number, span in enumerate(spans, start=1))
+    return error(
+        "launch-several",
+        f"there are {len(launches)} launches in this {kind}; a profile is one",
+        first,
+        secondary=tuple(others),
+        help=(f"say which by its line: `--line {spans[0].line}`",),
+    )

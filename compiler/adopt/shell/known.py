@@ -1,0 +1,130 @@
+"""What a script has said so far; what is known behind its branches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from compiler.adopt.launch import Change, Word
+from compiler.engines.adopting import ChangeKind
+from compiler.engines.known import ENGINES
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Known(Value):
+    """What a script has said so far.
+
+    Attributes:
+        texts: variables with one value.
+        arrays: variables with a list of words.
+        exported: the variables that commands get.
+        arguments: the words that the script or a function of it is given; `None` where they are not known.
+    """
+
+    texts: Mapping[str, Word] = field(factory=dict)
+    arrays: Mapping[str, tuple[Word, ...]] = field(factory=dict)
+    exported: frozenset[str] = frozenset()
+    arguments: tuple[Word, ...] | None = None
+
+    @property
+    def environment(self) -> Mapping[str, Word]:
+        """The variables that a command gets."""
+        return {name: word for name, word in self.texts.items() if name in self.exported}
+
+    def with_text(self, name: str, word: Word) -> Known:
+        """The same with one variable set."""
+        return evolve(self, texts={**self.texts, name: word})
+
+    def without(self, names: Sequence[str]) -> Known:
+        """The same with variables that may have any value."""
+        arrays = {name: self.arrays.get(name, ()) for name in names if name in self.arrays}
+        return evolve(
+            self,
+            texts={
+                **self.texts,
+                **{name: open_word(name) for name in names if name in self.texts},
+            },
+            arrays={
+                **self.arrays,
+                **{name: (*words, _more(name)) for name, words in arrays.items()},
+            },
+        )
+
+
+def open_word(name: str) -> Word:
+    """A variable that is known at the start only."""
+    return Word(text=f"${{{name}}}", unknown=(f"${{{name}}}",))
+
+
+def joined(before: Known, several: Sequence[Known]) -> Known:
+    """What is known behind branches of which one is taken: what they set alike."""
+    texts = {
+        name: _either(name, before.texts.get(name), [each.texts.get(name) for each in several])
+        for name in dict.fromkeys(name for each in several for name in each.texts)
+    }
+    arrays = {
+        name: _merged(
+            name, before.arrays.get(name, ()), [each.arrays.get(name) for each in several]
+        )
+        for name in dict.fromkeys(name for each in several for name in each.arrays)
+    }
+    same = {each.arguments for each in several}
+    return Known(
+        texts=texts,
+        arrays=arrays,
+        exported=frozenset().union(*(each.exported for each in several)),
+        arguments=same.pop() if len(same) == 1 else before.arguments,
+    )
+
+
+def _either(name: str, before: Word | None, several: Sequence[Word | None]) -> Word:
+    first = several[0]
+    if first is not None and all(_same(each, first) for each in several):
+        return first
+    told = [each for each in several if each is not None]
+    if before is not None and before.text and all(_goes_on(each, before) for each in told):
+        return evolve(
+            before, text=f"{before.text} ${{{name}}}", unknown=(*before.unknown, f"${{{name}}}")
+        )
+    starting = {each.text: each for each in told if starts_engine(each.text)}
+    if len(starting) == 1:
+        (word,) = starting.values()
+        line = f", which line {word.span.line} sets" if word.span is not None else ""
+        text = f"`${{{name}}}` is taken to hold the launch{line}: the script sets it in branches"
+        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=word.span)
+        return evolve(word, changes=(*word.changes, taken))
+    return evolve(told[-1], text=f"${{{name}}}", unknown=(f"${{{name}}}",), changes=())
+
+
+def _same(one: Word | None, other: Word) -> bool:
+    if one is None:
+        return False
+    return one is other or (one.text == other.text and not one.unknown and not other.unknown)
+
+
+def _goes_on(word: Word, before: Word) -> bool:
+    """Whether a text is another with more words behind it."""
+    return word.text == before.text or word.text.startswith(f"{before.text} ")
+
+
+def starts_engine(text: str) -> bool:
+    """Whether a text reads as if it started an engine."""
+    words = text.split()
+    return any(each.find_launch(words) is not None for each in ENGINES.values())
+
+
+def _merged(
+    name: str, before: tuple[Word, ...], several: Sequence[tuple[Word, ...] | None]
+) -> tuple[Word, ...]:
+    """A list that some branches lengthen: what it had, and what may come; one that they replace may have any words."""
+    first = several[0]
+    if first is not None and all(each is first for each in several):
+        return first
+    are_longer = all(each is not None and each[: len(before)] == before for each in several)
+    return (*before, _more(name)) if are_longer else (_more(name),)
+
+
+def _more(name: str) -> Word:
+    return Word(text=f"${{{name}[@]}}", unknown=(f"${{{name}[@]}}",))

@@ -1,0 +1,47 @@
+"""The `$((...))` of a shell's syntax tree goes in; its number comes out, where its variables are known."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+_AROUND = frozenset({"arithmetic_expansion", "parenthesized_expression"})
+_LARGEST = 2**63  # what a shell counts with
+
+
+def evaluate_number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
+    """The number of a sum, or nothing where it is more than sums and products of known numbers; `look_up` says variables."""
+    number = _number(node, look_up)
+    return number if number is not None and abs(number) < _LARGEST else None
+
+
+def _number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
+    raw = (node.text or b"").decode(errors="surrogateescape")
+    inside = node.named_children
+    if node.type in _AROUND and len(inside) == 1:
+        return _number(inside[0], look_up)
+    if node.type in {"number", "variable_name", "word"}:
+        return _whole(raw if node.type == "number" else look_up(raw))
+    if node.type in {"simple_expansion", "expansion"}:
+        return _whole(look_up(raw.strip("${}")))
+    if node.type == "binary_expression" and len(node.children) == len(("left", "sign", "right")):
+        left, sign, right = node.children
+        both = _number(left, look_up), _number(right, look_up)
+        made = _OPERATORS.get((sign.text or b"").decode())
+        if made is not None and both[0] is not None and both[1] is not None:
+            return made(both[0], both[1])
+    return None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdecimal() else None

@@ -1,0 +1,142 @@
+"""A statement about variables goes in; what a script has said behind it comes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from compiler.adopt.files import LARGEST_BYTES
+from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.known import Known, open_word
+from compiler.adopt.shell.syntax import below, counted_in, raw_text
+from compiler.adopt.shell.words import Evaluator
+from compiler.engines.adopting import ChangeKind
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_READING = frozenset({"read", "mapfile", "readarray", "getopts"})
+"""They set variables from what is known at the start only."""
+_SOURCING = frozenset({"source", "."})
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_NOTHING = Word(text="")
+_MOST_WORDS = 10_000
+"""Of a list; what doubles itself is no launch."""
+
+
+def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
+    """Behind `NAME=value`, and the name."""
+    known = evaluator.known
+    name_node, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if name_node is None or name_node.type != "variable_name":
+        return known, None
+    name = raw_text(name_node)
+    adds = any(each.type == "+=" for each in node.children)
+    if value is not None and value.type == "array":
+        words = tuple(
+            word
+            for each in value.named_children
+            if each.type != "comment"
+            for word in evaluator.words(each)
+        )
+        before = known.arrays.get(name, ()) if adds else ()
+        several = (*before, *words)
+        if len(several) > _MOST_WORDS:
+            several = (open_word(f"{name}[@]"),)
+        return evolve(known, arrays={**known.arrays, name: several}), name
+    told = evaluator.text(value)
+    if adds:
+        first = known.texts.get(name, _NOTHING)
+        told = evolve(
+            told,
+            text=first.text + told.text,
+            unknown=(*first.unknown, *told.unknown),
+            changes=(*first.changes, *told.changes),
+        )
+    return known.with_text(name, told if len(told.text) <= LARGEST_BYTES else open_word(name)), name
+
+
+def declared(node: Node, evaluator: Evaluator) -> Known:
+    """Behind `export`, `local`, and the like."""
+    exports = node.children[0].type == "export"
+    known = evaluator.known
+    for child in node.named_children:
+        name = raw_text(child) if child.type == "variable_name" else None
+        if child.type == "variable_assignment":
+            known, name = assigned(child, evolve(evaluator, known=known))
+        elif name is None:
+            word = evolve(evaluator, known=known).text(child)
+            found = _ASSIGNMENT.fullmatch(word.text)
+            if found is not None:
+                name = found[1]
+                known = known.with_text(name, evolve(word, text=found[2]))
+        if exports and name is not None:
+            known = evolve(known, exported=known.exported | {name})
+    return known
+
+
+def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
+    """The words of `export` that stand for variables which are known at the start only: `$(cat .env)`."""
+    if node.children[0].type != "export":
+        return
+    for child in node.named_children:
+        if child.type in {"variable_assignment", "variable_name"}:
+            continue
+        word = evaluator.text(child)
+        if word.unknown and not _ASSIGNMENT.fullmatch(word.text):
+            text = f"which variables `export {word.text}` sets is not known before the start"
+            yield Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span)
+
+
+def turn_of(node: Node, evaluator: Evaluator) -> tuple[str, Word] | None:
+    """The variable of a loop, and what it holds: known where there is one turn only."""
+    variable = node.child_by_field_name("variable")
+    if variable is None:
+        return None
+    name = raw_text(variable)
+    over = node.children_by_field_name("value")
+    words = [word for each in over for word in evaluator.words(each)]
+    only = words[0] if len(words) == 1 and not words[0].unknown else open_word(name)
+    return name, only
+
+
+def unset(node: Node, known: Known) -> Known:
+    """Behind `unset`."""
+    return forgotten(known, {raw_text(each) for each in node.named_children})
+
+
+def forgotten(known: Known, names: Collection[str]) -> Known:
+    """Without some variables."""
+    texts = {name: word for name, word in known.texts.items() if name not in names}
+    arrays = {name: words for name, words in known.arrays.items() if name not in names}
+    return evolve(known, texts=texts, arrays=arrays)
+
+
+def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
+    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words."""
+    known = evaluator.known
+    texts = [word.text for word in words]
+    first = texts[0] if texts else ""
+    if first == "set" and "--" in texts:
+        known = evolve(known, arguments=tuple(words[texts.index("--") + 1 :]))
+    elif first == "shift" and known.arguments is not None:
+        count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
+        known = evolve(known, arguments=known.arguments[count:])
+    elif first in _READING:
+        known = forgotten(known, {each for each in texts[1:] if not each.startswith("-")})
+    elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
+        folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
+        if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it
+            folder = evolve(folder, text=f"{folder.text}/envs/{texts[2]}")
+        exported = known.exported | {"VIRTUAL_ENV"}
+        known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
+    known = known.without(list(counted_in(node)))
+    for each in below(node, "expansion"):
+        name = next(iter(each.named_children), None)
+        if name is not None and any(sign.type in {":=", "="} for sign in each.children):
+            known = known.with_text(raw_text(name), evolve(evaluator, known=known).text(each))
+    return known

@@ -1,0 +1,298 @@
+"""The syntax tree of a script goes in, from top to bottom; its commands come out, and what it writes into files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import define, evolve, field
+
+from compiler.adopt.launch import Change, Command, Document, Word
+from compiler.adopt.shell.conditions import (
+    Condition,
+    decide,
+    decide_case,
+    decide_clause,
+    decide_loop,
+)
+from compiler.adopt.shell.here import fed, here_text, written_to
+from compiler.adopt.shell.known import Known, joined
+from compiler.adopt.shell.syntax import (
+    counted_in,
+    leaves,
+    locals_of,
+    place_of,
+    raw_text,
+    set_in,
+    split_clause,
+)
+from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
+from compiler.adopt.shell.words import Evaluator
+from compiler.diagnostics import Span
+from compiler.source import Source
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CLAUSES = frozenset({"elif_clause", "else_clause"})
+_NO_WORDS = frozenset(
+    {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
+)
+_JOINED = b"\\\n"
+_MOST_CALLS = 200
+"""Calls of functions that are followed; the longest public script has twenty."""
+
+
+@define
+class Walk:
+    """Goes through a script, and keeps what it has said.
+
+    Attributes:
+        given: the variables that its caller sets.
+        untaken: how many of the branches it is in are known not to be taken.
+        taken: what decided that, and what else holds for all commands behind it.
+        calls: the functions it is in, and where they are called.
+    """
+
+    source: Source
+    data: bytes
+    known: Known
+    given: frozenset[str] = frozenset()
+    commands: list[Command] = field(factory=list)
+    documents: list[Document] = field(factory=list)
+    untaken: int = 0
+    taken: tuple[Change, ...] = ()
+    functions: dict[str, Node] = field(factory=dict)
+    called: set[str] = field(factory=set)
+    calls: list[tuple[str, Span]] = field(factory=list)
+    followed: int = 0
+    _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
+
+    def script(self, root: Node) -> None:
+        """A whole script; a function that nobody calls by its name is read at the end."""
+        self.statements(root)
+        for name, body in tuple(self.functions.items()):
+            if name not in self.called:
+                self.called.add(name)
+                self.known = evolve(self.known, arguments=None)
+                self._branches([(Condition(), partial(self.statements, body))])
+
+    def statements(self, node: Node) -> None:
+        """Every statement below a node, in order."""
+        for child in node.named_children:
+            self._statement(child)
+
+    def _run(self, nodes: Sequence[Node]) -> None:
+        for each in nodes:
+            self._statement(each)
+
+    def place(self, node: Node) -> Span:
+        """Where a node stands."""
+        return place_of(node, self.source, self.data)
+
+    def evaluator(self) -> Evaluator:
+        """What makes words of nodes here."""
+        return Evaluator(known=self.known, place=self.place)
+
+    def __attrs_post_init__(self) -> None:
+        """What is done with each kind of statement; all others are looked through."""
+        self._walks = {
+            "variable_assignment": self._assign,
+            "declaration_command": self._declare,
+            "unset_command": self._unset,
+            "function_definition": self._define,
+            "command": self._command,
+            "redirected_statement": self._redirected,
+            "if_statement": self._if,
+            "case_statement": self._case,
+            "list": self._list,
+            "while_statement": self._loop,
+            "for_statement": self._loop,
+            "c_style_for_statement": self._loop,
+            "subshell": self._apart,
+            "compound_statement": self._compound,
+        }
+
+    def _statement(self, node: Node) -> None:
+        self._walks.get(node.type, self.statements)(node)
+
+    def _assign(self, node: Node) -> None:
+        self.known, _ = assigned(node, self.evaluator())
+
+    def _declare(self, node: Node) -> None:
+        told = tuple(open_exports(node, self.evaluator()))
+        self.taken = tuple(dict.fromkeys((*self.taken, *told)))
+        self.known = declared(node, self.evaluator())
+
+    def _unset(self, node: Node) -> None:
+        self.known = unset(node, self.known)
+
+    def _define(self, node: Node) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self.functions[raw_text(name)] = body
+
+    def _apart(self, node: Node) -> None:
+        """A shell of its own, whose variables are gone behind it."""
+        before = self.known
+        self.statements(node)
+        self.known = before
+
+    def _compound(self, node: Node) -> None:
+        """`{ ... }`, and `((...))`, which counts."""
+        if node.children[0].type == "((":
+            self.known = self.known.without(list(counted_in(node)))
+        self.statements(node)
+
+    def _branches(self, several: Sequence[tuple[Condition, Callable[[], None]]]) -> None:
+        """Branches of which at most one is taken, each with its condition."""
+        before, ends = self.known, []
+        is_sure = False
+        for condition, walk in several:
+            self.known = before
+            is_out = is_sure or condition.holds is False
+            if condition.holds is not None:
+                self.taken = tuple(dict.fromkeys((*self.taken, *condition.changes)))
+            self.untaken += is_out
+            walk()
+            self.untaken -= is_out
+            ends += [] if is_out else [self.known]
+            is_sure = is_sure or condition.holds is True
+        if not is_sure:
+            ends.append(before)
+        self.known = ends[0] if len(ends) == 1 else joined(before, ends)
+
+    def _if(self, node: Node) -> None:
+        several: list[tuple[Condition, Callable[[], None]]] = []
+        for clause in (node, *(each for each in node.named_children if each.type in _CLAUSES)):
+            condition, body = split_clause(clause)
+            self._run(condition)
+            told = decide_clause(condition, body, self.evaluator())
+            several.append((told, partial(self._run, body)))
+        self._branches(several)
+
+    def _case(self, node: Node) -> None:
+        several = decide_case(node, self.evaluator())
+        self._branches([(told, partial(self._run, body)) for told, body in several])
+
+    def _list(self, node: Node) -> None:
+        """`a && b`, `a || b`: what stands behind a test hangs on it."""
+        if len(node.children) != len(("left", "sign", "right")):
+            self.statements(node)
+            return
+        left, sign, right = node.children
+        self._statement(left)
+        told = decide(left, self.evaluator())
+        if sign.type == "&&" and not told.is_test:
+            # One step after the other, each of which works out.
+            self._statement(right)
+            return
+        told = told if sign.type == "&&" else told.negated()
+        told = Condition() if told.holds and leaves([right]) else told
+        self._branches([(told, partial(self._statement, right))])
+
+    def _loop(self, node: Node) -> None:
+        body = node.child_by_field_name("body")
+        condition = node.child_by_field_name("condition")
+        if condition is not None:
+            self._statement(condition)
+        told = decide_loop(node, self.evaluator())
+        turn = turn_of(node, self.evaluator())
+        if turn is not None and turn[0] not in self.given:
+            self.known = self.known.with_text(*turn)
+        if body is None:
+            return
+        if told.holds is not False:
+            # What one turn sets, the next one has.
+            names = [each for each in set_in(node) if each not in self.given]
+            self.known = self.known.without(names)
+        self._branches([(told, partial(self.statements, body))])
+
+    def _redirected(self, node: Node) -> None:
+        """A command with what its input comes from, and its output goes to."""
+        here = next((each for each in node.named_children if each.type == "heredoc_redirect"), None)
+        if here is None:
+            self.statements(node)
+            return
+        text, is_exact = here_text(here, self.evaluator())
+        starts = [each for each in node.named_children if each.type not in _NO_WORDS]
+        behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
+        for each in (*starts, *behind):
+            self._receive(each, text)
+        target = written_to((*starts, *node.named_children, *behind), self.evaluator())
+        if target is not None and text is not None:
+            self.documents.append(Document(name=target, text=text, is_exact=is_exact))
+
+    def _receive(self, node: Node, text: Word | None) -> None:
+        """A command of a pipeline that begins with a here-document; what has parts of its own reads it itself."""
+        if node.type == "command":
+            self._command(node, text)
+        elif node.type == "pipeline":
+            for child in node.named_children:
+                self._receive(child, text)
+        else:
+            self._statement(node)
+
+    def _command(self, node: Node, text: Word | None = None) -> None:
+        evaluator = self.evaluator()
+        words: list[Word] = []
+        end = node.start_byte
+        for child in node.children:
+            if child.type == "variable_assignment":
+                name = child.child_by_field_name("name")
+                value = evaluator.text(child.child_by_field_name("value"))
+                called = raw_text(name) if name is not None else ""
+                exported = self.known.exported | {called}
+                self.known = evolve(self.known.with_text(called, value), exported=exported)
+            elif child.type == "herestring_redirect" and child.named_children:
+                text = evaluator.text(child.named_children[-1])
+            elif child.type not in _NO_WORDS and child.is_named:
+                several = evaluator.words(child)
+                if words and several and self.data[end : child.start_byte] == _JOINED:
+                    # The grammar ends a word there, and a shell does not.
+                    words[-1] = evaluator.beside(words[-1], several[0])
+                    several = several[1:]
+                words += several
+            end = child.end_byte
+        if not self._call(node, words):
+            self.commands.append(
+                Command(
+                    words=fed(words, text) if text is not None else tuple(words),
+                    environment=self.known.environment,
+                    changes=self.taken,
+                    called=self.calls[0][1] if self.calls else None,
+                    is_untaken=bool(self.untaken),
+                )
+            )
+            self.known = learned(node, words, evaluator)
+        for child in node.named_children:
+            self._inside(child)
+
+    def _call(self, node: Node, words: Sequence[Word]) -> bool:
+        """Follow a function into its body; whether it is one."""
+        body = self.functions.get(words[0].text) if words else None
+        is_again = body is not None and any(name == words[0].text for name, _ in self.calls)
+        if body is None or is_again or self.followed >= _MOST_CALLS:
+            return False
+        self.called.add(words[0].text)
+        self.followed += 1
+        self.calls.append((words[0].text, self.place(node)))
+        before = self.known
+        self.known = evolve(before, arguments=tuple(words[1:]))
+        self.statements(body)
+        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
+        self.known = evolve(
+            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
+        )
+        self.calls.pop()
+        return True
+
+    def _inside(self, node: Node) -> None:
+        """Commands of a substitution are commands, too."""
+        for child in node.named_children:
+            if child.type == "command_substitution":
+                self.statements(child)
+            else:
+                self._inside(child)

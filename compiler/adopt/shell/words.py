@@ -1,0 +1,242 @@
+"""One word of a shell's syntax tree goes in; the words that a shell would make of it come out, as far as that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.numbers import evaluate_number
+from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
+from compiler.diagnostics import Span
+from compiler.engines.adopting import ChangeKind
+from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_PAIR = re.compile(r"\\(.)", re.DOTALL)
+_DEFAULT = re.compile(r"\$\{(\w+):?[-=](.*)\}", re.DOTALL)
+_NEEDED = re.compile(r"\$\{(\w+):?\?.*\}", re.DOTALL)
+_INSTEAD = re.compile(r"\$\{(\w+):?\+.*\}", re.DOTALL)
+_ALL = re.compile(r"\$(?:[@*]|\{[@*](?::(?P<first>\d+)(?::(?P<count>\d+))?)?\})")
+# What a backslash hides.
+_HERE = "\\`$"
+_QUOTED = f'"{_HERE}'
+_COUNT = re.compile(r"\$(?:#|\{#\})")
+_WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
+_PLAIN = re.compile(r"\$\{?(\w+)\}?")
+_BRACES = re.compile(r"\{[^{}\s]*,[^{}\s]*\}")
+_AT_START = frozenset(
+    {"command_substitution", "arithmetic_expansion", "process_substitution", "brace_expression"}
+)
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+
+
+Placed = Callable[["Node"], Span]
+"""Where a node of the tree stands."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Evaluator(Value):
+    """Evaluates words with what a script has said so far."""
+
+    known: Known
+    place: Placed
+
+    def words(self, node: Node) -> tuple[Word, ...]:
+        """The words that a shell makes of one."""
+        made: list[Word] = []
+        word, begun = Word(text="", span=self.place(node)), False
+        for piece in self._pieces(node, quoted=False):
+            if piece.words is not None:
+                made += [
+                    each if each.span else evolve(each, span=self.place(node))
+                    for each in piece.words
+                ]
+                continue
+            for number, part in enumerate(split_piece(piece)):
+                if number and begun:
+                    made.append(word)
+                    word, begun = Word(text="", span=self.place(node)), False
+                word = lengthened(word, piece, text=part)
+                begun = begun or bool(part) or not piece.splits
+        return (*made, word) if begun else tuple(made)
+
+    def beside(self, one: Word, other: Word) -> Word:
+        """Two words as one."""
+        piece = Piece(other.text, other.unknown, changes=other.changes)
+        return lengthened(one, piece, text=other.text)
+
+    def text(self, node: Node | None) -> Word:
+        """One word, without splitting: what an assignment stores."""
+        if node is None:
+            return Word(text="")
+        word = Word(text="", span=self.place(node))
+        for piece in self._pieces(node, quoted=True):
+            told = piece.as_text()
+            word = lengthened(word, told, text=told.text)
+        return word
+
+    def _pieces(self, node: Node, *, quoted: bool) -> Sequence[Piece]:
+        raw = _raw(node)
+        match node.type:
+            case (
+                "word"
+                | "number"
+                | "variable_name"
+                | "special_variable_name"
+                | "regex"
+                | "extglob_pattern"
+            ):
+                return (self._bare(raw, quoted=quoted),)
+            case "raw_string":
+                return (Piece(raw[1:-1]),)
+            case "ansi_c_string":
+                return (Piece(_PAIR.sub(lambda found: _ANSI.get(found[1], found[1]), raw[2:-1])),)
+            case "string":
+                return self._string(node)
+            case "concatenation" | "command_name":
+                return [
+                    piece for each in node.children for piece in self._pieces(each, quoted=quoted)
+                ]
+            case "simple_expansion" | "expansion":
+                # The grammar counts the blanks between two of them to the second.
+                start = raw.index("$")
+                blanks = [Piece(_unescaped(raw[:start], _QUOTED))] if start else []
+                return (*blanks, self._expansion(node, raw[start:], quoted=quoted))
+            case "arithmetic_expansion":
+                return (self._arithmetic(node, raw),)
+            case _:
+                return (Piece(raw, (raw,) if node.type in _AT_START else ()),)
+
+    def _bare(self, raw: str, *, quoted: bool) -> Piece:
+        text = _PAIR.sub(lambda found: "" if found[1] == "\n" else found[1], raw)
+        if raw == "~" or raw.startswith("~/"):
+            home = self.known.texts.get("HOME")
+            return Piece(text, ("~",)) if home is None else Piece(home.text + text[1:])
+        if not quoted and _BRACES.search(raw):
+            return Piece(text, (raw,))
+        return Piece(text)
+
+    def here(self, node: Node) -> Word:
+        """A here-document whose variables are replaced."""
+        word = Word(text="", span=self.place(node))
+        for piece in self._between(node, start=0, special=_HERE):
+            told = piece.as_text()
+            word = lengthened(word, told, text=told.text)
+        return word
+
+    def _string(self, node: Node) -> Sequence[Piece]:
+        pieces = self._between(node, start=1, special='"\\`$')
+        # A list among other text is one text with it.
+        return pieces if len(pieces) == 1 else [each.as_text() for each in pieces]
+
+    def _between(self, node: Node, *, start: int, special: str) -> Sequence[Piece]:
+        """A text in double quotes: what stands between its parts counts, too; a backslash hides what is `special`."""
+        whole = node.text or b""
+        base, at = node.start_byte, start
+        pieces: list[Piece] = []
+        for child in node.named_children:
+            if child.type in {"string_content", "heredoc_content"}:
+                continue
+            between = whole[at : child.start_byte - base].decode(errors="surrogateescape")
+            pieces += [Piece(_unescaped(between, special))] if between else []
+            pieces += self._pieces(child, quoted=True)
+            at = child.end_byte - base
+        rest = whole[at : len(whole) - start].decode(errors="surrogateescape")
+        return (*pieces, Piece(_unescaped(rest, special))) if rest or not pieces else pieces
+
+    def _expansion(self, node: Node, raw: str, *, quoted: bool) -> Piece:
+        given = self._arguments(raw)
+        if given is not None:
+            return given
+        whole = _WHOLE_ARRAY.fullmatch(raw)
+        if whole is not None and whole[1] in self.known.arrays:
+            listed = Piece("", words=self.known.arrays[whole[1]])
+            return listed.as_text() if quoted and "*" in raw else listed
+        plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
+        default = _DEFAULT.fullmatch(raw)
+        instead = _INSTEAD.fullmatch(raw)
+        name = (plain or default or instead or ("", ""))[1]
+        value = self._value(name)
+        if value is not None and instead is not None and not value.unknown:
+            return (
+                self._default(node, raw, quoted=quoted, is_told=True)
+                if value.text
+                else Piece("", splits=not quoted)
+            )
+        if value is not None and (value.text or plain) and instead is None:
+            return Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
+        if default is not None:
+            return self._default(node, raw, quoted=quoted)
+        return Piece(raw, (raw,))
+
+    def _value(self, name: str) -> Word | None:
+        """A variable; an argument that is not given is empty."""
+        arguments = self.known.arguments
+        if arguments is not None and name.isdecimal() and name != "0":
+            at = int(name) - 1
+            return arguments[at] if at < len(arguments) else Word(text="")
+        return self.known.texts.get(name)
+
+    def _arguments(self, raw: str) -> Piece | None:
+        """`$@` and `$#`, where the arguments are known."""
+        arguments = self.known.arguments
+        if arguments is None:
+            return None
+        if _COUNT.fullmatch(raw):
+            return Piece(str(len(arguments)))
+        found = _ALL.fullmatch(raw)
+        if found is None:
+            return None
+        first = max(1, int(found["first"] or 1)) - 1
+        count = len(arguments) if found["count"] is None else int(found["count"])
+        return Piece("", words=arguments[first : first + count])
+
+    def _arithmetic(self, node: Node, raw: str) -> Piece:
+        open_names: list[str] = []
+
+        def look_up(name: str) -> str | None:
+            value = self._value(name)
+            if value is None or value.unknown:
+                open_names.append(f"${name}")
+                return None
+            return value.text
+
+        number = evaluate_number(node, look_up)
+        return Piece(raw, (raw, *open_names)) if number is None else Piece(str(number))
+
+    def _default(self, node: Node, raw: str, *, quoted: bool, is_told: bool = False) -> Piece:
+        """What stands behind the name; it is assumed, unless the script says so itself."""
+        parts = [
+            piece for child in node.children[3:-1] for piece in self._pieces(child, quoted=True)
+        ]
+        text = "".join(part.joined for part in parts)
+        unknown = tuple(each for part in parts for each in part.unknown)
+        told = f"`{raw}` is taken to be `{text}`, its default"
+        taken = Change(kind=ChangeKind.ASSUMED, text=told, span=self.place(node))
+        return Piece(
+            text, unknown, splits=not quoted, changes=() if unknown or is_told else (taken,)
+        )
+
+
+def _raw(node: Node) -> str:
+    return (node.text or b"").decode(errors="surrogateescape")
+
+
+def _unescaped(text: str, special: str) -> str:
+    """What stands in double quotes: only what is special there loses its backslash.
+
+    A joined line of a here-document is kept as it is: what it becomes joins it, too, and lines keep their numbers.
+    """
+    end = "\\\n" if special == _HERE else ""
+    return _PAIR.sub(
+        lambda found: end if found[1] == "\n" else found[1] if found[1] in special else found[0],
+        text,
+    )

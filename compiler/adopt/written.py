@@ -1,0 +1,90 @@
+"""A file that a script writes goes in; it is read as the file it becomes, with places in the script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from attrs import evolve, frozen
+
+from compiler.adopt.files import Files
+from compiler.adopt.launch import Document, Sheet
+from compiler.adopt.masking import masked, unmasked
+from compiler.diagnostics import Span
+from compiler.source import Source
+from compiler.value import Value
+
+
+_T = TypeVar("_T")
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Written(Value):
+    """A document of a script, ready to be read.
+
+    Attributes:
+        source: its text, on the lines where it stands in the script; each part that is not known is one character.
+        script: the script itself.
+        signs: the parts for these characters.
+    """
+
+    source: Source
+    script: Source
+    signs: Mapping[int, str]
+    is_exact: bool
+
+    def placed(self, sheet: Sheet) -> Sheet:
+        """What was read of it, with the script's own places, and with what is not known as it is written."""
+        others = {name: each for name, each in sheet.sources.items() if name != self.source.name}
+        return Sheet(
+            commands=self._mapped(sheet.commands),
+            diagnostics=self._mapped(sheet.diagnostics),
+            findings=self._mapped(sheet.findings),
+            sources={**others, self.script.name: self.script},
+        )
+
+    def _mapped(self, value: tuple[_T, ...]) -> tuple[_T, ...]:
+        read: tuple[_T, ...] = unmasked(value, self.signs, self._place)
+        return read
+
+    def _place(self, span: Span) -> Span:
+        if span.file != self.source.name:
+            return span
+        line = min(span.line, len(self.script.line_starts))
+        if self.is_exact:
+            return evolve(span, file=self.script.name)
+        # Its variables are replaced there, so that columns are not the same.
+        text = self.script.line(line)
+        first = len(text) - len(text.lstrip()) + 1
+        return Span(
+            file=self.script.name,
+            line=line,
+            column=first,
+            end_line=line,
+            end_column=max(first, len(text.rstrip()) + 1),
+        )
+
+
+def prepared(document: Document, script: Source) -> Written:
+    """A document of a script as a text of its own."""
+    text, signs = masked(document.text)
+    first = document.text.span.line if document.text.span is not None else 1
+    folder, name = PurePosixPath(script.name).parent, PurePosixPath(document.name).name
+    return Written(
+        source=Source(str(folder / name) if name else script.name, "\n" * (first - 1) + text),
+        script=script,
+        signs=signs,
+        is_exact=document.is_exact,
+    )
+
+
+def with_written(files: Files, documents: Sequence[Document]) -> Files:
+    """The files of the host, and before them those that a script writes, as far as they are known."""
+    told = {each.name: each.text.text.encode() for each in documents if not each.text.unknown}
+
+    def read(path: str) -> bytes | None:
+        return told[path] if path in told else files.read(path)
+
+    # A unit that is only being written has no drop-ins.
+    return Files(read=read, beside=lambda _: (), is_private=files.is_private)
