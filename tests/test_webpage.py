@@ -274,6 +274,22 @@ def test_the_page_paints_in_light_and_dark(page: str, tmp_path: Path, look: str)
     assert shade < 40 if look == "dark" else shade == 255
 
 
+@pytest.mark.parametrize("width", [1200, 800])
+def test_the_table_fits_its_window(page: str, tmp_path: Path, width: int) -> None:
+    """At the width of a laptop's window, and of half of one, no column of the table is cut."""
+    file = tmp_path / "page.html"
+    said = """<script>
+    const box = document.querySelector(".wide");
+    document.title = JSON.stringify([box.scrollWidth, box.clientWidth]);
+    </script></body>"""
+    file.write_text(page.replace("</body>", said))
+    window = f"--window-size={width},700"
+    title = re.search(r"<title>(\[.*?\])</title>", browsed(file, "--dump-dom", window))
+    assert title is not None
+    whole, seen = json.loads(html.unescape(title[1]))
+    assert whole <= seen <= width
+
+
 def corner(picture: Path) -> int:
     """The first byte of a PNG's first pixel (PNG 1.2: the first row's filter changes nothing on its left edge)."""
     data, at, packed = picture.read_bytes(), 8, b""
