@@ -12,7 +12,6 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
-from compiler.memory.outcome import Outcome, spare_tokens
 from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
 from compiler.service import service
@@ -236,8 +235,8 @@ def _least_fraction(size: Sizer) -> float:
     """
 
     def spare(thousandths: int) -> Margins:
-        balance = size.balance(thousandths / THOUSANDTHS)
-        return (-1.0 if balance is None else spare_tokens(balance, worst=Outcome.PASSES),)
+        over = size.least_spare(thousandths / THOUSANDTHS)
+        return (-1.0 if over is None else over,)
 
     highest = THOUSANDTHS - 1
     found = least(low=1, high=highest, margins=spare, hint=_USUAL)

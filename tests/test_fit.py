@@ -35,9 +35,11 @@ from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
-MOST_PLANS = 85
-"""A plan takes about a millisecond. The most that any of these cases makes is 84, the story itself 42."""
-STORY_PLANS = 45
+MOST_ASKED = 75
+"""To weigh other settings takes a third of a millisecond. The most that any of these cases weighs is 73, the story itself 24."""
+STORY_ASKED = 26
+MOST_PLANS = 14
+"""To plan and to judge takes two milliseconds; it is done with what is offered."""
 DEPLOYED, *OTHERS = ENGINES
 SOME_ENGINES = (DEPLOYED, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS))
 
@@ -171,7 +173,8 @@ def test_every_lever_is_accounted_for(
     assert len(alone) + len(fitting.unhelpful) == len(LEVERS)
     assert all(each.why for each in fitting.unhelpful)
     is_story = (name, engine) == ("story 0.85", DEPLOYED)
-    assert trials.count <= (STORY_PLANS if is_story else MOST_PLANS)
+    assert trials.asked <= (STORY_ASKED if is_story else MOST_ASKED)
+    assert trials.count <= MOST_PLANS
 
 
 @pytest.mark.parametrize("name", REFUSED)

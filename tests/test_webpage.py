@@ -133,7 +133,7 @@ def test_a_sweep_leaves_out_what_is_straight(name: str) -> None:
     )
     plan = only_plan(check_profiles([name], inputs))
     replan = Replanner(plan=plan, catalog=inputs.catalog)
-    points = sweep(plan, replan=replan).by_fraction
+    points = sweep(plan, weigh=replan.balance).by_fraction
     assert len(points) <= 12
     for low, high in pairwise(points):
         at = (low.at + high.at) / 2

@@ -119,7 +119,7 @@ def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
         error(
             "profile-not-deployable",
             f"`{name}` has no target, so it promises nothing that could be fitted",
-            help=("fit a profile that extends it; `--write --in` edits this file",),
+            help=("fit a profile that extends it; with `--in` the change is one to this file",),
         ),
     )
 
@@ -138,7 +138,7 @@ def _answer(
     errors = tuple(each for each in judged.diagnostics if each.is_error)
     rules = Rules(standing=tuple(each for each in judged.standing if each.is_error))
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
-    trials = Trials(replan=again, rules=rules, forced=_forced(plan, session, file=file))
+    trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
     if most is not None:
         furthest = the_most(most, plan, trials)
@@ -177,11 +177,13 @@ def _made_of(plan: Plan, session: Session) -> Mapping[str, object]:
     return {} if graph is None else graph.documents
 
 
-def _forced(plan: Plan, session: Session, *, file: str | None) -> Mapping[str, str]:
+def _forced(judged: Judged, session: Session, *, file: str | None) -> Mapping[str, str]:
     """The settings by force that a change would not touch, and where they are set."""
-    resolved, _ = resolve(plan.profile_name, session.inputs)
+    if not any(each.code == "force-in-use" for each in judged.diagnostics):
+        return {}
+    resolved, _ = resolve(judged.profile_name, session.inputs)
     forced = {} if resolved is None else forced_in(resolved.origins)
-    edited = plan.profile_name if file is None else _name_of(file)
+    edited = judged.profile_name if file is None else _name_of(file)
     return {setting: profile for setting, profile in forced.items() if profile != edited}
 
 

@@ -105,6 +105,9 @@ class Sizer(Protocol):
     def balance(self, fraction: float) -> Balance | None:
         """What both budgets come to, sooner: a search asks for it hundreds of times; `None` where memory is not known."""
 
+    def least_spare(self, fraction: float) -> float | None:
+        """What the pool surely holds beside the promise, slots, sooner again; `None` where memory is not known."""
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Fixed(Value):
@@ -119,6 +122,11 @@ class Fixed(Value):
     def balance(self, fraction: float) -> Balance | None:  # noqa: ARG002 - as it says
         """What its budgets come to."""
         return None if self.sized.memory is None else self.sized.memory.balance
+
+    def least_spare(self, fraction: float) -> float | None:
+        """What its pool has to spare."""
+        balance = self.balance(fraction)
+        return None if balance is None else balance.tokens.low - balance.required_tokens
 
 
 @frozen(kw_only=True, eq=False, repr=False)

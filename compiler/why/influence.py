@@ -125,6 +125,9 @@ class _Noting(Value):
     def balance(self, fraction: float) -> Balance | None:
         return self.sizer.balance(fraction)
 
+    def least_spare(self, fraction: float) -> float | None:
+        return self.sizer.least_spare(fraction)
+
 
 def _another(sized: Sized) -> Sized:
     """A size with nothing in it the same."""

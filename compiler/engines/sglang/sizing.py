@@ -83,6 +83,10 @@ class _Sizer(Value):
         _, needed = self._reserve(_rows(case))
         return _balance(case, needed)
 
+    def least_spare(self, fraction: float) -> float:
+        case = make_case(self.ground, fraction=fraction)
+        return min(case.pools) - _required_tokens(case)
+
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
             lines = _reserve_lines(self.ground, rows)
@@ -114,7 +118,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     )
     return Balance(
         free_gib=case.free_gib,
-        required_tokens=_request_tokens(case) * case.profile.serve.concurrency,
+        required_tokens=_required_tokens(case),
         tokens=spread(case.pools),
         reserve=Reserve(available_gib=spread(left), needed_gib=needed),
     )
@@ -134,6 +138,10 @@ def _memory(
         load_gib=case.load_gib,
         unpriced=unpriced,
     )
+
+
+def _required_tokens(case: Case) -> int:
+    return _request_tokens(case) * case.profile.serve.concurrency
 
 
 def _request_tokens(case: Case) -> int:
