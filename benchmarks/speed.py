@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.fitting import rows
 from benchmarks.fleet import write_fleet
 from benchmarks.peers import installed
 from benchmarks.timing import Run, median, ratio, rounds, run
@@ -57,6 +58,8 @@ def _report(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     yield ""
     yield from _cold(python, scratch, count=count)
     yield ""
+    yield from _fitting(python, scratch, count=max(3, count // 3))
+    yield ""
     yield from _fleets(python, scratch, count=max(3, count // 5))
 
 
@@ -95,6 +98,17 @@ def _cold(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     if left:
         yield ""
         yield f"Installed but not runnable here: {', '.join(left)}."
+
+
+def _fitting(python: str, scratch: Path, *, count: int) -> Iterator[str]:
+    tree = scratch / "fit"
+    _copy_story(tree)
+    yield "## fit, once it has started"
+    yield ""
+    yield "The profiles of this repository with three fractions and two numbers of running requests: CPU time of one answer, from"
+    yield "where the profile is judged to the printed lines. The aim is 50 ms."
+    yield ""
+    yield from rows(python, tree, count=count)
 
 
 def _runs(command: Sequence[str], folder: Path) -> bool:

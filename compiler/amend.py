@@ -76,7 +76,7 @@ def amend(wanted: Wanted, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]:
     graph, faults = link(inputs.reader, wanted.profile, cache=inputs.documents)
     document = None if graph is None else graph.documents.get(wanted.file)
     if graph is None or document is None:
-        return faults or (_stranger(wanted),)
+        return faults or (stranger(wanted.profile, wanted.file),)
     assignments = tuple(_assignments(wanted, graph))
     text = place(document, assignments)
     overlaid = _Overlaid(inputs.reader, {wanted.file: text.encode()})
@@ -172,10 +172,11 @@ def _harm(document: Document, harmed: Mapping[str, Sequence[str]]) -> Iterator[D
         )
 
 
-def _stranger(wanted: Wanted) -> Diagnostic:
+def stranger(profile: str, file: str) -> Diagnostic:
+    """That a profile is not made of a file."""
     found = refused(
-        wanted.file,
-        f"`{wanted.profile}` does not extend `{wanted.file}`",
+        file,
+        f"`{profile}` does not extend `{file}`",
         "name the profile itself, or a file that it extends",
     )
     return evolve(found, primary=None)

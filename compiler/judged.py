@@ -33,6 +33,7 @@ class Judged(Value):
         target_name: the target's name; `None` for a profile without targets.
         plan: `None` when the profile could not be planned.
         diagnostics: what belongs to this service, in the order it was found.
+        standing: those of them that its files gave before it was planned, which no plan shows.
     """
 
     profile_name: str
@@ -40,3 +41,4 @@ class Judged(Value):
     verdict: Verdict
     plan: Plan | None
     diagnostics: tuple[Diagnostic, ...]
+    standing: tuple[Diagnostic, ...] = ()

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from compiler.tree import OutFile, OutTree
 
 
+Found = tuple[Diagnostic, ...]
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Inputs(Value):
     """Everything the line reads from, and what it has read so far.
@@ -74,10 +77,12 @@ class Checked(Value):
         return any(each.is_error for each in self.all_diagnostics)
 
 
-def check_profiles(names: Sequence[str], inputs: Inputs, *, whole: bool = False) -> Checked:
+def check_profiles(
+    names: Sequence[str], inputs: Inputs, *, whole: bool = False, advised: bool = True
+) -> Checked:
     """Judge the named profiles, each by itself and then together; a fragment is checked as far as it goes.
 
-    `whole` says that these are all profiles of the tree, so that what none of them uses is used by nobody.
+    `whole`: these are all, and what none of them uses is used by nobody. `advised`: memory's findings say what mends them.
     """
     judged: list[Judged] = []
     loose: list[Diagnostic] = []
@@ -89,7 +94,7 @@ def check_profiles(names: Sequence[str], inputs: Inputs, *, whole: bool = False)
         elif resolved is None:
             judged.append(_unplanned(name, found))
         elif is_deployable(resolved):
-            judged += _judge(name, resolved, inputs, before=found)
+            judged += _judge(name, resolved, inputs, before=found, advised=advised)
         else:
             fragments.append(name)
             loose += (*found, *check_fragment(resolved))
@@ -141,7 +146,7 @@ def _is_fragment(name: str, inputs: Inputs) -> bool:
 
 
 def _judge(
-    name: str, resolved: Resolved, inputs: Inputs, *, before: tuple[Diagnostic, ...]
+    name: str, resolved: Resolved, inputs: Inputs, *, before: Found, advised: bool
 ) -> list[Judged]:
     profile, faults = structure_profile(resolved)
     if profile is None:
@@ -149,7 +154,9 @@ def _judge(
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
-    return judge_profile(name, profile, resolved.origins, inputs, before=(*before, *faults))
+    return judge_profile(
+        name, profile, resolved.origins, inputs, before=(*before, *faults), advised=advised
+    )
 
 
 def judge_profile(
@@ -160,45 +167,45 @@ def judge_profile(
     *,
     before: tuple[Diagnostic, ...] = (),
     left_out: frozenset[str] = frozenset(),
+    advised: bool = True,
 ) -> list[Judged]:
     """Judge a typed profile, once for each of its targets; `where` says where its settings stand.
 
     Errors of the codes that are `left_out` keep no change from being offered: the caller does not show them.
     """
     planned = plan_profile(name, profile, inputs.catalog)
-    return [
-        _judge_plan(plan, where, inputs, before=(*before, *planned.diagnostics), left_out=left_out)
-        for plan in planned.plans
-    ]
+    standing = (*before, *planned.diagnostics)
+    judged = [_judge_plan(plan, where, before=standing) for plan in planned.plans]
+    return [_advised(each, where, inputs, left_out) for each in judged] if advised else judged
 
 
-def _judge_plan(
-    plan: Plan,
-    where: Origins,
-    inputs: Inputs,
-    *,
-    before: tuple[Diagnostic, ...],
-    left_out: frozenset[str],
-) -> Judged:
-    found = check(plan, where)
-    found = apply_accepts(plan, found, where)
-    if any(each.code in MEMORY_CODES for each in found):
-        # A profile that passes does without them.
-        from compiler.remedy import advise  # noqa: PLC0415
-        from compiler.remedy.replanning import Replanner  # noqa: PLC0415
-
-        again = Replanner(plan=plan, catalog=inputs.catalog)
-        found = advise(plan, found, replan=again, standing=before, left_out=left_out)
+def _judge_plan(plan: Plan, where: Origins, *, before: tuple[Diagnostic, ...]) -> Judged:
+    found = apply_accepts(plan, check(plan, where), where)
     return Judged(
         profile_name=plan.profile_name,
         target_name=plan.target_name,
         verdict=verdict(plan),
         plan=plan,
         diagnostics=(*before, *found),
+        standing=before,
     )
 
 
-def _unplanned(name: str, found: tuple[Diagnostic, ...]) -> Judged:
+def _advised(judged: Judged, where: Origins, inputs: Inputs, left_out: frozenset[str]) -> Judged:
+    """The same, with what mends its memory."""
+    plan, standing = judged.plan, judged.standing
+    found = judged.diagnostics[len(standing) :]
+    if plan is None or not any(each.code in MEMORY_CODES for each in found):
+        return judged
+    from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without
+    from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
+
+    again = Replanner(plan=plan, catalog=inputs.catalog)
+    found = advise(plan, found, replan=again, standing=standing, left_out=left_out, where=where)
+    return evolve(judged, diagnostics=(*standing, *found))
+
+
+def _unplanned(name: str, found: Found) -> Judged:
     return Judged(
         profile_name=name, target_name=None, verdict=Verdict.UNKNOWN, plan=None, diagnostics=found
     )

@@ -104,6 +104,23 @@ class Reserve(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Balance(Value):
+    """What there is of both budgets of one GPU, and what is needed: all that a verdict follows from.
+
+    Attributes:
+        free_gib: free memory before weights load, which the two budgets share out.
+        required_tokens: slots the promise needs.
+        tokens: slots the pool will have.
+        reserve: what the fraction leaves outside.
+    """
+
+    free_gib: Range
+    required_tokens: int
+    tokens: Range
+    reserve: Reserve
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Memory(Value):
     """Both budgets of one GPU.
 
@@ -124,6 +141,16 @@ class Memory(Value):
     reserve_lines: tuple[Line, ...]
     load_gib: Range | None = None
     unpriced: tuple[str, ...] = ()
+
+    @property
+    def balance(self) -> Balance:
+        """What both come to."""
+        return Balance(
+            free_gib=self.free_before_load_gib,
+            required_tokens=self.pool.required_tokens,
+            tokens=self.pool.tokens,
+            reserve=self.reserve,
+        )
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -199,6 +226,11 @@ class Plan(Value):
     effective: Effective | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = field(default=())
+
+    @property
+    def balance(self) -> Balance | None:
+        """What both budgets come to; `None` where memory is not known."""
+        return None if self.memory is None else self.memory.balance
 
     @property
     def argv(self) -> tuple[str, ...]:

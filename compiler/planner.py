@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 
 from attrs import evolve, frozen
 
-from compiler.bisection import least
+from compiler.bisection import Margins, least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
-from compiler.memory.outcome import Outcome, spare_tokens
-from compiler.plan import Effective, Memory, Plan
+from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
 from compiler.service import service
 from compiler.value import Value
@@ -21,6 +20,7 @@ from compiler.value import Value
 
 _ANY_FRACTION = 0.9  # asks what is unknown, which no fraction changes
 _ANY_CONTEXT = 32_768  # likewise
+_USUAL = 900  # thousandths; only where the search for the least fraction begins
 THOUSANDTHS = 1000
 """Fractions are tried, advised and written to three decimals."""
 
@@ -184,44 +184,63 @@ def look_up(
     )
 
 
+def balance_of(
+    profile: Profile, facts: Facts, engine: Engine | None, *, sizer_of: SizerOf = new_sizer
+) -> Balance | None:
+    """What both budgets of a plan would come to, without the plan; `None` where its memory is not known."""
+    asked, size = _sizer_at(_worked_out(profile, facts), facts, engine, sizer_of)
+    if size is None:
+        return None
+    return size.balance(_least_fraction(size) if isinstance(asked, str) else asked)
+
+
 def _size(
     profile: Profile, facts: Facts, engine: Engine | None, sizer_of: SizerOf
 ) -> tuple[float | None, Sized | None]:
-    asked: float | str | None = profile.memory.fraction
-    if engine is None:
+    asked, size = _sizer_at(profile, facts, engine, sizer_of)
+    if size is None:
         return (None if isinstance(asked, str) else asked), None
+    if not isinstance(asked, str):
+        return asked, size(asked)
+    fitted = _least_fraction(size)
+    sized = size(fitted)
+    return None if sized.memory is None else fitted, sized
+
+
+def _sizer_at(
+    profile: Profile, facts: Facts, engine: Engine | None, sizer_of: SizerOf
+) -> tuple[float | str, Sizer | None]:
+    """The fraction, or "fit", and what sizes there, if anything can."""
+    asked: float | str = profile.memory.fraction
+    if engine is None:
+        return asked, None
     if profile.serve.context == AUTO:
         # Nobody knows the model, so that only what does not hang on the context is told of this.
         serve = evolve(profile.serve, context=_ANY_CONTEXT)
         profile = evolve(profile, serve=serve)
     if asked == AUTO:
         asked = engine.automatic_fraction(profile, facts) or _ANY_FRACTION
-    if isinstance(asked, float | int) and not 0 < asked < 1:
+    if not isinstance(asked, str) and not 0 < asked < 1:
         # Outside of 0 to 1 there is nothing to size; a check says so.
         return asked, None
-    size = sizer_of(engine, profile, facts)
-    return (asked, size(asked)) if isinstance(asked, float | int) else _fit(size)
+    return asked, sizer_of(engine, profile, facts)
 
 
-def _fit(size: Sizer) -> tuple[float | None, Sized]:
+def _least_fraction(size: Sizer) -> float:
     """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
     The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
     least one also leaves the reserve best off. Where nothing keeps the promise, 0.999 shows how near it comes, and the
     checks refuse it; where memory is not known there is no fraction to write, and a check says so.
     """
-    sized: dict[int, Sized] = {}
 
-    def spare(thousandths: int) -> float:
-        if thousandths not in sized:
-            sized[thousandths] = size(thousandths / THOUSANDTHS)
-        memory = sized[thousandths].memory
-        return -1.0 if memory is None else spare_tokens(memory, worst=Outcome.PASSES)
+    def spare(thousandths: int) -> Margins:
+        over = size.least_spare(thousandths / THOUSANDTHS)
+        return (-1.0 if over is None else over,)
 
     highest = THOUSANDTHS - 1
-    fitted = least(low=1, high=highest, margin=spare) or highest
-    known = sized[fitted].memory is not None
-    return fitted / THOUSANDTHS if known else None, sized[fitted]
+    found = least(low=1, high=highest, margins=spare, hint=_USUAL)
+    return (found or highest) / THOUSANDTHS
 
 
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:

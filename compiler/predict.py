@@ -97,23 +97,26 @@ class Predictor(Value):
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked)
 
-    def replanner(
-        self, words: Sequence[str], question: Question, before: Plan
-    ) -> Callable[[Profile], Plan]:
-        """Plans a command that gave a plan with other flags: what it picks by itself, it picks anew."""
-        asked = (
-            self.reader.read(words, gpus=before.profile.gpus, identify=self.identify)
-            if self.reader
-            else Asked(profile=None)
-        )
+    def asked(self, words: Sequence[str], *, gpus: Gpus) -> Asked:
+        """What a command asks for; nothing where nobody read its release."""
+        if self.reader is None:
+            return Asked(profile=None)
+        return self.reader.read(words, gpus=gpus, identify=self.identify)
 
-        def replan(profile: Profile) -> Plan:
-            moved = profile.memory.fraction != before.profile.memory.fraction
-            given = evolve(asked, context_given=True, fraction_given=asked.fraction_given or moved)
-            facts = self._facts(profile, question)
-            return plan_of("", self._completed(given, profile, facts), facts, self.engine)
+    def layout(self, words: Sequence[str], *, gpu: str) -> int | None:
+        """The GPUs that a command's ranks take, on all nodes; `None` for one that is not read."""
+        profile = self.asked(words, gpus=Gpus(kind=Name(gpu), count=1)).profile
+        if profile is None:
+            return None
+        parallel = profile.parallel
+        return parallel.tensor * parallel.pipeline * (1 if parallel.dp_attention else parallel.data)
 
-        return replan
+    def completed(
+        self, profile: Profile, asked: Asked, question: Question
+    ) -> tuple[Profile, Facts]:
+        """A profile with what the engine picks by itself, and what is known about it."""
+        facts = self._facts(profile, question)
+        return self._completed(asked, profile, facts), facts
 
     def identify(self, name: str) -> str:
         """The catalogue's id of a model's name, or of a path that ends like one."""

@@ -35,9 +35,11 @@ from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
-MOST_PLANS = 85
-"""A plan takes about a millisecond. The most that any of these cases makes is 84, the story itself 42."""
-STORY_PLANS = 45
+MOST_ASKED = 75
+"""To weigh other settings takes a third of a millisecond. The most that any of these cases weighs is 73, the story itself 24."""
+STORY_ASKED = 26
+MOST_PLANS = 14
+"""To plan and to judge takes two milliseconds; it is done with what is offered."""
 DEPLOYED, *OTHERS = ENGINES
 SOME_ENGINES = (DEPLOYED, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS))
 
@@ -76,7 +78,8 @@ def fitted(
     text = fragment(REFUSED[name], engine=engine) + TARGET
     plan = only_plan(check_text(profiles, text, name=f"fit-{engine}", catalog=catalog))
     trials = trials_of(plan, catalog)
-    return plan, fit(plan, trials), trials
+    refused = trials.objection(plan.profile) is not None
+    return plan, fit(plan, trials, refused=refused), trials
 
 
 @pytest.mark.parametrize("engine", SOME_ENGINES)
@@ -112,7 +115,7 @@ def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -
     for remedy in fitting.remedies:
         if len(remedy.levers) > 1:
             continue
-        goal = CERTAIN if holds(remedy.plan, CERTAIN) else LIKELY
+        goal = CERTAIN if holds(remedy.plan.balance, CERTAIN) else LIKELY
         moves = remedy.levers[0].moves(plan)
         assert not isinstance(moves, str)
         number = next(
@@ -121,7 +124,7 @@ def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -
         if number > 1:
             seen += 1
             before = trials.plan(moves.at(number - 1).profile)
-            assert not holds(before, goal), str(remedy)
+            assert not holds(before.balance, goal), str(remedy)
     assert seen or name in {"story 0.85", "capped", "uncertain", "thin", "default chunk", *HOPELESS}
 
 
@@ -143,7 +146,7 @@ def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
         trials = trials_of(plan, catalog)
         for lever in (LEVERS[number % len(LEVERS)], LEVERS[(number + 5) % len(LEVERS)]):
             moves = "" if plan.memory is None else lever.moves(plan)
-            if isinstance(moves, str) or holds(plan, CERTAIN):
+            if isinstance(moves, str) or holds(plan.balance, CERTAIN):
                 continue
             compared += 1
             changes = [moves.at(each) for each in range(1, moves.count + 1)]
@@ -151,7 +154,7 @@ def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
             enough = (
                 each
                 for each, after in plans
-                if holds(after, CERTAIN) and trials.objection(after) is None
+                if holds(after.balance, CERTAIN) and trials.objection(after.profile) is None
             )
             first = next((each.settings for each in enough), None)
             found = try_lever(lever, plan, trials, goal=CERTAIN)
@@ -170,7 +173,8 @@ def test_every_lever_is_accounted_for(
     assert len(alone) + len(fitting.unhelpful) == len(LEVERS)
     assert all(each.why for each in fitting.unhelpful)
     is_story = (name, engine) == ("story 0.85", DEPLOYED)
-    assert trials.count <= (STORY_PLANS if is_story else MOST_PLANS)
+    assert trials.asked <= (STORY_ASKED if is_story else MOST_ASKED)
+    assert trials.count <= MOST_PLANS
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -202,8 +206,8 @@ def test_the_most_is_the_most(name: str, asked: Most) -> None:
         step = {"serve.context": 100, "serve.concurrency": 1, "memory.fraction": 0.001}[setting]
         if "beyond that" in each.gives:
             further = _with(plan, setting, round(value + step, 3))
-            goal = CERTAIN if holds(each.plan, CERTAIN) else LIKELY
-            assert not holds(trials.plan(further), goal)
+            goal = CERTAIN if holds(each.plan.balance, CERTAIN) else LIKELY
+            assert not holds(trials.plan(further).balance, goal)
 
 
 def _with(plan: Plan, setting: str, value: Any) -> Any:  # noqa: ANN401 - a profile
@@ -380,6 +384,25 @@ def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> 
     assert "memory.chunked_prefill = 4096: accept-stale" in done.out
 
 
+def test_what_is_forced_is_not_offered(tree: Checkout) -> None:
+    """A setting that is set by force is moved by no change, alone or in a pair, and every change that is offered is written."""
+    tree.write("base/incident", "schema = 1\n[force.memory]\nfraction = 0.85\n")
+    before = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, before.replace('"base/service",', '"base/service", "base/incident",'))
+    text = tree.profile(STORY).read_text("utf-8")
+    done = tree.run("fit", STORY)
+    changes = tree.run("fit", STORY, "--json").json["changes"]
+    assert changes
+    assert "memory.fraction: it is set by force in `base/incident`" in done.out
+    for number, change in enumerate(changes, 1):
+        assert "memory.fraction" not in {each["setting"] for each in change["settings"]}
+        assert tree.run("fit", STORY, "--write", str(number)).code == 0
+        tree.write(STORY, text)
+    assert "memory.fraction" not in tree.run("check", STORY).err.partition("help: ")[2]
+    most = tree.run("fit", STORY, "--max", "pool")
+    assert (most.code, "set by force in `base/incident`" in most.out) == (1, True)
+
+
 def test_the_help_of_fit_says_the_order(tree: Checkout) -> None:
     """`fit --help` says how changes are ranked, in the words of the ranking itself."""
     said = " ".join(tree.run("fit", "--help").out.split())
@@ -475,9 +498,9 @@ def test_a_neighbour_is_not_broken(tree: Checkout) -> None:
     assert tree.profile("base/memory").read_text("utf-8") == shared
 
 
-def number_of(tree: Checkout, setting: str) -> str:
+def number_of(tree: Checkout, setting: str, *options: str) -> str:
     """The number of the change to one setting alone."""
-    changes = tree.run("fit", STORY, "--json").json["changes"]
+    changes = tree.run("fit", STORY, "--json", *options).json["changes"]
     names = [[one["setting"] for one in each["settings"]] for each in changes]
     return str(1 + names.index([setting]))
 
@@ -492,14 +515,13 @@ def refused_write(tree: Checkout, *words: str) -> Done:
 
 
 def test_a_setting_that_is_forced(tree: Checkout) -> None:
-    """A change that another file overrules is not written; the message says where the setting is decided."""
+    """Where a file has the last word, a change to that very file is offered and written there."""
     tree.write("base/policy", "[force.memory]\nfraction = 0.85\n")
     text = tree.profile(STORY).read_text("utf-8")
     tree.write(STORY, text.replace('"base/service",', '"base/service", "base/policy",'))
-    number = number_of(tree, "memory.fraction")
-    done = refused_write(tree, STORY, "--write", number)
-    assert "edit-unproved" in done.err
-    assert "profiles/base/policy.toml:2" in done.err
+    listed = tree.run("fit", STORY, "--in", "base/policy")
+    assert "to write the first one: poolproof fit k2.6-200k --write --in base/policy" in listed.out
+    number = number_of(tree, "memory.fraction", "--in", "base/policy")
     assert tree.run("fit", STORY, "--write", number, "--in", "base/policy").code == 0
     assert tree.profile("base/policy").read_text("utf-8") == "[force.memory]\nfraction = 0.926\n"
 

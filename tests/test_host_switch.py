@@ -348,7 +348,7 @@ def test_a_generation_that_was_edited(host: Host) -> None:
     intent = host.intend(LARGE)
     assert isinstance(intent, Intent)
     assert (codes(intent.findings), intent.number) == (["generation-edited"], 3)
-    assert intent.findings[0].notes == ("`kimi-k2.6.env` is not as it was written",)
+    assert intent.findings[0].notes == ("`kimi-k2.6.env` has another hash",)
     assert codes(look_at_unit(host.store, host.live).findings) == ["generation-edited"]
     host.switch(LARGE)
     assert (host.store.current, host.store.generations[3].damage) == (3, ())

@@ -48,6 +48,28 @@ def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
     assert (tmp_path / "out/qwen3-32b-gpu01/gpu01/qwen3-32b.service").is_file()
 
 
+def test_a_new_tree_uses_its_gpus(tmp_path: Path) -> None:
+    """The fraction is what the engine would pick, not the least that holds the promise; the comment says how to change it."""
+    assert poolproof(tmp_path, "init", *QWEN).returncode == 0
+    text = (tmp_path / "profiles/qwen3-32b-gpu01.toml").read_text("utf-8")
+    fraction = tomllib.loads(text)["memory"]["fraction"]
+    assert 0.8 < fraction < 0.9
+    assert '"fit" is the least' in text
+    (command_,) = re.findall(r"`poolproof (fit [^`]*)`", text)
+    most = poolproof(tmp_path, *command_.split())
+    found = re.search(r"memory.fraction = ([\d.]+)", most.stdout)
+    assert found is not None
+    assert float(found[1]) >= fraction
+
+
+def test_a_reserve_that_wants_more_gets_a_lower_fraction(tmp_path: Path) -> None:
+    """Where the engine's own pick would leave the reserve in doubt, the fraction is as much lower as it has to be."""
+    words = ("--model", "Qwen/Qwen3-30B-A3B", "--gpu", "rtx-5090", "--count", "4", "--host", "a")
+    made = poolproof(tmp_path, "init", *words)
+    assert made.returncode == 0, made.stderr
+    assert poolproof(tmp_path, "check", "--strict").returncode == 0
+
+
 def test_a_new_tree_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
     """The folder is made, and everything is below it."""
     assert poolproof(tmp_path, "init", "team", *QWEN).returncode == 0

@@ -281,7 +281,7 @@ def test_a_measured_boot_makes_later_plans_exact(launch: Launch, tmp_path: Path)
     engine = launch("kept", pool_tokens=205_900)
     assert engine.ready() == 0
     profiles = tmp_path / "tree" / "profiles"
-    (profiles / "boots").mkdir(parents=True)
+    profiles.mkdir(parents=True)  # the folder of boots is made by the first of them
     for folder in ("base", "hw"):
         (profiles / folder).symlink_to(PROFILES / folder)
     target = profiles / "boots" / "ct200-0.93.toml"

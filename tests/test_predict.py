@@ -375,6 +375,26 @@ def test_json_is_that_of_a_check_without_a_profile() -> None:
     assert plan["pool"]["best"] > 0
 
 
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("--tp 2", 2),
+        ("--tp 2 --pp-size 2", 4),
+        ("--tp 2 --dp 2", 4),
+        ("--tp 4 --nnodes 2", 4),
+        ("", 1),
+    ],
+)
+def test_without_a_count_the_layout_says_it(words: str, count: int) -> None:
+    """The GPUs are those that the command's ranks take, over all nodes; that is said, and the answer is that of the count."""
+    asked = server(f"--model-path Qwen/Qwen3-8B {words}").split()
+    options = ("--gpu", "h200", "--engine", "sglang@0.5.11")
+    result = CliRunner().invoke(command, [*options, "--json", "--", *asked], standalone_mode=False)
+    counted = run(*options, "--count", str(count), "--", *asked)
+    assert (int(result.return_value), json.loads(result.stdout)) == counted
+    assert result.stderr.startswith(f"no --count: the command's layout takes {count} GPU")
+
+
 def test_json_is_printed_for_a_refused_command() -> None:
     """An object all the same, and exit 1."""
     code, printed = run(

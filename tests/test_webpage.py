@@ -133,7 +133,7 @@ def test_a_sweep_leaves_out_what_is_straight(name: str) -> None:
     )
     plan = only_plan(check_profiles([name], inputs))
     replan = Replanner(plan=plan, catalog=inputs.catalog)
-    points = sweep(plan, replan=replan).by_fraction
+    points = sweep(plan, weigh=replan.balance).by_fraction
     assert len(points) <= 12
     for low, high in pairwise(points):
         at = (low.at + high.at) / 2
@@ -272,6 +272,22 @@ def test_the_page_paints_in_light_and_dark(page: str, tmp_path: Path, look: str)
     browsed(file, f"--screenshot={picture}", "--window-size=1000,700", "--hide-scrollbars", *dark)
     shade = corner(picture)
     assert shade < 40 if look == "dark" else shade == 255
+
+
+@pytest.mark.parametrize("width", [1200, 800])
+def test_the_table_fits_its_window(page: str, tmp_path: Path, width: int) -> None:
+    """At the width of a laptop's window, and of half of one, no column of the table is cut."""
+    file = tmp_path / "page.html"
+    said = """<script>
+    const box = document.querySelector(".wide");
+    document.title = JSON.stringify([box.scrollWidth, box.clientWidth]);
+    </script></body>"""
+    file.write_text(page.replace("</body>", said))
+    window = f"--window-size={width},700"
+    title = re.search(r"<title>(\[.*?\])</title>", browsed(file, "--dump-dom", window))
+    assert title is not None
+    whole, seen = json.loads(html.unescape(title[1]))
+    assert whole <= seen <= width
 
 
 def corner(picture: Path) -> int:

@@ -286,6 +286,14 @@ def test_a_line_that_is_not_there(once: Checkout, where: str) -> None:
     assert "error[line-unknown]" in done.err
 
 
+@pytest.mark.parametrize("file", ["/etc/hosts", "../elsewhere.service", f"profiles/{STORY}.toml"])
+def test_a_file_outside_of_out(once: Checkout, file: str) -> None:
+    """`line-unknown`: only what a compile wrote has reasons, and the file is named as it was given."""
+    done = once.run("why", f"{file}:1")
+    assert (done.code, done.out) == (1, "")
+    assert f"error[line-unknown]: `{file}` is not below `out/`" in done.err
+
+
 def test_a_line_of_a_refused_profile(once: Checkout, tmp_path: Path) -> None:
     """A profile that is refused compiles nothing now: that is said, not that no compile writes the file."""
     tree = once.copy(tmp_path / "tree")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from attrs import evolve
 
-from compiler.amend import Amended, Wanted, amend
+from compiler.amend import Amended, Wanted, amend, stranger
 from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.fitted import Answer, answer_json, answer_lines
@@ -16,12 +16,13 @@ from compiler.cli.session import Format, Session, open_session, show, write_line
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
+from compiler.language.graph import link
 from compiler.memory.outcome import Outcome, memory_outcome
-from compiler.pipeline import check_profiles
+from compiler.pipeline import check_profiles, resolve
 from compiler.plan import Plan
 from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
-from compiler.remedy.objections import Rules
+from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.trials import Trials
@@ -66,7 +67,7 @@ class _Number(click.ParamType[int]):
     "--in",
     "file",
     metavar="FILE",
-    help="With --write, edit this file instead: one that the profile extends.",
+    help="Change this file instead: one that the profile extends, such as one that sets something by force.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def command(
@@ -83,21 +84,21 @@ def command(
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). Exits 1 when nothing keeps the promise.
     """
-    if file is not None and number is None:
-        raise click.UsageError("--in goes with --write")
     session, faults = open_session([profile])
     if session is None:
         return _fail(faults, session, as_json=as_json)
     found = _judged(session)
     if not isinstance(found, Judged):
         return _fail(found, session, as_json=as_json)
-    plan, errors = found.plan, tuple(each for each in found.diagnostics if each.is_error)
+    plan = found.plan
     if plan is None:
         return _fail(found.diagnostics, session, as_json=as_json)
     if plan.memory is None:
         return _fail((*found.diagnostics, _unknown(found)), session, as_json=as_json)
     asked = None if most is None else Most(most)
-    answer = _answer(plan, session, asked, errors)
+    if file is not None and _name_of(file) not in _made_of(plan, session):
+        return _fail((stranger(plan.profile_name, _name_of(file)),), session, as_json=as_json)
+    answer = _answer(plan, found, session, asked, file=file)
     if number is not None:
         written = _write(answer, number, session, file=file)
         if not isinstance(written, Answer):
@@ -109,7 +110,7 @@ def command(
 
 def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
     """The service, on the first of its targets: where it runs changes nothing about its memory."""
-    checked = check_profiles(session.names, session.inputs)
+    checked = check_profiles(session.names, session.inputs, advised=False)
     if checked.judged:
         found = tuple(dict.fromkeys(checked.all_diagnostics))
         return evolve(checked.judged[0], diagnostics=found)
@@ -118,7 +119,7 @@ def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
         error(
             "profile-not-deployable",
             f"`{name}` has no target, so it promises nothing that could be fitted",
-            help=("fit a profile that extends it; `--write --in` edits this file",),
+            help=("fit a profile that extends it; with `--in` the change is one to this file",),
         ),
     )
 
@@ -132,12 +133,12 @@ def _unknown(judged: Judged) -> Diagnostic:
 
 
 def _answer(
-    plan: Plan, session: Session, most: Most | None, errors: Sequence[Diagnostic]
+    plan: Plan, judged: Judged, session: Session, most: Most | None, *, file: str | None
 ) -> Answer:
-    planned = {each.code for each in Rules().errors(plan)}
-    rules = Rules(standing=tuple(each for each in errors if each.code not in planned))
+    errors = tuple(each for each in judged.diagnostics if each.is_error)
+    rules = Rules(standing=tuple(each for each in judged.standing if each.is_error))
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
-    trials = Trials(replan=again, objection=rules)
+    trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
     if most is not None:
         furthest = the_most(most, plan, trials)
@@ -145,6 +146,7 @@ def _answer(
             plan=plan,
             first=others,
             most=most,
+            into=file,
             short=furthest.short,
             remedies=furthest.remedies,
             unhelpful=(),
@@ -154,16 +156,35 @@ def _answer(
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
     room = spare(plan, trials) if held else None
-    fitting = None if held and outcome is Outcome.PASSES else fit(plan, trials)
+    fitting = (
+        None if held and outcome is Outcome.PASSES else fit(plan, trials, refused=bool(errors))
+    )
     return Answer(
         plan=plan,
         first=others,
         most=None,
+        into=file,
         remedies=() if fitting is None else fitting.remedies,
         unhelpful=() if fitting is None else fitting.unhelpful,
         spare=room,
         plans=trials.count,
     )
+
+
+def _made_of(plan: Plan, session: Session) -> Mapping[str, object]:
+    """The files that the profile is made of, by their names."""
+    graph, _ = link(session.inputs.reader, plan.profile_name, cache=session.inputs.documents)
+    return {} if graph is None else graph.documents
+
+
+def _forced(judged: Judged, session: Session, *, file: str | None) -> Mapping[str, str]:
+    """The settings by force that a change would not touch, and where they are set."""
+    if not any(each.code == "force-in-use" for each in judged.diagnostics):
+        return {}
+    resolved, _ = resolve(judged.profile_name, session.inputs)
+    forced = {} if resolved is None else forced_in(resolved.origins)
+    edited = judged.profile_name if file is None else _name_of(file)
+    return {setting: profile for setting, profile in forced.items() if profile != edited}
 
 
 def _write(

@@ -41,6 +41,7 @@ class Answer(Value):
         most: what was asked the most of; `None` for changes.
         short: why the most of it is not surer, or not as much as is promised now.
         spare: what a plan that keeps its promise has to spare.
+        into: the file that a change would be written to, where it is not the profile's own.
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
         also: the other deployable profiles that are made of this file.
@@ -54,6 +55,7 @@ class Answer(Value):
     unhelpful: tuple[Unhelpful, ...]
     spare: Spare | None
     plans: int
+    into: str | None = None
     chosen: int | None = None
     file: str | None = None
     also: tuple[str, ...] = ()
@@ -81,7 +83,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield ""
     if answer.unhelpful:
         yield "tried, and no help:"
-        yield from (f"  {each}" for each in answer.unhelpful)
+        yield from dict.fromkeys(f"  {each}" for each in answer.unhelpful)
         yield ""
     yield _way_on(answer)
 
@@ -141,7 +143,8 @@ def _way_on(answer: Answer) -> str:
         )
     if answer.remedies:
         most = "" if answer.most is None else f" --max {answer.most.value}"
-        return f"to write the first one: poolproof fit {name}{most} --write"
+        into = "" if answer.into is None else f" --in {printable(answer.into)}"
+        return f"to write the first one: poolproof fit {name}{most} --write{into}"
     if answer.spare is not None:
         return "nothing to change"
     if answer.most is not None:

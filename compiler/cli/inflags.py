@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from compiler.adopt.advice import in_flags, only_in_flags
 from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
+from compiler.engines.engine import Asked, Facts
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.judged import Judged
+from compiler.plan import Balance, Plan
+from compiler.planner import balance_of, plan_of
 from compiler.predict import DEPLOYMENT, Predictor, Question
+from compiler.profile import Profile
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Again(Value):
+    """Plans a command that gave a plan with other flags: what it picks by itself, it picks anew."""
+
+    predictor: Predictor
+    question: Question
+    asked: Asked
+    before: Plan
+
+    def __call__(self, profile: Profile) -> Plan:
+        profile, facts = self._completed(profile)
+        return plan_of("", profile, facts, self.predictor.engine)
+
+    def balance(self, profile: Profile) -> Balance | None:
+        profile, facts = self._completed(profile)
+        return balance_of(profile, facts, self.predictor.engine)
+
+    def _completed(self, profile: Profile) -> tuple[Profile, Facts]:
+        moved = profile.memory.fraction != self.before.profile.memory.fraction
+        picked = self.asked.fraction_given or moved
+        asked = evolve(self.asked, context_given=True, fraction_given=picked)
+        return self.predictor.completed(profile, asked, self.question)
 
 
 def with_flags(
@@ -25,7 +54,8 @@ def with_flags(
     if any(each.code in MEMORY_CODES for each in found):
         from compiler.remedy import advise  # noqa: PLC0415 - a command that passes does without it
 
-        again = predictor.replanner(words, question, plan)
+        asked = predictor.asked(words, gpus=plan.profile.gpus)
+        again = _Again(predictor=predictor, question=question, asked=asked, before=plan)
         found = advise(plan, found, replan=again, left_out=DEPLOYMENT)
     flags = _flags(question.engine, predictor.release)
     return evolve(judged, diagnostics=tuple(_told(each, flags) for each in found))

@@ -94,9 +94,26 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     checked, session = _judge(wanted, texts, catalog)
     if checked.refused:
         return _refuse(wanted, checked, session)
+    filled = evolve(wanted, fraction=_fraction(checked, catalog))
+    again, its_session = _judge(filled, profile_files(filled), catalog)
+    if not again.refused:
+        checked, session, wanted = again, its_session, filled
+        files |= {f"profiles/{name}.toml": text for name, text in profile_files(filled).items()}
     show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
     write_lines(verdict_lines(checked.judged))
     return _write(folder, files, wanted)
+
+
+def _fraction(checked: Checked, catalog: Catalog) -> float | None:
+    """The fraction to begin with; the promise alone wants less, and would leave the rest of the GPU idle."""
+    plan = checked.judged[0].plan
+    if plan is None or plan.memory is None:
+        return None
+    from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - only a tree that is written
+    from compiler.remedy.trials import Trials  # noqa: PLC0415 - as above
+    from compiler.remedy.usual import usual_fraction  # noqa: PLC0415 - as above
+
+    return usual_fraction(plan, Trials(replan=Replanner(plan=plan, catalog=catalog)))
 
 
 def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:

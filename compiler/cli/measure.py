@@ -122,6 +122,7 @@ def _fail(*found: Diagnostic) -> Exit:
 
 def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:

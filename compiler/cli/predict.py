@@ -59,8 +59,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--count",
     type=click.IntRange(min=1),
-    required=True,
-    help="GPUs of the server, on all its nodes.",
+    help="GPUs of the server, on all its nodes; else those that the command's layout takes.",
 )
 @click.option("--engine", callback=_engine, required=True, metavar="NAME@VERSION")
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
@@ -81,7 +80,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     *,
     gpu: str,
     gpu_memory: float | None,
-    count: int,
+    count: int | None,
     engine: tuple[str, str],
     model_config: Path | None,
     checkpoint: Path | None,
@@ -97,10 +96,13 @@ def command(  # noqa: PLR0913 - click hands over each option
     judged: tuple[Judged, ...] = ()
     if not any(each.is_error for each in read.diagnostics):
         predictor = make_predictor(_catalog(), engine=name, version=version)
+        found = predictor.layout(words, gpu=gpu) if count is None else count
+        if count is None and found is not None:
+            click.echo(f"no --count: the command's layout takes {_gpus(found)}", err=True)
         question = Question(
             gpu=gpu,
             gpu_memory_gib=gpu_memory,
-            count=count,
+            count=found or 1,
             engine=name,
             version=version,
             model=read.model,
@@ -114,6 +116,10 @@ def command(  # noqa: PLR0913 - click hands over each option
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU{'' if count == 1 else 's'}"
 
 
 def _advised(

@@ -77,7 +77,7 @@ def _no_service(name: str) -> Diagnostic:
 def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
     plans = {each.profile_name: each.plan for each in checked.judged if each.plan is not None}
     return {
-        name: sweep(plan, replan=Replanner(plan=plan, catalog=session.inputs.catalog))
+        name: sweep(plan, weigh=Replanner(plan=plan, catalog=session.inputs.catalog).balance)
         for name, plan in plans.items()
     }
 

@@ -97,7 +97,7 @@ def _explain_line(file: str, number: int) -> Exit:
         show(faults, None, form=Format.TEXT, err=True)
         return Exit.REFUSED
     path = _below_out(file, session)
-    answer = explain_line(path or file, number, session)
+    answer = _elsewhere(file) if path is None else explain_line(path, number, session)
     if isinstance(answer, Diagnostic):
         show((answer,), session, form=Format.TEXT, err=True)
         return Exit.REFUSED
@@ -105,12 +105,20 @@ def _explain_line(file: str, number: int) -> Exit:
     return Exit.OK
 
 
+def _elsewhere(file: str) -> Diagnostic:
+    return error(
+        "line-unknown",
+        f"`{file}` is not below `{OUT}/`, and only what a compile wrote there has reasons",
+        help=(f"name the file as it stands in the tree: `{OUT}/PROFILE/TARGET/FILE:LINE`",),
+    )
+
+
 def _below_out(file: str, session: Session) -> str | None:
-    """The path below `out/`, from where the user is; else as from the tree's root."""
+    """The path below `out/`, from where the user is, or as from the tree's root; `None` for one elsewhere."""
     root = session.workspace.out.resolve()
     for start in (Path.cwd(), session.workspace.root):
         try:
             return (start / file).resolve().relative_to(root).as_posix()
         except (OSError, RuntimeError, ValueError):
             continue
-    return file.removeprefix("./").removeprefix(f"{OUT}/")
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from compiler.diff.comparing import Change, Difference, Kind, Restart
@@ -21,7 +22,10 @@ def headline(changes: Sequence[Change]) -> str:
     if not changes:
         return "no service changes"
     counts = {kind: sum(1 for each in changes if each.kind is kind) for kind in Kind}
-    restarts = sum(1 for each in changes if each.restart)
+    restarting = [
+        (each.target, each.identity.get("unit", each.name)) for each in changes if each.restart
+    ]
+    restarts = len(set(restarting))
     words = {
         Kind.CHANGED: ("service changes", "services change"),
         Kind.NEW: ("is new", "are new"),
@@ -30,7 +34,15 @@ def headline(changes: Sequence[Change]) -> str:
         Kind.MENDED: ("compiles that did not before", "compile that did not before"),
     }
     parts = [f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count]
-    return ", ".join([*parts, *([f"{restarts} to restart"] if restarts else [])])
+    text = ", ".join([*parts, *([f"{restarts} to restart"] if restarts else [])])
+    return "; ".join([text, *_alternatives(restarting)])
+
+
+def _alternatives(restarting: Sequence[tuple[str | None, str]]) -> Iterator[str]:
+    """Of services that give one unit of one host only one runs, and is restarted."""
+    for (target, unit), count in Counter(restarting).items():
+        if count > 1:
+            yield f"{count} are alternatives for {unit} on {target}, where one runs"
 
 
 def outcome(change: Change) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Memory, Option, Variable
+from compiler.plan import Balance, Memory, Option, Variable
 from compiler.profile import Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -50,6 +50,7 @@ class Facts(Value):
     Attributes:
         measured: of a log of this very start.
         weights: what the model's own files take on one GPU, GiB, when their headers were read.
+        kept: what an engine has worked out from these and needs again for the next profile; it begins empty.
     """
 
     gpu: Gpu | None
@@ -59,6 +60,7 @@ class Facts(Value):
     boots: tuple[KnownBoot, ...] = ()
     measured: Measured = Measured()
     weights: Callable[[Split], Range] | None = None
+    kept: dict[str, object] = field(factory=dict, init=False, eq=False)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -94,8 +96,37 @@ class Sized(Value):
     assumptions: tuple[str, ...] = ()
 
 
-Sizer = Callable[[float], Sized]
-"""A fraction in; what the engine does with the GPU out."""
+class Sizer(Protocol):
+    """A fraction in; what the engine does with the GPU out."""
+
+    def __call__(self, fraction: float) -> Sized:
+        """All of it, in words too."""
+
+    def balance(self, fraction: float) -> Balance | None:
+        """What both budgets come to, sooner: a search asks for it hundreds of times; `None` where memory is not known."""
+
+    def least_spare(self, fraction: float) -> float | None:
+        """What the pool surely holds beside the promise, slots, sooner again; `None` where memory is not known."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Fixed(Value):
+    """A size that no fraction changes."""
+
+    sized: Sized
+
+    def __call__(self, fraction: float) -> Sized:  # noqa: ARG002 - as it says
+        """It."""
+        return self.sized
+
+    def balance(self, fraction: float) -> Balance | None:  # noqa: ARG002 - as it says
+        """What its budgets come to."""
+        return None if self.sized.memory is None else self.sized.memory.balance
+
+    def least_spare(self, fraction: float) -> float | None:
+        """What its pool has to spare."""
+        balance = self.balance(fraction)
+        return None if balance is None else balance.tokens.low - balance.required_tokens
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -195,7 +195,7 @@ def _damage(path: Path, manifest: bytes) -> list[str]:
         elif standing.version is None:
             found.append(f"`{line.path}` is no file any more: {standing.note}")
         elif standing.version.identity != line.identity:
-            found.append(f"`{line.path}` is not as it was written")
+            found.append(f"`{line.path}` has another hash")
     known = {MANIFEST, *(line.path for line in lines)}
     return found + [f"`{each}` was added" for each in survey(path) if each not in known]
 

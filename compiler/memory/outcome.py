@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from compiler.plan import Memory
+from compiler.plan import Balance, Memory
 from compiler.ranges import Range
 
 
@@ -50,15 +50,15 @@ def load_outcome(memory: Memory) -> Outcome:
     return Outcome.TOO_SMALL if need.low > free.high else Outcome.UNCERTAIN
 
 
-def spare_tokens(memory: Memory, *, worst: Outcome) -> float:
+def spare_tokens(balance: Balance, *, worst: Outcome) -> float:
     """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, a good one."""
-    there = memory.pool.tokens
-    return (there.low if worst is Outcome.PASSES else there.best) - memory.pool.required_tokens
+    there = balance.tokens
+    return (there.low if worst is Outcome.PASSES else there.best) - balance.required_tokens
 
 
-def spare_gib(memory: Memory, *, worst: Outcome) -> float:
+def spare_gib(balance: Balance, *, worst: Outcome) -> float:
     """What the reserve has left over, GiB; not negative just where `reserve_outcome` is at most `worst`, a good one."""
-    margin = memory.reserve.margin_gib
+    margin = balance.reserve.margin_gib
     return margin.low if worst is Outcome.PASSES else margin.best
 
 

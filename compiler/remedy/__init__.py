@@ -7,6 +7,7 @@ search    the nearest move of a lever, or of a pair, that keeps the promise; or 
 advice    the help of a refusal
 fitting   everything that `fit` answers
 room      the most of one thing, given the rest
+usual     the fraction of a new profile
 """
 
 from __future__ import annotations

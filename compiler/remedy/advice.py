@@ -12,11 +12,12 @@ from attrs import evolve
 from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome, reserve_outcome
+from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
 from compiler.remedy.levers import LEVERS, PAIRS
 from compiler.remedy.moves import memory_of
-from compiler.remedy.objections import Rules
+from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.ranking import rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Replan, Trials, holds
@@ -29,14 +30,19 @@ def advise(
     replan: Replan,
     standing: tuple[Diagnostic, ...] = (),
     left_out: frozenset[str] = frozenset(),
+    where: Origins | None = None,
 ) -> tuple[Diagnostic, ...]:
     """The findings about memory with what mends them; the others as they are.
 
     What is offered passes the whole check. `standing` are the errors that the plan does not show, `left_out` the codes that
-    say nothing about it.
+    say nothing about it; nothing is offered that is set by force, as `where` knows.
     """
     standing = tuple(each for each in standing if each.is_error)
-    trials = Trials(replan=replan, objection=Rules(standing=standing, left_out=left_out))
+    trials = Trials(
+        replan=replan,
+        rules=Rules(standing=standing, left_out=left_out),
+        forced={} if where is None else forced_in(where),
+    )
     silent = MEMORY_CODES | left_out
     others = [each for each in (*standing, *found) if each.is_error and each.code not in silent]
     return tuple(_advised(each, plan, trials, others) for each in found)
@@ -111,7 +117,7 @@ def _remedies(
         tried = try_lever(lever, plan, trials, goal=alone)
         if isinstance(tried, Remedy):
             yield tried
-            if holds(tried.plan, CERTAIN):
+            if holds(tried.plan.balance, CERTAIN):
                 continue
         for pair in PAIRS:
             if pair.first is lever and budget in pair.advised:

@@ -53,6 +53,10 @@ LIKELY = Goal(reserve=Outcome.UNCERTAIN)
 """The pool surely holds it, the reserve by the best estimate: what passes without `--strict`."""
 
 
+UNSET = "unset"
+"""Stands for a setting in a change that takes a table away."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Change(Value):
     """New settings.

@@ -33,13 +33,15 @@ class Fitting(Value):
     unhelpful: tuple[Unhelpful, ...]
 
 
-def fit(plan: Plan, trials: Trials) -> Fitting:
-    """Try every lever, and the pairs whose levers are not enough alone.
+def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
+    """Try every lever, and the pairs whose levers are not enough alone; `refused` says that something refuses the plan.
 
     A lever is asked for a promise that holds over the whole range of what is not known; where none of its moves gives
     that, and the plan does not have it already, for one that holds by the best estimate.
     """
-    goals = _goals(plan, trials)
+    # What passes already is only asked to be certain; what is refused for whatever reason, to pass.
+    held = not refused and memory_outcome(memory_of(plan)) <= Outcome.UNCERTAIN
+    goals = CERTAIN_ONLY if held else (CERTAIN, LIKELY)
     remedies: list[Remedy] = []
     unhelpful: list[Unhelpful] = []
     for lever in LEVERS:
@@ -54,12 +56,6 @@ def fit(plan: Plan, trials: Trials) -> Fitting:
         unhelpful += too_dear
     ranked = sorted(remedies, key=lambda each: rank(plan, each))
     return Fitting(remedies=tuple(ranked), unhelpful=tuple(unhelpful))
-
-
-def _goals(plan: Plan, trials: Trials) -> Sequence[Goal]:
-    """What passes already is only asked to be certain; what is refused for whatever reason, to pass."""
-    held = memory_outcome(memory_of(plan)) <= Outcome.UNCERTAIN
-    return CERTAIN_ONLY if held and trials.objection(plan) is None else (CERTAIN, LIKELY)
 
 
 def _affordable(plan: Plan, remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[Unhelpful]]:
@@ -95,7 +91,7 @@ def _pairs(
     plan: Plan, trials: Trials, goals: Sequence[Goal], *, alone: Sequence[Remedy]
 ) -> Iterator[Remedy]:
     """What two levers do that neither does as surely alone."""
-    certain = {each.levers for each in alone if holds(each.plan, CERTAIN)}
+    certain = {each.levers for each in alone if holds(each.plan.balance, CERTAIN)}
     likely = {each.levers for each in alone} - certain
     for pair in PAIRS:
         parts = {(pair.first,), (pair.second,)}

@@ -88,7 +88,7 @@ def raise_fraction(plan: Plan) -> Moves | str:
     """The fraction, up by thousandths."""
     now = thousandths_of(plan)
     if now >= THOUSANDTHS - 1:
-        return "no higher one is tried"
+        return f"{now / THOUSANDTHS:g} is the highest with three decimals"
     return Moves(
         count=THOUSANDTHS - 1 - now, at=lambda number: with_fraction(plan.profile, now + number)
     )

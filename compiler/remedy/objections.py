@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
 from compiler.accept import apply_accepts
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Span
-from compiler.origins import Origins
+from compiler.origins import Level, Origins, dotted
 from compiler.plan import Plan
 from compiler.value import Value
 
 
 Objection = Callable[[Plan], str | None]
 """Why a plan is refused, in words; `None` when it is not."""
+
+
+def forced_in(where: Origins) -> Mapping[str, str]:
+    """The settings that a file sets by force, and that file's profile: what is written elsewhere changes nothing."""
+    winners = (origin.winner for _, origin in where.by_path.items())
+    return {dotted(one.path): one.profile for one in winners if one.level is Level.FORCE}
+
 
 _NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from compiler.bisection import most
+from compiler.bisection import Margins, most
 from compiler.memory.outcome import spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
@@ -21,7 +21,7 @@ from compiler.remedy.moves import (
     with_fraction,
     with_requests,
 )
-from compiler.remedy.trials import Trials, holds, margin, shortfall
+from compiler.remedy.trials import Trials, holds, margins, shortfall
 from compiler.value import Value
 
 
@@ -102,9 +102,12 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
     With all the rest as it is; never less than is promised now.
     """
     scale = _SCALES[asked](plan)
+    held = trials.held(scale.at(1))
+    if held is not None:
+        return Furthest(remedies=(), short=(f"{scale.at(1).settings[0][0]}: {held}",))
     found: dict[int, Remedy] = {}
     short: dict[int | None, str] = {}
-    for goal in (CERTAIN, LIKELY) if holds(plan, CERTAIN) else (LIKELY, CERTAIN):
+    for goal in (CERTAIN, LIKELY) if holds(plan.balance, CERTAIN) else (LIKELY, CERTAIN):
         number = _furthest(scale, trials, goal)
         if number is None or number < scale.now:
             short.setdefault(number, _too_far(scale, number, trials, goal))
@@ -137,12 +140,12 @@ def _asking(scale: Scale, number: int, trials: Trials, goal: Goal) -> Remedy:
 
 def spare(plan: Plan, trials: Trials) -> Spare:
     """What a plan has to spare, by the better of the two goals that it reaches."""
-    goal = CERTAIN if holds(plan, CERTAIN) else LIKELY
-    memory = memory_of(plan)
+    balance = memory_of(plan).balance
+    goal = CERTAIN if holds(balance, CERTAIN) else LIKELY
     return Spare(
         goal=goal,
-        tokens=spare_tokens(memory, worst=goal.pool),
-        gib=spare_gib(memory, worst=goal.reserve),
+        tokens=spare_tokens(balance, worst=goal.pool),
+        gib=spare_gib(balance, worst=goal.reserve),
         rooms=tuple(_rooms(plan, trials)) if goal is CERTAIN else (),
     )
 
@@ -150,7 +153,7 @@ def spare(plan: Plan, trials: Trials) -> Spare:
 def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
     for make in (*_SCALES.values(), _requests):
         scale = make(plan)
-        number = _furthest(scale, trials, CERTAIN)
+        number = None if trials.held(scale.at(1)) else _furthest(scale, trials, CERTAIN)
         if number is not None:
             yield Room(
                 written=str(scale.at(number)), beyond=_beyond(scale, number, trials, CERTAIN)
@@ -159,38 +162,40 @@ def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
 
 def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
     """The last number at which a goal is reached, and no rule refuses it."""
-    number = most(
-        low=1,
-        high=scale.count,
-        margin=lambda number: margin(
-            trials.plan(scale.at(number).profile), goal, budgets=scale.budgets
-        ),
-    )
+
+    def over(number: int) -> Margins:
+        return margins(trials.balance(scale.at(number).profile), goal, budgets=scale.budgets)
+
+    # What is asked for now mostly holds, and then nothing below it is of interest.
+    begin = scale.now if scale.now <= scale.count and min(over(scale.now)) >= 0 else 1
+    number = most(low=begin, high=scale.count, margins=over)
     if number is not None and _refused(scale, number, trials) is not None:
         number = most(
             low=1,
             high=number - 1,
-            margin=lambda number: 1.0 if _refused(scale, number, trials) is None else -1.0,
+            margins=lambda number: (1.0 if _refused(scale, number, trials) is None else -1.0,),
         )
-    return number if number and holds(trials.plan(scale.at(number).profile), goal) else None
+    return number if number and holds(trials.balance(scale.at(number).profile), goal) else None
 
 
 def _refused(scale: Scale, number: int, trials: Trials) -> str | None:
-    return trials.objection(trials.plan(scale.at(number).profile))
+    return trials.objection(scale.at(number).profile)
 
 
 def _beyond(scale: Scale, number: int, trials: Trials, goal: Goal) -> str:
     if number == scale.count:
         return scale.bound
-    beyond = trials.plan(scale.at(number + 1).profile)
-    return f"beyond that {shortfall(beyond, goal) or trials.objection(beyond)}"
+    beyond = scale.at(number + 1).profile
+    short = shortfall(trials.balance(beyond), goal)
+    return f"beyond that {short or trials.objection(beyond)}"
 
 
 def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> str:
     """Why what is asked for now is too much for a goal, and where that would be reached."""
     at = min(scale.now, scale.count)
-    here = trials.plan(scale.at(at).profile)
-    why = (scale.bound if at < scale.now else "") or shortfall(here, goal) or trials.objection(here)
+    here = scale.at(at).profile
+    why = (scale.bound if at < scale.now else "") or shortfall(trials.balance(here), goal)
+    why = why or trials.objection(here) or ""
     surely = "surely" if goal is CERTAIN else "by the best estimate"
     if number is None:
         return f"{surely}, none is enough: {why}"
@@ -222,9 +227,9 @@ def _requests(plan: Plan) -> Scale:
     fewest = plan.profile.serve.concurrency
     return Scale(
         count=_MOST_REQUESTS - fewest + 1,
-        now=1,
+        now=max((plan.running_requests or 0) - fewest + 1, 1),
         at=lambda number: with_requests(plan.profile, fewest - 1 + number),
-        bound="no more are tried",
+        bound="larger numbers were not looked at",
     )
 
 
@@ -234,7 +239,7 @@ def _fraction(plan: Plan) -> Scale:
         now=thousandths_of(plan),
         at=lambda number: with_fraction(plan.profile, number),
         budgets=Budget.RESERVE,
-        bound="no higher one is tried",
+        bound="it is the highest with three decimals",
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.bisection import least
+from compiler.bisection import Margins, least
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import Pair
-from compiler.remedy.trials import Trials, holds, margin, shortfall
+from compiler.remedy.trials import Trials, holds, margins, shortfall
 
 
 _FEW = 4
@@ -23,28 +23,31 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     moves = lever.moves(plan)
     if isinstance(moves, str):
         return Unhelpful(setting=lever.setting, why=moves)
-    if lever.eases is not Budget.BOTH and holds(plan, goal, budgets=lever.eases):
+    held = trials.held(moves.at(1))
+    if held is not None:
+        return Unhelpful(setting=lever.setting, why=held)
+    if lever.eases is not Budget.BOTH and holds(plan.balance, goal, budgets=lever.eases):
         budget = str(lever.eases.name).lower()
         return Unhelpful(setting=lever.setting, why=f"the {budget} is not what is short")
-    number = _least(moves, trials, goal, lever.eases)
+    number = _least(moves, trials, goal, lever.eases, before=plan)
     if number is None:
         return _too_little(lever, moves, trials, goal)
     change = moves.at(number)
-    after = trials.plan(change.profile)
-    if not holds(after, goal):
+    balance = trials.balance(change.profile)
+    if not holds(balance, goal):
         return Unhelpful(
             setting=lever.setting,
             tried=str(change),
-            why=f"{shortfall(after, goal)} then",
+            why=f"{shortfall(balance, goal)} then",
             mended=change,
         )
-    against = trials.objection(after)
+    against = trials.objection(change.profile)
     if against is not None:
         further = _unopposed(moves, number, trials, goal)
         if further is None:
             return Unhelpful(setting=lever.setting, tried=str(change), why=against)
         change = moves.at(further)
-        after = trials.plan(change.profile)
+    after = trials.plan(change.profile)
     return Remedy(
         settings=change.settings,
         gives=lever.gives(plan, after),
@@ -55,15 +58,18 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     )
 
 
-def _least(moves: Moves, trials: Trials, goal: Goal, budgets: Budget) -> int | None:
+def _least(
+    moves: Moves, trials: Trials, goal: Goal, budgets: Budget, *, before: Plan
+) -> int | None:
     """The smallest move at which some budgets reach a goal. Few moves are all looked at: they need not have one edge."""
 
-    def over(number: int) -> float:
-        return margin(trials.plan(moves.at(number).profile), goal, budgets=budgets)
+    def over(number: int) -> Margins:
+        return margins(trials.balance(moves.at(number).profile), goal, budgets=budgets)
 
     if moves.count <= _FEW:
-        return next((each for each in range(1, moves.count + 1) if over(each) >= 0), None)
-    return least(low=1, high=moves.count, margin=over)
+        return next((each for each in range(1, moves.count + 1) if min(over(each)) >= 0), None)
+    here = margins(before.balance, goal, budgets=budgets)
+    return least(low=1, high=moves.count, margins=over, below=here if min(here) < 0 else None)
 
 
 def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | None:
@@ -72,20 +78,20 @@ def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | N
     What refuses the first is a bound that the lever moves away from, or has nothing to do with it and refuses the last.
     """
 
-    def admitted(each: int) -> float:
-        return 1.0 if trials.objection(trials.plan(moves.at(each).profile)) is None else -1.0
+    def admitted(each: int) -> Margins:
+        return (1.0 if trials.objection(moves.at(each).profile) is None else -1.0,)
 
-    found = least(low=number + 1, high=moves.count, margin=admitted)
-    return found if found and holds(trials.plan(moves.at(found).profile), goal) else None
+    found = least(low=number + 1, high=moves.count, margins=admitted)
+    return found if found and holds(trials.balance(moves.at(found).profile), goal) else None
 
 
 def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:
     last = moves.at(moves.count)
-    after = trials.plan(last.profile)
+    balance = trials.balance(last.profile)
     return Unhelpful(
         setting=lever.setting,
         tried=f"even {last}" if moves.count > 1 else str(last),
-        why=f"{shortfall(after, goal)} still",
+        why=f"{shortfall(balance, goal)} still",
     )
 
 
@@ -116,11 +122,11 @@ def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | Non
     if isinstance(tried, Remedy):
         return None
     moves = lever.moves(plan)
-    if tried.mended is not None or isinstance(moves, str):
+    if tried.mended is not None or isinstance(moves, str) or trials.held(moves.at(1)):
         return tried.mended
     if moves.count == 1:
         only = moves.at(1)
-        eases = margin(trials.plan(only.profile), goal) > margin(plan, goal)
-        return only if eases else None
-    number = _least(moves, trials, goal, Budget.POOL)
+        after, now = margins(trials.balance(only.profile), goal), margins(plan.balance, goal)
+        return only if any(there > here for there, here in zip(after, now, strict=True)) else None
+    number = _least(moves, trials, goal, Budget.POOL, before=plan)
     return None if number is None else moves.at(number)

@@ -1,73 +1,116 @@
-"""Planning again with other settings, once for each set of them, and how far from a goal that leads."""
+"""What other settings come to, worked out once for each set of them, and how far from a goal that is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
+from typing import Protocol
 
 from attrs import define, field
 
+from compiler.bisection import Margins
 from compiler.memory.outcome import spare_gib, spare_tokens
-from compiler.plan import Plan
+from compiler.plan import Balance, Plan
 from compiler.profile import Profile
-from compiler.remedy.change import Budget, Goal
+from compiler.remedy.change import UNSET, Budget, Change, Goal
 from compiler.remedy.objections import Objection, Rules
 
 
-Replan = Callable[[Profile], Plan]
+class Replan(Protocol):
+    """Plans a service with other settings."""
+
+    def __call__(self, profile: Profile) -> Plan:
+        """The whole plan."""
+
+    def balance(self, profile: Profile) -> Balance | None:
+        """What its budgets come to, much sooner; `None` where its memory is not known."""
 
 
 @define(kw_only=True)
 class Trials:
-    """The plans that were made on the way to an answer; levers share them.
+    """What was asked on the way to an answer; levers share it.
+
+    A search asks for balances; a plan is made of what is offered, and held against the rules.
 
     Attributes:
-        objection: why a plan is refused for whatever reason; nothing is offered that it objects to.
+        rules: why a plan is refused for whatever reason; nothing is offered that they object to.
+        forced: settings that are set by force, and where; nothing is offered that moves them.
     """
 
     replan: Replan
-    objection: Objection = field(factory=Rules)
+    rules: Objection = field(factory=Rules)
+    forced: Mapping[str, str] = field(factory=dict)
+    _weighed: dict[Hashable, Balance | None] = field(factory=dict, init=False)
     _made: dict[Hashable, Plan] = field(factory=dict, init=False)
+    _judged: dict[Hashable, str | None] = field(factory=dict, init=False)
+
+    @property
+    def asked(self) -> int:
+        """How many settings were weighed."""
+        return len(self._weighed.keys() | self._made.keys())
 
     @property
     def count(self) -> int:
         """How many plans were made."""
         return len(self._made)
 
+    def balance(self, profile: Profile) -> Balance | None:
+        """What the budgets of that plan come to."""
+        key = _moved(profile)
+        if key not in self._weighed:
+            self._weighed[key] = self.replan.balance(profile)
+        return self._weighed[key]
+
     def plan(self, profile: Profile) -> Plan:
         """The plan of a profile that differs from the others in what levers move, and in nothing else."""
-        key = (profile.serve, profile.memory, profile.speculative, profile.parallel, profile.gpus)
+        key = _moved(profile)
         if key not in self._made:
             self._made[key] = self.replan(profile)
         return self._made[key]
 
+    def held(self, change: Change) -> str | None:
+        """Why a change would do nothing where it is written; `None` when it would do something."""
+        for setting, written in change.settings:
+            name = written.strip('[]"') if setting == UNSET else setting
+            for forced, profile in self.forced.items():
+                if f"{forced}.".startswith(f"{name}."):
+                    what = "it" if forced == change.settings[0][0] else f"`{forced}`"
+                    return f"{what} is set by force in `{profile}`; `--in {profile}` moves it there"
+        return None
 
-def margin(plan: Plan, goal: Goal, *, budgets: Budget = Budget.BOTH) -> float:
-    """How far some budgets are above what a goal asks, as a share of what they need; negative where one is short.
+    def objection(self, profile: Profile) -> str | None:
+        """Why that plan is refused, in words; `None` when it is not."""
+        key = _moved(profile)
+        if key not in self._judged:
+            self._judged[key] = self.rules(self.plan(profile))
+        return self._judged[key]
 
-    The scale only guides a search. A plan whose memory is not known is short of every goal.
+
+def _moved(profile: Profile) -> Hashable:
+    return (profile.serve, profile.memory, profile.speculative, profile.parallel, profile.gpus)
+
+
+def margins(balance: Balance | None, goal: Goal, *, budgets: Budget = Budget.BOTH) -> Margins:
+    """How far each of some budgets is above what a goal asks, tokens and GiB; negative where it is short.
+
+    What is not known is short of every goal.
     """
-    memory = plan.memory
-    if memory is None:
-        return -1.0
-    shares: list[float] = []
-    if Budget.POOL in budgets:
-        shares.append(spare_tokens(memory, worst=goal.pool) / memory.pool.required_tokens)
-    if Budget.RESERVE in budgets:
-        shares.append(spare_gib(memory, worst=goal.reserve) / memory.free_before_load_gib.best)
-    return min(shares)
+    tokens = spare_tokens(balance, worst=goal.pool) if balance is not None else -1.0
+    gib = spare_gib(balance, worst=goal.reserve) if balance is not None else -1.0
+    if budgets is Budget.BOTH:
+        return (tokens, gib)
+    return (tokens if budgets is Budget.POOL else gib,)
 
 
-def holds(plan: Plan, goal: Goal, *, budgets: Budget = Budget.BOTH) -> bool:
+def holds(balance: Balance | None, goal: Goal, *, budgets: Budget = Budget.BOTH) -> bool:
     """Whether some budgets reach a goal."""
-    return margin(plan, goal, budgets=budgets) >= 0
+    return min(margins(balance, goal, budgets=budgets)) >= 0
 
 
-def shortfall(plan: Plan, goal: Goal) -> str:
+def shortfall(balance: Balance | None, goal: Goal) -> str:
     """What is short of a goal, in words: `the pool is 98,871 tokens short`."""
-    memory = plan.memory
-    if memory is None:
+    if balance is None:
         return "its memory is not known"
-    tokens, gib = spare_tokens(memory, worst=goal.pool), spare_gib(memory, worst=goal.reserve)
+    tokens, gib = spare_tokens(balance, worst=goal.pool), spare_gib(balance, worst=goal.reserve)
     said = [
         f"the pool is {-tokens:,.0f} tokens short" if tokens < 0 else "",
         f"the reserve is {max(-gib, 0.01):.2f} GiB short" if gib < 0 else "",

@@ -13,20 +13,36 @@ NARROWEST = 30
 
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
 _SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
+_ROW = re.compile(r"(\S(?:.*?\S)?  +)(\S.*)")
 _QUOTED = re.compile(r"`[^`]*`")
 
 
 def broken(text: str, *, room: int) -> list[str]:
     r"""The lines of a text, harmless, prose wrapped to `room` cells (or `NARROWEST`, if that is more).
 
-    A `\n` always ends a line. A line with an indent, with a gap of several spaces, or with ` = ` outside backticks is
-    a table or a formula and is kept whole.
+    A `\n` always ends a line. A line with an indent or with ` = ` outside backticks is a table or a formula and is kept
+    whole. Of one with a gap of several spaces what stands after the gap is wrapped, under itself where there is room.
     """
+    room = max(room, NARROWEST)
     lines: list[str] = []
     for line in map(shown, text.split("\n")):
-        fits = cells(line) <= max(room, NARROWEST)
-        lines += [line] if fits or _is_laid_out(line) else _wrapped(line, max(room, NARROWEST))
+        row = _ROW.fullmatch(line)
+        if cells(line) <= room:
+            lines.append(line)
+        elif row is not None:
+            lines += _wrapped_row(row[1], row[2], room)
+        else:
+            lines += [line] if _is_laid_out(line) else _wrapped(line, room)
     return lines
+
+
+def _wrapped_row(left: str, right: str, room: int) -> list[str]:
+    """A row of two columns; the second has lines of its own where nothing is left beside the first."""
+    under = cells(left)
+    if room - under < NARROWEST:
+        return [left.rstrip(), *(f"  {line}" for line in _wrapped(right, room - 2))]
+    first, *more = _wrapped(right, room - under)
+    return [left + first, *(" " * under + line for line in more)]
 
 
 def _is_laid_out(line: str) -> bool:

@@ -98,14 +98,22 @@ user = {text_toml(wanted.user)}
 
 
 def _memory(wanted: Wanted) -> str:
-    if wanted.is_described:
-        return _FOUND
-    return _GUESSED
+    if not wanted.is_described:
+        return _GUESSED
+    if wanted.fraction is None:
+        return _LEAST
+    return _USUAL.format(fraction=wanted.fraction, name=wanted.profile)
 
 
-_FOUND = """
+_LEAST = """
 [memory]
 fraction = "fit"  # the least that keeps the promise; what was found stands in PLAN.md
+"""
+_USUAL = """
+# The engine's own pick, or as near to it as the promise and the reserve allow: what the pool has left keeps prefixes for
+# later requests. "fit" is the least that keeps the promise; `poolproof fit {name} --max pool` tells the most.
+[memory]
+fraction = {fraction:g}
 """
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """

@@ -22,6 +22,7 @@ class Wanted(Value):
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
+        fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         is_described: whether the model and the GPU are, so that the fraction can be found.
         target: the host's name.
         user: the account it runs as.
@@ -38,6 +39,7 @@ class Wanted(Value):
     is_described: bool
     target: str
     user: str
+    fraction: float | None = None
 
     @property
     def name(self) -> str:

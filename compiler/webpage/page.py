@@ -11,7 +11,7 @@ from compiler.judged import Judged
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.render.picture import picture_title, render_picture
-from compiler.render.review import Row, budget_row, ranged_tokens
+from compiler.render.review import Row, budget_row
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
@@ -23,7 +23,7 @@ _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 
 @frozen(kw_only=True, eq=False, repr=False)
 class ServiceView(Value):
-    """One service, as the page shows it."""
+    """One service, as the page shows it; pool and reserve are an estimate and its range."""
 
     anchor: str
     name: str
@@ -33,10 +33,10 @@ class ServiceView(Value):
     gpus: str
     engine: str
     context: str
-    pool: str
+    pool: tuple[str, str]
     required: str
     pool_order: int
-    reserve: str
+    reserve: tuple[str, str]
     reserve_order: float
     unit: str
     findings: tuple[tuple[str, str, str], ...]
@@ -82,10 +82,10 @@ def _view(number: int, judged: Judged, swept: Sweep | None, *, styled: bool) -> 
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
         context=_promised(plan) if plan else "",
-        pool=ranged_tokens(memory.pool.tokens) if memory else "not known",
+        pool=_spread(memory.pool.tokens, "{:,.0f}") if memory else _UNKNOWN,
         required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
         pool_order=int(memory.pool.tokens.best) if memory else -1,
-        reserve=_gib(memory.reserve.margin_gib) if memory else "not known",
+        reserve=_spread(memory.reserve.margin_gib, "{:.1f}") if memory else _UNKNOWN,
         reserve_order=memory.reserve.margin_gib.best if memory else -1e9,
         unit=f"{plan.service.unit}.service" if plan and plan.service else "",
         findings=tuple(
@@ -166,8 +166,13 @@ def _engine(plan: Plan) -> str:
     return f"{engine.name} {engine.version}{build}"
 
 
-def _gib(gib: Range) -> str:
-    return f"{gib.best:.1f} ({gib.low:.1f} to {gib.high:.1f})"
+_UNKNOWN = ("not known", "")
+
+
+def _spread(known: Range, form: str) -> tuple[str, str]:
+    """The best estimate, and the range below it where there is one: a row that long would be cut."""
+    low, best, high = (form.format(each) for each in (known.low, known.best, known.high))
+    return best, "" if low == high else f"{low} to {high}"
 
 
 def _fraction(amount: float) -> str:

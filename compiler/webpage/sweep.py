@@ -7,14 +7,14 @@ from functools import cache
 
 from attrs import evolve, frozen
 
-from compiler.plan import Plan
+from compiler.plan import Balance, Plan
 from compiler.profile import Profile
 from compiler.ranges import Range
 from compiler.value import Value
 
 
-Replan = Callable[[Profile], Plan]
-"""The plan of a profile with other settings."""
+Weigh = Callable[[Profile], Balance | None]
+"""What both budgets of a profile with other settings come to."""
 
 # Below half, the weights of most models do not fit at all.
 _FRACTIONS = tuple(each / 100 for each in range(50, 99, 2))
@@ -25,7 +25,7 @@ _SEEN = 0.005
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Point(Value):
-    """One plan of a sweep: `at` is its fraction or its context."""
+    """One place of a sweep: `at` is its fraction or its context."""
 
     at: float
     pool_tokens: Range
@@ -45,8 +45,8 @@ class Sweep(Value):
     by_context: tuple[Point, ...]
 
 
-def sweep(plan: Plan, *, replan: Replan) -> Sweep:
-    """Plan a service over fractions and contexts; without a memory plan there is nothing to sweep."""
+def sweep(plan: Plan, *, weigh: Weigh) -> Sweep:
+    """Weigh a service over fractions and contexts; without a memory plan there is nothing to sweep."""
     if plan.memory is None:
         return Sweep(by_fraction=(), by_context=())
     profile = evolve(
@@ -54,11 +54,11 @@ def sweep(plan: Plan, *, replan: Replan) -> Sweep:
     )
     return Sweep(
         by_fraction=tuple(
-            _points(_FRACTIONS, plan.memory.fraction, profile, _with_fraction, replan)
+            _points(_FRACTIONS, plan.memory.fraction, profile, _with_fraction, weigh)
         ),
         by_context=tuple(
             _points(
-                _contexts(plan), float(plan.profile.serve.tokens), profile, _with_context, replan
+                _contexts(plan), float(plan.profile.serve.tokens), profile, _with_context, weigh
             )
         ),
     )
@@ -69,21 +69,21 @@ def _points(
     own: float,
     profile: Profile,
     change: Callable[[Profile, float], Profile],
-    replan: Replan,
+    weigh: Weigh,
 ) -> Iterator[Point]:
     """The points that a drawing needs: all at which a line bends, and few where it is straight."""
 
     @cache
     def at(place: float) -> Point | None:
-        memory = replan(change(profile, place)).memory
-        if memory is None or memory.pool.tokens.high <= 0:
+        balance = weigh(change(profile, place))
+        if balance is None or balance.tokens.high <= 0:
             return None
         return Point(
             at=place,
-            pool_tokens=memory.pool.tokens,
-            required_tokens=memory.pool.required_tokens,
-            available_gib=memory.reserve.available_gib,
-            needed_gib=memory.reserve.needed_gib,
+            pool_tokens=balance.tokens,
+            required_tokens=balance.required_tokens,
+            available_gib=balance.reserve.available_gib,
+            needed_gib=balance.reserve.needed_gib,
         )
 
     def asked(low: int, high: int) -> Iterator[float]:

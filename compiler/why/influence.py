@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.engines.engine import Engine, Facts, Sized, Sizer
+from compiler.engines.engine import Engine, Facts, Fixed, Sized, Sizer
 from compiler.origins import dotted
-from compiler.plan import Plan
+from compiler.plan import Balance, Plan
 from compiler.planner import SizerOf, new_sizer, plans_of
 from compiler.profile import Profile
 from compiler.value import Value
@@ -98,22 +98,35 @@ def _sizer_of(
     sizes: list[Sized] = []
 
     def noting(engine: Engine, profile: Profile, facts: Facts) -> Sizer:
-        size = new_sizer(engine, profile, facts)
-
-        def at(fraction: float) -> Sized:
-            sizes.append(size(fraction))
-            return sizes[-1]
-
-        return at
+        return _Noting(sizer=new_sizer(engine, profile, facts), sizes=sizes)
 
     plans_of(name, profile, facts, sizer_of=noting)
     if not sizes:
         return new_sizer
-    other = _another(sizes[-1])
-    planning = _planning(Ask(name=name, sizer_of=lambda *_: lambda _: other), profile, facts)
+    other = Fixed(sized=_another(sizes[-1]))
+    planning = _planning(Ask(name=name, sizer_of=lambda *_: other), profile, facts)
     if _parts(planning, parts_of, sized=False) != base:
         return new_sizer
-    return lambda *_: lambda _: sizes[-1]
+    same = Fixed(sized=sizes[-1])
+    return lambda *_: same
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Noting(Value):
+    """Sizes as another does, and notes what came of it."""
+
+    sizer: Sizer
+    sizes: list[Sized]
+
+    def __call__(self, fraction: float) -> Sized:
+        self.sizes.append(self.sizer(fraction))
+        return self.sizes[-1]
+
+    def balance(self, fraction: float) -> Balance | None:
+        return self.sizer.balance(fraction)
+
+    def least_spare(self, fraction: float) -> float | None:
+        return self.sizer.least_spare(fraction)
 
 
 def _another(sized: Sized) -> Sized:

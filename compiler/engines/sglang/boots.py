@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from compiler.engines.engine import KnownBoot
+from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.launch import Launch, launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.pool import Layout
@@ -14,7 +14,7 @@ from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
-from compiler.facts import Boot, Gpu, Model
+from compiler.facts import Boot, Model
 from compiler.profile import Memory, Name, Parallel, Profile, Speculative, Text
 from compiler.value import Value
 
@@ -111,20 +111,21 @@ def _settings(
     }
 
 
+def matching(
+    profile: Profile, boots: tuple[KnownBoot, ...], *, model: Model
+) -> tuple[KnownBoot, ...]:
+    """The boots that fix this profile's weights, and whose draft is described."""
+    return tuple(
+        known for known in boots if matches(profile, known.boot) and _has_draft(known, model)
+    )
+
+
 def nearest(
-    profile: Profile,
-    launch: Launch,
-    boots: tuple[KnownBoot, ...],
-    *,
-    fraction: float,
-    model: Model,
+    profile: Profile, launch: Launch, matching: tuple[KnownBoot, ...], *, fraction: float
 ) -> KnownBoot | None:
     """The matching boot with the fewest differences, a public one last; ties go to the nearest fraction, then to the name."""
-    matching = [
-        known for known in boots if matches(profile, known.boot) and _has_draft(known, model)
-    ]
-    if not matching:
-        return None
+    if len(matching) <= 1:
+        return matching[0] if matching else None
     return min(
         matching,
         key=lambda known: (
@@ -151,6 +152,8 @@ class Start(Value):
         layouts: how its rest became its pool, likeliest first.
     """
 
+    profile: Profile
+    model: Model
     launch: Launch
     layouts: tuple[Layout, ...]
 
@@ -166,16 +169,25 @@ def loaded_first(launch: Launch) -> Speculation | None:
     return launch.guess if launch.rule.draft_inside and drafts else None
 
 
-def start_of(known: KnownBoot, *, settings: Settings, gpu: Gpu, model: Model) -> Start | None:
-    """How the recorded server was started; what its boot does not record is as in the profile."""
+def start_of(known: KnownBoot, facts: Facts, *, settings: Settings, model: Model) -> Start | None:
+    """How the recorded server was started; what its boot does not record is as in the profile.
+
+    Profiles that differ in what a boot records alone have one start, which is kept beside the facts.
+    """
     boot = known.boot
     rule = counting(boot.version)
-    if rule is None:
+    if rule is None or facts.gpu is None:
         return None
-    theirs = settings_of(_profile_of(boot, settings.profile), known.release)
-    started = launch(theirs, rule=rule, gpu=gpu, model=model, draft=known.draft)
+    profile = _profile_of(boot, settings.profile)
+    kept = facts.kept.get(boot.name)
+    if isinstance(kept, Start) and kept.profile == profile and kept.model == model:
+        return kept
+    theirs = settings_of(profile, known.release)
+    started = launch(theirs, rule=rule, gpu=facts.gpu, model=model, draft=known.draft)
     pools = layouts(theirs, started, model=model, release=known.release)
-    return Start(launch=started, layouts=pools)
+    start = Start(profile=profile, model=model, launch=started, layouts=pools)
+    facts.kept[boot.name] = start
+    return start
 
 
 def _profile_of(boot: Boot, profile: Profile) -> Profile:

@@ -66,6 +66,8 @@ class Case(Value):
         """Whether the boot is of exactly these settings."""
         if self.known is None or self.known.boot.shipped or self.has_log:
             return False
+        if self.known.boot.fraction != self.fraction:
+            return False  # which most differ in, and which is soon seen
         return not boots.differences(
             self.profile, self.launch, self.known.boot, fraction=self.fraction
         )
@@ -99,7 +101,8 @@ class Case(Value):
         """The tokens of the pool in each world; a boot of exactly these settings knows them in all of them."""
         if self.known is not None and self.is_measured:
             return (self.known.boot.pool_tokens,) * len(self.worlds)
-        return tuple(world.tokens(self.budget_fraction) for world in self.worlds)
+        fraction = self.budget_fraction
+        return tuple(world.tokens(fraction) for world in self.worlds)
 
     @property
     def load_gib(self) -> Range:
@@ -135,7 +138,5 @@ def _logged(measured: Measured) -> Iterator[tuple[float, float]]:
 
 def make_case(ground: Ground, *, fraction: float) -> Case:
     """A fraction, and the recorded boot that says most about it."""
-    known = boots.nearest(
-        ground.profile, ground.launch, ground.facts.boots, fraction=fraction, model=ground.model
-    )
+    known = boots.nearest(ground.profile, ground.launch, ground.matching, fraction=fraction)
     return Case(ground=ground, known=known, fraction=fraction)

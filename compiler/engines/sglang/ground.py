@@ -59,6 +59,11 @@ class Ground(Value):
         return self.settings.profile
 
     @cached_property
+    def matching(self) -> tuple[KnownBoot, ...]:
+        """The recorded boots that fix its weights."""
+        return boots.matching(self.profile, self.facts.boots, model=self.model)
+
+    @cached_property
     def split(self) -> Split:
         """How weights are split over ranks."""
         return split_of(self.settings, self.launch, gpu=self.gpu, model=self.model)
@@ -118,7 +123,7 @@ class Ground(Value):
         return self._carried[key]
 
     def _carry(self, known: KnownBoot, fraction: float) -> Iterator[Hypothesis]:
-        start = boots.start_of(known, settings=self.settings, gpu=self.gpu, model=self.model)
+        start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
         if start is None:
             return
         boot, rule = known.boot, self.launch.rule

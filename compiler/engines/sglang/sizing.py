@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
 
-from compiler.engines.engine import Facts, Sized, Sizer
+from attrs import field, frozen
+
+from compiler.engines.engine import Facts, Fixed, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
@@ -17,15 +18,15 @@ from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
 from compiler.memory.weights import GIB
-from compiler.plan import Line, Memory, Pool, Reserve
+from compiler.plan import Balance, Line, Memory, Pool, Reserve
 from compiler.profile import Profile
-from compiler.ranges import total
+from compiler.ranges import Range, total
+from compiler.value import Value
 
 
 def sizer(profile: Profile, facts: Facts) -> Sizer:
     """What sizes one GPU at a fraction, or says what nobody described; what no fraction changes is worked out once."""
     unknowns = limits.unknowns(profile, facts)
-    assumptions = limits.assumptions(profile, facts)
     settings = limits.settings(profile, facts)
     rule = counting(profile.engine.version)
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
@@ -39,9 +40,9 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
             running_requests=requested_running_requests(profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=assumptions,
+            assumptions=limits.assumptions(profile, facts),
         )
-        return lambda _: unsized
+        return Fixed(sized=unsized)
     started = launch(
         settings,
         rule=rule,
@@ -49,14 +50,24 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         model=as_loaded(facts.model, settings),
         draft=facts.draft,
     )
-    ground = make_ground(settings, facts, started=started)
-    reserve = cache(partial(_reserve_lines, ground))
-    unpriced = limits.unpriced(profile, started, facts)
+    return _Sizer(ground=make_ground(settings, facts, started=started))
 
-    def at(fraction: float) -> Sized:
-        case = make_case(ground, fraction=fraction)
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Sizer(Value):
+    """Sizes one GPU at a fraction; the reserve is priced once for each number of rows."""
+
+    ground: Ground
+    _priced: dict[int, tuple[tuple[Line, ...], Range]] = field(factory=dict, init=False)
+
+    def __call__(self, fraction: float) -> Sized:
+        profile, facts = self.ground.profile, self.ground.facts
+        started = self.ground.launch
+        case = make_case(self.ground, fraction=fraction)
         rows = _rows(case)
-        memory = _memory(case, reserve(rows), unpriced)
+        lines, needed = self._reserve(rows)
+        unpriced = limits.unpriced(profile, started, facts)
+        memory = _memory(case, lines, _balance(case, needed), unpriced)
         return Sized(
             memory=memory,
             required_tokens=memory.pool.required_tokens,
@@ -64,10 +75,23 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
             running_requests=rows,
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
-            assumptions=assumptions,
+            assumptions=limits.assumptions(profile, facts),
         )
 
-    return at
+    def balance(self, fraction: float) -> Balance:
+        case = make_case(self.ground, fraction=fraction)
+        _, needed = self._reserve(_rows(case))
+        return _balance(case, needed)
+
+    def least_spare(self, fraction: float) -> float:
+        case = make_case(self.ground, fraction=fraction)
+        return min(case.pools) - _required_tokens(case)
+
+    def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
+        if rows not in self._priced:
+            lines = _reserve_lines(self.ground, rows)
+            self._priced[rows] = lines, total(line.gib for line in lines)
+        return self._priced[rows]
 
 
 def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
@@ -85,37 +109,54 @@ def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
     return started.automatic_fraction
 
 
-def _memory(case: Case, lines: tuple[Line, ...], unpriced: tuple[str, ...]) -> Memory:
+def _balance(case: Case, needed: Range) -> Balance:
     """The static budget, then the reserve that it leaves."""
+    fraction = case.budget_fraction
     left = (
-        world.left_gib(tokens, fraction=case.budget_fraction)
+        world.left_gib(tokens, fraction=fraction)
         for world, tokens in zip(case.worlds, case.pools, strict=True)
     )
+    return Balance(
+        free_gib=case.free_gib,
+        required_tokens=_required_tokens(case),
+        tokens=spread(case.pools),
+        reserve=Reserve(available_gib=spread(left), needed_gib=needed),
+    )
+
+
+def _memory(
+    case: Case, lines: tuple[Line, ...], balance: Balance, unpriced: tuple[str, ...]
+) -> Memory:
+    """Both budgets line by line."""
     return Memory(
         fraction=case.fraction,
-        free_before_load_gib=case.free_gib,
-        pool=_pool(case),
+        free_before_load_gib=balance.free_gib,
+        pool=_pool(case, balance),
         static=tuple(_static(case)),
-        reserve=Reserve(
-            available_gib=spread(left),
-            needed_gib=total(line.gib for line in lines),
-        ),
+        reserve=balance.reserve,
         reserve_lines=lines,
         load_gib=case.load_gib,
         unpriced=unpriced,
     )
 
 
-def _pool(case: Case) -> Pool:
-    worlds = case.worlds
-    best = worlds[0]
-    one = promise.request_tokens(
+def _required_tokens(case: Case) -> int:
+    return _request_tokens(case) * case.profile.serve.concurrency
+
+
+def _request_tokens(case: Case) -> int:
+    return promise.request_tokens(
         case.profile, width=case.launch.verify_width, page=case.launch.page
     )
+
+
+def _pool(case: Case, balance: Balance) -> Pool:
+    worlds = case.worlds
+    best = worlds[0]
     return Pool(
-        required_tokens=one * case.profile.serve.concurrency,
-        request_tokens=one,
-        tokens=spread(case.pools),
+        required_tokens=balance.required_tokens,
+        request_tokens=_request_tokens(case),
+        tokens=balance.tokens,
         cell_bytes=round(best.cell.priced_bytes),
         cell_choices={
             round(world.cell.priced_bytes): PRICING[world.cell.pricing] for world in worlds

@@ -1,0 +1,85 @@
+"""How long `fit` takes to answer once its modules are loaded: many profiles, and every question it can be asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+
+QUESTIONS = ("", "context", "concurrency", "pool")
+FRACTIONS = ("0.85", "0.93", '"fit"')
+REQUESTS = ("8", "64")
+
+ANSWERING = """
+import contextlib, io, json, os, sys, time
+import compiler.cli.fit as verb
+
+judge = verb.check_profiles
+
+def answer(profile, most):
+    # Each in a child of its own, so that nothing is known from the one before.
+    to_read, to_write = os.pipe()
+    if os.fork() == 0:
+        ends = []
+
+        def judged(*words, **given):
+            found = judge(*words, **given)
+            ends.append(time.process_time())
+            return found
+
+        verb.check_profiles = judged
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            verb.command.callback(profile=profile, most=most, number=None, file=None, as_json=False)
+        os.write(to_write, json.dumps((time.process_time() - ends[0]) * 1000).encode())
+        os._exit(0)
+    os.close(to_write)
+    with os.fdopen(to_read, "rb") as pipe:
+        text = pipe.read()
+    os.wait()
+    return json.loads(text)
+
+print(json.dumps([[most, min(answer(profile, most or None) for _ in range(COUNT))]
+    for profile in sys.argv[1:] for most in QUESTIONS]))
+"""
+
+
+def write_cases(tree: Path) -> list[str]:
+    """The deployable profiles of a tree with other fractions and other requests at once; their names."""
+    names: list[str] = []
+    for path in sorted((tree / "profiles").glob("*.toml")):
+        text = path.read_text("utf-8")
+        for number, (fraction, requests) in enumerate(product(FRACTIONS, REQUESTS)):
+            changed = re.sub(r"(?m)^fraction = .*", f"fraction = {fraction}", text)
+            changed = re.sub(
+                r"(?m)^max_running_requests = .*", f"max_running_requests = {requests}", changed
+            )
+            name = f"{path.stem}-{number}"
+            path.with_name(f"{name}.toml").write_text(changed, "utf-8")
+            names.append(name)
+    return names
+
+
+def times(python: str, tree: Path, names: list[str], *, count: int) -> Mapping[str, list[float]]:
+    """The answers of each question, CPU ms, the quickest of `count` each: what is more is the machine's."""
+    script = ANSWERING.replace("COUNT", str(count)).replace("QUESTIONS", repr(QUESTIONS))
+    made = subprocess.run(  # noqa: S603 - our own script, and the names of our own files
+        [python, "-c", script, *names], cwd=tree, capture_output=True, text=True, check=True
+    )
+    found: dict[str, list[float]] = {}
+    for question, answered in json.loads(made.stdout):
+        found.setdefault(question, []).append(answered)
+    return found
+
+
+def rows(python: str, tree: Path, *, count: int) -> Iterator[str]:
+    """The table."""
+    yield "| asked | cases | median CPU ms | worst CPU ms |"
+    yield "|---|---|---|---|"
+    for question, several in times(python, tree, write_cases(tree), count=count).items():
+        asked = f"fit --max {question}" if question else "fit"
+        yield f"| {asked} | {len(several)} | {median(several):.0f} | {max(several):.0f} |"

@@ -1,0 +1,32 @@
+"""A plan in that keeps its promise; the fraction to begin with out, where all that is asked is a promise."""
+
+from __future__ import annotations
+
+import math
+
+from attrs import evolve
+
+from compiler.plan import Plan
+from compiler.planner import THOUSANDTHS
+from compiler.profile import AUTO
+from compiler.remedy.change import CERTAIN
+from compiler.remedy.moves import thousandths_of, with_fraction
+from compiler.remedy.room import Most, most_that_passes
+from compiler.remedy.trials import Trials, holds
+
+
+def usual_fraction(plan: Plan, trials: Trials) -> float | None:
+    """What the engine would pick, or as near to it as promise and reserve surely hold; `None` where no fraction does.
+
+    The least fraction that keeps the promise leaves the rest of the GPU idle, while a larger pool keeps prefixes.
+    """
+    now = thousandths_of(plan)
+    own = trials.plan(evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=AUTO)))
+    picked = math.floor(own.memory.fraction * THOUSANDTHS) if own.memory is not None else now
+    usual = with_fraction(plan.profile, max(now, picked)).profile
+    if not holds(trials.balance(usual), CERTAIN) or trials.objection(usual) is not None:
+        surest = most_that_passes(Most.POOL, plan, trials)
+        if surest is None or not holds(surest.plan.balance, CERTAIN):
+            return None
+        usual = surest.plan.profile
+    return usual.memory.fraction if isinstance(usual.memory.fraction, float) else None
