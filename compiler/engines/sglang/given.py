@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from attrs import frozen
 
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.spelling import typed_rows
+from compiler.facts import Release
+from compiler.memory.same import Same
 from compiler.plan import Plan
 from compiler.profile import Argument
 from compiler.value import Value
@@ -25,15 +28,21 @@ class Given(Value):
     A flag is asked for by any of its names without dashes; where releases renamed it, by all of them, newest first.
 
     Attributes:
-        raw: full name -> the key in `[flags]`, and the value; a flag that is switched off is not among them.
+        found: name -> the setting that gives it, and the value; a flag that is switched off is not among them.
+        full_names: other name -> full name, as the release has them.
     """
 
     plan: Plan
-    raw: Mapping[str, tuple[str, Argument]]
+    found: Mapping[str, tuple[str, Argument]]
+    full_names: Mapping[str, str]
 
     def value(self, *names: str) -> Argument | None:
         """The value of the first of these that is given; `None` when none is."""
-        return next((found[1] for name in names if (found := self._find(name)) is not None), None)
+        for name in names:
+            found = self._find(name)
+            if found is not None:
+                return found[1]
+        return None
 
     def setting(self, *names: str) -> str:
         """The setting that gives it; a name with a dot is a setting already."""
@@ -95,18 +104,51 @@ class Given(Value):
         return None
 
     def _find(self, name: str) -> tuple[str, Argument] | None:
-        full = _full_name(self.plan, name)
-        found = self.raw.get(name) or self.raw.get(full)
-        if found is not None:
-            return f"flags.{found[0]}", found[1]
-        if full == _FRACTION:
-            fraction = _fraction(self.plan)
-            return None if fraction is None else ("memory.fraction", fraction)
-        row = typed_rows().get(f"--{name}") or typed_rows().get(f"--{full}")
-        words = row.words(self.plan.profile) if row is not None else None
-        if row is None or words is None:
-            return None
-        return row.setting, words[0] if len(words) == 1 else words or True
+        return self.found.get(name) or self.found.get(self.full_names.get(name, name))
+
+
+def given_by(plan: Plan) -> Given:
+    """The flags of a plan; what the release does not know keeps the name it has."""
+    return _given_by(Same(plan))
+
+
+# All rules of the engine ask for those of one plan, one rule after the other.
+@lru_cache(maxsize=1)
+def _given_by(same: Same[Plan]) -> Given:
+    plan = same.value
+    full_names = {} if plan.release is None else _full_names(Same(plan.release))
+    found = {
+        full_names.get(name, name): (f"flags.{name}", value)
+        for name, value in plan.profile.flags.items()
+        if value is not False
+    }
+    for name, answer in _typed(plan):
+        if full_names.get(name, name) not in found:
+            found.setdefault(name, answer)
+    return Given(plan=plan, found=found, full_names=full_names)
+
+
+_RELEASES = 64
+"""Of so many releases the names are remembered."""
+
+
+@lru_cache(_RELEASES)
+def _full_names(release: Same[Release]) -> Mapping[str, str]:
+    """Other name -> full name, without their dashes."""
+    return {name[2:]: full[2:] for name, full in release.value.aliases.items()}
+
+
+def _typed(plan: Plan) -> Iterator[tuple[str, tuple[str, Argument]]]:
+    """What typed settings give, by every name that their flags had in any release."""
+    fraction = _fraction(plan)
+    if fraction is not None:
+        yield _FRACTION, ("memory.fraction", fraction)
+    for row in typed_rows():
+        words = row.words(plan.profile)
+        if words is not None:
+            value = words[0] if len(words) == 1 else words or True
+            for flag in row.flags:
+                yield flag[2:], (row.setting, value)
 
 
 def _fraction(plan: Plan) -> float | None:
@@ -116,19 +158,3 @@ def _fraction(plan: Plan) -> float | None:
         return asked
     return plan.memory.fraction if plan.memory is not None else None
 
-
-def given_by(plan: Plan) -> Given:
-    """The flags of a plan; what the release does not know keeps the name it has."""
-    return Given(
-        plan=plan,
-        raw={
-            _full_name(plan, name): (name, value)
-            for name, value in plan.profile.flags.items()
-            if value is not False
-        },
-    )
-
-
-def _full_name(plan: Plan, name: str) -> str:
-    aliases = plan.release.aliases if plan.release is not None else {}
-    return aliases.get(f"--{name}", f"--{name}")[2:]
