@@ -14,14 +14,22 @@ from compiler.catalog import Catalog, Kind
 from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Span, error
-from compiler.engines.engine import Asked, CommandReader, Engine, Facts, KnownBoot, Measured
+from compiler.engines.engine import (
+    Asked,
+    CommandReader,
+    Engine,
+    Facts,
+    KnownBoot,
+    Measured,
+    Spelled,
+)
 from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Gpu, Model, Release, Unknown
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.memory.weights import Split
 from compiler.origins import Origins
-from compiler.plan import Plan
+from compiler.plan import Plan, Variable
 from compiler.planner import plan_of
 from compiler.profile import Gpus, Name, Profile, Text
 from compiler.ranges import Range
@@ -170,10 +178,13 @@ class Predictor(Value):
     def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
         """The profile with what the engine works out by itself: the context, then the fraction."""
         if facts.model is not None:
-            profile = evolve(profile, model=evolve(profile.model, id=Text(facts.model.id)))
+            model, serve = profile.model, profile.serve
+            if model.id != facts.model.id:
+                model = evolve(model, id=Text(facts.model.id))
             if not asked.context_given:
-                serve = evolve(profile.serve, context=facts.model.context)
-                profile = evolve(profile, serve=serve)
+                serve = evolve(serve, context=facts.model.context)
+            if model is not profile.model or serve is not profile.serve:
+                profile = evolve(profile, model=model, serve=serve)
         if asked.fraction_given or self.engine is None:
             return profile
         fraction = self.engine.automatic_fraction(profile, facts)
@@ -182,13 +193,12 @@ class Predictor(Value):
         return evolve(profile, memory=evolve(profile.memory, fraction=fraction))
 
     def _judge(self, words: Sequence[str], profile: Profile, facts: Facts, asked: Asked) -> Judged:
-        plan = plan_of("", profile, facts, self.engine, asked.unknowns)
-        if asked.unknowns:
-            plan = evolve(plan, memory=None, effective=None)
+        given = Spelled(command=tuple(words), options=(), environment=tuple(_variables(profile)))
+        plan = plan_of("", profile, facts, self.engine, asked.unknowns, spelled=given)
         plan = evolve(
             plan,
-            command=tuple(words),
-            options=(),
+            memory=None if asked.unknowns else plan.memory,
+            effective=None if asked.unknowns else plan.effective,
             unknowns=tuple(self._with_near(each) for each in plan.unknowns),
             assumptions=(*plan.assumptions, *_assumptions(asked, plan)),
         )
@@ -257,6 +267,11 @@ def _custom(memory_gib: float, *, count: int) -> Gpu:
         interconnect="pcie",
         shipped=False,
     )
+
+
+def _variables(profile: Profile) -> Iterator[Variable]:
+    for name in sorted(profile.env):
+        yield Variable(name=name, value=profile.env[name], setting=f"env.{name}")
 
 
 def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:

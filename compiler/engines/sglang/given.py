@@ -28,18 +28,17 @@ class Given(Value):
     A flag is asked for by any of its names without dashes; where releases renamed it, by all of them, newest first.
 
     Attributes:
-        found: name -> the setting that gives it, and the value; a flag that is switched off is not among them.
-        full_names: other name -> full name, as the release has them.
+        found: every name of a flag -> the setting that gives it, and the value; a flag that is switched off is not among
+            them.
     """
 
     plan: Plan
     found: Mapping[str, tuple[str, Argument]]
-    full_names: Mapping[str, str]
 
     def value(self, *names: str) -> Argument | None:
         """The value of the first of these that is given; `None` when none is."""
         for name in names:
-            found = self._find(name)
+            found = self.found.get(name)
             if found is not None:
                 return found[1]
         return None
@@ -49,7 +48,7 @@ class Given(Value):
         for name in names:
             if "." in name:
                 return name
-            found = self._find(name)
+            found = self.found.get(name)
             if found is not None:
                 return found[0]
         return f"flags.{names[0]}"
@@ -103,9 +102,6 @@ class Given(Value):
             return f"the build `{engine.build}` is not described, and may differ"
         return None
 
-    def _find(self, name: str) -> tuple[str, Argument] | None:
-        return self.found.get(name) or self.found.get(self.full_names.get(name, name))
-
 
 def given_by(plan: Plan) -> Given:
     """The flags of a plan; what the release does not know keeps the name it has."""
@@ -116,26 +112,41 @@ def given_by(plan: Plan) -> Given:
 @lru_cache(maxsize=1)
 def _given_by(same: Same[Plan]) -> Given:
     plan = same.value
-    full_names = {} if plan.release is None else _full_names(Same(plan.release))
+    names = _NO_NAMES if plan.release is None else _names(Same(plan.release))
     found = {
-        full_names.get(name, name): (f"flags.{name}", value)
+        names.full.get(name, name): (f"flags.{name}", value)
         for name, value in plan.profile.flags.items()
         if value is not False
     }
     for name, answer in _typed(plan):
-        if full_names.get(name, name) not in found:
+        if names.full.get(name, name) not in found:
             found.setdefault(name, answer)
-    return Given(plan=plan, found=found, full_names=full_names)
+    for name, answer in tuple(found.items()):
+        for other in names.others.get(name, ()):
+            found.setdefault(other, answer)
+    return Given(plan=plan, found=found)
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class _Names(Value):
+    """The names of a release's flags, without their dashes: other name -> full name, and full name -> other names."""
+
+    full: Mapping[str, str]
+    others: Mapping[str, tuple[str, ...]]
+
+
+_NO_NAMES = _Names(full={}, others={})
 _RELEASES = 64
 """Of so many releases the names are remembered."""
 
 
 @lru_cache(_RELEASES)
-def _full_names(release: Same[Release]) -> Mapping[str, str]:
-    """Other name -> full name, without their dashes."""
-    return {name[2:]: full[2:] for name, full in release.value.aliases.items()}
+def _names(release: Same[Release]) -> _Names:
+    full = {name[2:]: whole[2:] for name, whole in release.value.aliases.items()}
+    others: dict[str, tuple[str, ...]] = {}
+    for name, whole in full.items():
+        others[whole] = (*others.get(whole, ()), name)
+    return _Names(full=full, others=others)
 
 
 def _typed(plan: Plan) -> Iterator[tuple[str, tuple[str, Argument]]]:
@@ -157,4 +168,3 @@ def _fraction(plan: Plan) -> float | None:
     if not isinstance(asked, str):
         return asked
     return plan.memory.fraction if plan.memory is not None else None
-

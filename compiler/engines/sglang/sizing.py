@@ -14,6 +14,7 @@ from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
+from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
 from compiler.memory.weights import GIB
@@ -24,9 +25,9 @@ from compiler.ranges import total
 
 def sizer(profile: Profile, facts: Facts) -> Sizer:
     """What sizes one GPU at a fraction, or says what nobody described; what no fraction changes is worked out once."""
-    unknowns = limits.unknowns(profile, facts)
-    assumptions = limits.assumptions(profile, facts)
-    settings = limits.settings(profile, facts)
+    settings = settings_of(profile, facts.release)
+    unknowns = limits.unknowns(settings, facts)
+    assumptions = limits.assumptions(settings, facts)
     rule = counting(profile.engine.version)
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
@@ -76,7 +77,7 @@ def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
     if facts.gpu is None or facts.model is None or rule is None:
         return None
     started = launch(
-        limits.settings(profile, facts),
+        settings_of(profile, facts.release),
         rule=rule,
         gpu=facts.gpu,
         model=facts.model,
