@@ -283,10 +283,12 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
         yield "the GPU is one of compute capability 8.0; its kernels, and with them buffers, may be others"
 
 
+_NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
+
+
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
-    nowhere = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
-    for found in check(plan, nowhere):
+    for found in check(plan, _NOWHERE):
         if found.code not in DEPLOYMENT:
             yield evolve(found, primary=None, secondary=())
 

@@ -17,6 +17,7 @@ from compiler.value import Value
 from compiler.versions import version_key
 
 
+_NOT_GIVEN: tuple[str, Argument | None] = ("", None)
 _FRACTION = "mem-fraction-static"
 _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
@@ -37,11 +38,7 @@ class Given(Value):
 
     def value(self, *names: str) -> Argument | None:
         """The value of the first of these that is given; `None` when none is."""
-        for name in names:
-            found = self.found.get(name)
-            if found is not None:
-                return found[1]
-        return None
+        return next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1]
 
     def setting(self, *names: str) -> str:
         """The setting that gives it; a name with a dot is a setting already."""
@@ -55,7 +52,7 @@ class Given(Value):
 
     def on(self, *names: str) -> bool:
         """Whether a flag without a value is given."""
-        return self.value(*names) is True
+        return next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1] is True
 
     def whole(self, *names: str) -> int | None:
         """A value that is a whole number, or a text that reads as one."""
@@ -69,7 +66,7 @@ class Given(Value):
 
     def word(self, *names: str) -> str | None:
         """A value that is one word."""
-        value = self.value(*names)
+        value = next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1]
         return value if isinstance(value, str) else None
 
     def words(self, *names: str) -> tuple[str, ...]:
@@ -105,13 +102,14 @@ class Given(Value):
 
 def given_by(plan: Plan) -> Given:
     """The flags of a plan; what the release does not know keeps the name it has."""
-    return _given_by(Same(plan))
+    known: Given | None = plan.notes.get(Given)
+    if known is None:
+        # All rules of the engine ask, one after the other.
+        known = plan.notes[Given] = _gathered(plan)
+    return known
 
 
-# All rules of the engine ask for those of one plan, one rule after the other.
-@lru_cache(maxsize=1)
-def _given_by(same: Same[Plan]) -> Given:
-    plan = same.value
+def _gathered(plan: Plan) -> Given:
     names = _NO_NAMES if plan.release is None else _names(Same(plan.release))
     found = {
         names.full.get(name, name): (f"flags.{name}", value)

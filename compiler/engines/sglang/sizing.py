@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
 
 from compiler.engines.engine import Facts, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
@@ -51,13 +50,15 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         draft=facts.draft,
     )
     ground = make_ground(settings, facts, started=started)
-    reserve = cache(partial(_reserve_lines, ground))
+    reserves: dict[int, tuple[Line, ...]] = {}
     unpriced = limits.unpriced(profile, started, facts)
 
     def at(fraction: float) -> Sized:
         case = make_case(ground, fraction=fraction)
         rows = _rows(case)
-        memory = _memory(case, reserve(rows), unpriced)
+        if rows not in reserves:
+            reserves[rows] = _reserve_lines(ground, rows)
+        memory = _memory(case, reserves[rows], unpriced)
         return Sized(
             memory=memory,
             required_tokens=memory.pool.required_tokens,

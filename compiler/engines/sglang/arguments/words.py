@@ -29,7 +29,7 @@ class Word(Value):
 
 def words_of(argv: Sequence[str]) -> tuple[Word, ...]:
     """The words of a command line."""
-    return tuple(Word(text, place) for place, text in enumerate(argv))
+    return tuple([Word(text, place) for place, text in enumerate(argv)])
 
 
 def at_least(release: Release, version: str) -> bool:
