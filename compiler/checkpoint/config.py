@@ -10,9 +10,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Gqa, LayerKind, Mla, Moe, Nextn, Role, Rope
+from compiler.architecture import Compressed, Mla, Moe, Nextn, Role
+from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
+from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
 from compiler.facts import Model
@@ -27,11 +29,15 @@ class Family(Value):
         gated: its attention has an output gate.
         router_bits: bits of the router's weights as the engine keeps them.
         gated_mlp: its MLPs and experts have three matrices.
+        drafts: its own extra layers, where it has some, are those of a plain draft; others are not described.
+        scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
     """
 
     gated: bool = False
     router_bits: int = 16
     gated_mlp: bool = True
+    drafts: bool = True
+    scale_bits: int = 32
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -48,8 +54,12 @@ FAMILIES: Mapping[str, Family] = {
     "Qwen3NextForCausalLM": Family(gated=True),
     "Qwen3_5ForConditionalGeneration": Family(gated=True),
     "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
+    "Qwen4ExpForConditionalGeneration": Family(gated=True),
     "DeepseekV3ForCausalLM": Family(),
     "DeepseekV32ForCausalLM": Family(),
+    # Scales are exponents alone (`ue8m0`); the draft of V4.1 has stages of its own (DSpark).
+    "DeepseekV4ForCausalLM": Family(scale_bits=8),
+    "DeepseekV41ForCausalLM": Family(scale_bits=8, drafts=False),
     "KimiK25ForConditionalGeneration": Family(),
     "KimiVLForConditionalGeneration": Family(),
     "KimiLinearForCausalLM": Family(),
@@ -58,12 +68,14 @@ FAMILIES: Mapping[str, Family] = {
     "GlmMoeDsaForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
+    "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
     "MiMoV2FlashForCausalLM": Family(router_bits=32),
     "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
     "Gemma3ForCausalLM": Family(),
     "Gemma3ForConditionalGeneration": Family(),
     "Gemma3TextModel": Family(),
     "Gemma4ForConditionalGeneration": Family(),
+    "Gemma4UnifiedForConditionalGeneration": Family(),
     "Llama4ForConditionalGeneration": Family(),
     "Grok1ForCausalLM": Family(router_bits=32),
     "GraniteMoeHybridForCausalLM": Family(),
@@ -72,7 +84,6 @@ FAMILIES: Mapping[str, Family] = {
 """The architectures that are described."""
 
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
-_FULL_HEAD_ROTARY = frozenset({"proportional"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -127,7 +138,7 @@ def _model(
     model = Model(
         id=id_,
         architecture=architecture,
-        context=_context(keys),
+        context=context_of(keys),
         vocabulary=keys.need("vocab_size"),
         hidden=hidden,
         layers=layers,
@@ -139,16 +150,18 @@ def _model(
         window=window_of(keys, pattern, attention),
         state=state_of(keys, pattern),
         moe=moe,
+        tables=tables_of(keys),
         vision=vision_of(keys, architecture, hidden=hidden),
-        nextn=_nextn(keys, moe),
-        rope=_rope(keys, attention, pattern),
+        nextn=_nextn(keys, moe) if family.drafts else None,
+        rope=rope_of(keys, attention, pattern),
         gated_mlp=family.gated_mlp,
         tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
+        other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
-    stored = quantization_of(keys, layers=layers, roles=_roles(model))
+    stored = quantization_of(keys, layers=layers, roles=_roles(model), scale_bits=family.scale_bits)
     return evolve(model, quantization=stored)
 
 
@@ -158,7 +171,7 @@ def _roles(model: Model) -> frozenset[Role]:
     has = {
         Role.ATTENTION: True,
         Role.OUTPUT: True,
-        Role.INDEXER: isinstance(attention, Mla) and attention.indexer is not None,
+        Role.INDEXER: isinstance(attention, Mla | Compressed) and attention.indexer is not None,
         Role.STATE: model.state is not None,
         Role.DENSE: model.dense_layers > 0,
         Role.EXPERTS: moe is not None,
@@ -181,61 +194,6 @@ def _dtype(keys: Keys) -> object:
         if found is not None:
             return found
     return None
-
-
-def _context(keys: Keys) -> int:
-    """The context an engine derives (SGLang 0.5.11 utils/hf_transformers/common.py, lines 356-382)."""
-    declared = keys.number(
-        "max_sequence_length",
-        "seq_length",
-        "max_seq_len",
-        "model_max_length",
-        "max_position_embeddings",
-    )
-    scaling = _scaling(keys)
-    factor = scaling.get("factor", 1)
-    if "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3":
-        factor = 1
-    if type(factor) not in (int, float) or not 0 < factor < 1e6:  # noqa: PLR2004 - no scaling is larger
-        keys.faults.append("`rope_scaling.factor` is no number above zero")
-        factor = 1
-    return int((declared or 2048) * factor)
-
-
-def _scaling(keys: Keys) -> Mapping[str, Any]:
-    """The rotary scaling; newer configs have it with the base, by kind of layer where there are several."""
-    found = keys.table("rope_scaling") or keys.table("rope_parameters") or {}
-    full = found.get("full_attention")
-    return full if isinstance(full, Mapping) else found
-
-
-def _rope(keys: Keys, attention: Mla | Gqa, pattern: tuple[LayerKind, ...]) -> Rope | None:
-    scaling = _scaling(keys)
-    kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
-    if isinstance(attention, Mla):
-        return Rope(kind=kind, dims=(attention.qk_rope_head_dim,)) if kind != "default" else None
-    share = keys.values.get("partial_rotary_factor", scaling.get("partial_rotary_factor", 1.0))
-    if type(share) not in (int, float) or not 0 < share <= 1:
-        keys.faults.append("`partial_rotary_factor` is no share")
-        return None
-    whole = kind in _FULL_HEAD_ROTARY
-    dims = [attention.head_dim if whole else int(attention.head_dim * share)]
-    if LayerKind.WINDOW in pattern and _several_bases(keys):
-        window = keys.number("swa_head_dim", "head_dim") or attention.head_dim
-        dims.append(window if whole else int(window * share))
-    kind = "default" if whole else kind
-    if kind == "default" and dims == [attention.head_dim]:
-        return None
-    return Rope(kind=kind, dims=tuple(dims))
-
-
-def _several_bases(keys: Keys) -> bool:
-    parameters = keys.table("rope_parameters") or {}
-    return (
-        keys.has("rope_local_base_freq")
-        or keys.has("swa_rope_theta")
-        or "sliding_attention" in parameters
-    )
 
 
 def _moe(keys: Keys, family: Family) -> Moe | None:
@@ -289,7 +247,7 @@ def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:
-    found = keys.number("intermediate_size_mlp", "intermediate_size")
+    found = keys.number("intermediate_size_mlp", "dense_intermediate_size", "intermediate_size")
     if found is not None:
         return found
     return moe.intermediate if moe is not None else keys.need("intermediate_size")

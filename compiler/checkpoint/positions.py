@@ -1,0 +1,74 @@
+"""The keys of a config in; how far its positions reach, and the rotary tables they take, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.architecture import Compressed, Gqa, LayerKind, Mla, Rope
+from compiler.checkpoint.keys import Keys
+
+
+_FULL_HEAD_ROTARY = frozenset({"proportional"})
+
+
+def context_of(keys: Keys) -> int:
+    """The context an engine derives (SGLang 0.5.11 utils/hf_transformers/common.py, lines 356-382)."""
+    declared = keys.number(
+        "max_sequence_length",
+        "seq_length",
+        "max_seq_len",
+        "model_max_length",
+        "max_position_embeddings",
+    )
+    scaling = _scaling(keys)
+    factor = scaling.get("factor", 1)
+    if "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3":
+        factor = 1
+    if type(factor) not in (int, float) or not 0 < factor < 1e6:  # noqa: PLR2004 - no scaling is larger
+        keys.faults.append("`rope_scaling.factor` is no number above zero")
+        factor = 1
+    return int((declared or 2048) * factor)
+
+
+def _scaling(keys: Keys) -> Mapping[str, Any]:
+    """The rotary scaling; newer configs have it with the base, by kind of layer where there are several."""
+    found = keys.table("rope_scaling") or keys.table("rope_parameters") or {}
+    full = found.get("full_attention")
+    return full if isinstance(full, Mapping) else found
+
+
+def rope_of(
+    keys: Keys, attention: Mla | Gqa | Compressed, pattern: tuple[LayerKind, ...]
+) -> Rope | None:
+    """The rotary tables; nothing where one as wide as a head is all there is."""
+    scaling = _scaling(keys)
+    kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
+    if isinstance(attention, Compressed):
+        # A table for the window, and one for compressed entries, whose base is another.
+        tables = 2 if keys.has("compress_rope_theta") else 1
+        return Rope(kind=kind, dims=(attention.rope_head_dim,) * tables)
+    if isinstance(attention, Mla):
+        return Rope(kind=kind, dims=(attention.qk_rope_head_dim,)) if kind != "default" else None
+    share = keys.values.get("partial_rotary_factor", scaling.get("partial_rotary_factor", 1.0))
+    if type(share) not in (int, float) or not 0 < share <= 1:
+        keys.faults.append("`partial_rotary_factor` is no share")
+        return None
+    whole = kind in _FULL_HEAD_ROTARY
+    dims = [attention.head_dim if whole else int(attention.head_dim * share)]
+    if LayerKind.WINDOW in pattern and _several_bases(keys):
+        window = keys.number("swa_head_dim", "head_dim") or attention.head_dim
+        dims.append(window if whole else int(window * share))
+    kind = "default" if whole else kind
+    if kind == "default" and dims == [attention.head_dim]:
+        return None
+    return Rope(kind=kind, dims=tuple(dims))
+
+
+def _several_bases(keys: Keys) -> bool:
+    parameters = keys.table("rope_parameters") or {}
+    return (
+        keys.has("rope_local_base_freq")
+        or keys.has("swa_rope_theta")
+        or "sliding_attention" in parameters
+    )
