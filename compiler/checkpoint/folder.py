@@ -227,10 +227,11 @@ def _count(header: Header, counts: Counter[_Likeness], names: dict[str, str]) ->
 def _layer_of(name: str) -> tuple[str, str]:
     """The number of a tensor's layer, and its name with `N` for it; no number outside the layers."""
     for stack in _STACKS:
-        before, found, after = name.partition(stack)
+        # A stack may be what the name begins with.
+        before, found, after = f".{name}".partition(stack)
         layer, point, rest = after.partition(".")
         if found and point and layer.isdigit():
-            return layer, f"{before}{stack}N.{rest}"
+            return layer, f"{before}{stack}N.{rest}"[1:]
     return "", name
 
 
