@@ -186,8 +186,7 @@ def _disagreements(
 ) -> Iterator[Diagnostic]:
     """Where the index and a file say something else; the index expects so many tensors in it."""
     places = list(map(index.get, header.tensors))
-    agreeing = places.count(file)
-    if agreeing == len(places) == expected:
+    if places.count(file) == len(places) == expected:
         return
     beyond = [name for name in header.tensors if index.get(name) != file]
     if beyond:
