@@ -1,8 +1,8 @@
 """Predictions a second in one process: `python -m benchmarks.rate [CHECKOUT ...]`.
 
-Every named public boot is put to `predict` again and again; what is made once for a release is made before. Other checkouts
-are measured in turn with this one, each in a process of its own, so that a busy machine slows all of them alike. Seconds
-are those of the processor.
+The commands of the named public boots, each once, are put to `predict` again and again; no answer is kept for the next
+round, and what is made once for a release is made before. Other checkouts are measured in turn with this one, each in a
+process of its own, so that a busy machine slows all of them alike. Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def rate() -> float:
     """Predictions a second of processor time."""
     from benchmarks.asking import ask, read_cases  # noqa: PLC0415 - those of the checkout it runs in
 
-    cases = [case for case in read_cases() if case.is_named]
+    named = [case for case in read_cases() if case.is_named]
+    asked = {(each.version, each.gpu, each.count, each.command): each for each in named}
+    cases = tuple(asked.values())
     for case in cases:
         ask(case)
     start = time.process_time()

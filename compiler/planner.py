@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from compiler.bisection import Margins, least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
-from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer
+from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer, Spelled
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.plan import Balance, Effective, Memory, Plan
@@ -92,15 +92,18 @@ def plan_of(
     unknowns: tuple[Unknown, ...] = (),
     *,
     sizer_of: SizerOf = new_sizer,
+    spelled: Spelled | None = None,
 ) -> Plan:
     """The plan of a profile with what is known about it, for no target.
 
     What the profile leaves to the engine is not spelled; the plan's own profile has it worked out, where it is known.
+    `spelled` is the command line that there is already, if there is one.
     """
     asked, profile = profile, _worked_out(profile, facts)
     fraction, sized = _size(profile, facts, engine, sizer_of)
     written = None if asked.memory.fraction == AUTO else fraction
-    spelled = engine.spell(asked, facts.release, fraction=written) if engine else None
+    if spelled is None and engine is not None:
+        spelled = engine.spell(asked, facts.release, fraction=written)
     memory = sized.memory if sized else None
     return Plan(
         profile_name=name,

@@ -14,28 +14,28 @@ from compiler.catalog import Catalog, Kind
 from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Span, error
-from compiler.engines.engine import Asked, CommandReader, Engine, Facts, KnownBoot, Measured
+from compiler.engines.engine import (
+    Asked,
+    CommandReader,
+    Engine,
+    Facts,
+    KnownBoot,
+    Measured,
+    Spelled,
+)
 from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Gpu, Model, Release, Unknown
 from compiler.judged import Judged, Verdict
+from compiler.memory.cards import CUSTOM, MIB, custom, resized
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.memory.weights import Split
 from compiler.origins import Origins
-from compiler.plan import Plan
+from compiler.plan import Plan, Variable
 from compiler.planner import plan_of
 from compiler.profile import Gpus, Name, Profile, Text
 from compiler.ranges import Range
 from compiler.value import Value
 
-
-CUSTOM = "custom"
-"""The GPU that is described by its memory alone."""
-
-# What the driver, CUDA and NCCL take of a card before weights load, GiB. One card: 0.6 to 1.2 on cards of 16 GiB (15.93, and
-# 15.33, 15.24, 14.77 free), 0.7 on an RTX 3090 (24.0 and 23.30), 0.8 on an H100 (79.65 and 78.81). Several: 0.9 on four RTX
-# 3090 (24.0 and 23.11), 1.6 on four RTX PRO 6000 (95.6 and 94.0), 2.5 to 3.1 on eight H200 (140.4 and 137.3).
-_ALONE_GIB, _TOGETHER_GIB = Range(0.6, 0.8, 1.2), Range(0.9, 1.6, 3.1)
-_MIB = 1024
 
 # Findings about how a service is deployed, not about whether the command starts and holds its context.
 DEPLOYMENT = frozenset(
@@ -160,10 +160,10 @@ class Predictor(Value):
             if known is None or known.free_before_load_gib is not None:
                 return known
             # No log of it is public: what the driver and NCCL take of other cards is the range.
-            asked = known.total_mib / _MIB
+            asked = known.total_mib / MIB
         if known is not None:
-            return _resized(known, asked, count=question.count)
-        return _custom(asked, count=question.count) if question.gpu == CUSTOM else None
+            return resized(known, asked, count=question.count)
+        return custom(asked, count=question.count) if question.gpu == CUSTOM else None
 
     def _known(self, boot: Boot) -> KnownBoot:
         draft = self.catalog.draft(boot.draft)[0] if boot.draft else None
@@ -173,10 +173,13 @@ class Predictor(Value):
     def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
         """The profile with what the engine works out by itself: the context, then the fraction."""
         if facts.model is not None:
-            profile = evolve(profile, model=evolve(profile.model, id=Text(facts.model.id)))
+            model, serve = profile.model, profile.serve
+            if model.id != facts.model.id:
+                model = evolve(model, id=Text(facts.model.id))
             if not asked.context_given:
-                serve = evolve(profile.serve, context=facts.model.context)
-                profile = evolve(profile, serve=serve)
+                serve = evolve(serve, context=facts.model.context)
+            if model is not profile.model or serve is not profile.serve:
+                profile = evolve(profile, model=model, serve=serve)
         if asked.fraction_given or self.engine is None:
             return profile
         fraction = self.engine.automatic_fraction(profile, facts)
@@ -185,16 +188,17 @@ class Predictor(Value):
         return evolve(profile, memory=evolve(profile.memory, fraction=fraction))
 
     def _judge(self, words: Sequence[str], profile: Profile, facts: Facts, asked: Asked) -> Judged:
-        plan = plan_of("", profile, facts, self.engine, asked.unknowns)
-        if asked.unknowns:
-            plan = evolve(plan, memory=None, effective=None)
-        plan = evolve(
-            plan,
-            command=tuple(words),
-            options=(),
-            unknowns=tuple(self._with_near(each) for each in plan.unknowns),
-            assumptions=(*plan.assumptions, *_assumptions(asked, plan)),
-        )
+        given = Spelled(command=tuple(words), options=(), environment=tuple(_variables(profile)))
+        plan = plan_of("", profile, facts, self.engine, asked.unknowns, spelled=given)
+        assumptions = tuple(_assumptions(asked, plan))
+        if plan.unknowns or assumptions:
+            plan = evolve(
+                plan,
+                memory=None if asked.unknowns else plan.memory,
+                effective=None if asked.unknowns else plan.effective,
+                unknowns=tuple(self._with_near(each) for each in plan.unknowns),
+                assumptions=(*plan.assumptions, *assumptions),
+            )
         return Judged(
             profile_name="",
             target_name=None,
@@ -224,49 +228,13 @@ def _may_match(boot: Boot, profile: Profile) -> bool:
     return boot.model == profile.model.id and boot.gpu == profile.gpus.kind
 
 
-def _resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:
-    """A known kind with another total, such as a slice of it: what is not free stays as much."""
-    total = round(memory_gib * _MIB)
-    free = gpu.free_before_load_gib
-    if free is None:
-        return evolve(gpu, total_mib=total, free_before_load_gib=_free(memory_gib, count=count))
-    alone, more = gpu.free_alone_gib, memory_gib - gpu.total_mib / _MIB
-    return evolve(
-        gpu,
-        total_mib=total,
-        free_before_load_gib=_moved(free, by=more),
-        free_alone_gib=None if alone is None else _moved(alone, by=more),
-    )
-
-
-def _moved(free: Range, *, by: float) -> Range:
-    return Range(*(max(0.0, each + by) for each in (free.low, free.best, free.high)))
-
-
-def _free(memory_gib: float, *, count: int) -> Range:
-    taken = _ALONE_GIB if count == 1 else _TOGETHER_GIB
-    return Range(
-        max(0.0, memory_gib - taken.high),
-        max(0.0, memory_gib - taken.best),
-        max(0.0, memory_gib - taken.low),
-    )
-
-
-def _custom(memory_gib: float, *, count: int) -> Gpu:
-    return Gpu(
-        id=CUSTOM,
-        names=(),
-        total_mib=round(memory_gib * _MIB),
-        free_before_load_gib=_free(memory_gib, count=count),
-        compute_capability="8.0",
-        multiprocessors=108,
-        interconnect="pcie",
-        shipped=False,
-    )
+def _variables(profile: Profile) -> Iterator[Variable]:
+    for name in sorted(profile.env):
+        yield Variable(name=name, value=profile.env[name], setting=f"env.{name}")
 
 
 def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
-    if not asked.fraction_given and plan.memory is not None:
+    if not asked.fraction_given and plan.memory is not None and not asked.unknowns:
         yield f"no static fraction is given: the engine picks {plan.memory.fraction:.4g}"
     if not asked.context_given and plan.model is not None:
         yield f"no context is given: the model's own {plan.model.context:,} tokens are promised"
@@ -274,10 +242,12 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
         yield "the GPU is one of compute capability 8.0; its kernels, and with them buffers, may be others"
 
 
+_NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
+
+
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
-    nowhere = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
-    for found in check(plan, nowhere):
+    for found in check(plan, _NOWHERE):
         if found.code not in DEPLOYMENT:
             yield evolve(found, primary=None, secondary=())
 

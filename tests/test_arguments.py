@@ -23,7 +23,7 @@ from compiler.engines.sglang.arguments import (
     parse,
 )
 from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
-from compiler.engines.sglang.arguments.parser import flag_parser
+from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.facts import Action, Flag, Release
 from wheels import commands
 
@@ -460,6 +460,8 @@ def test_one_command_line_leaves_nothing_for_the_next() -> None:
 FLAGS = (
     "--tp",
     "--tp-size=4",
+    "--tp-size=",
+    "--lora-paths=x",
     "--mem-fraction-static",
     "--log-requests",
     "--lora-paths",
@@ -475,14 +477,25 @@ WORDS = st.lists(
 @settings(derandomize=True, deadline=None, max_examples=100)
 def test_a_parser_of_the_flags_that_are_there_does_what_all_do(words: list[str]) -> None:
     """It looks at the flags that are named, and comes to the values, the rest, and the refusal of the whole parser."""
-    release, _ = CATALOG.release("sglang", "0.5.23")
-    assert release is not None
-    parser = flag_parser(release)
+    same_as_whole(flags_of("0.5.23"), [*MODEL, *words])
 
+
+def test_public_commands_are_read_as_all_flags_would() -> None:
+    """What people write, most of it with every flag in full, comes to what the whole parser makes of it."""
+    for command in COMMANDS[::6]:
+        same_as_whole(flags_of("0.5.11"), command["argv"])
+
+
+@cache
+def flags_of(version: str) -> FlagParser:
+    return flag_parser(parser_of(version).release)
+
+
+def same_as_whole(parser: FlagParser, words: list[str]) -> None:
     def outcome(run: Callable[[list[str], Namespace], list[str]]) -> object:
         namespace = Namespace()
         try:
-            extra = run([*MODEL, *words], namespace)
+            extra = run(words, namespace)
         except RefusedError as fault:
             return str(fault.refusal)
         return {**parser.unset, **vars(namespace)}, extra

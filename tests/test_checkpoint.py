@@ -36,6 +36,7 @@ from compiler.checkpoint.headers import LARGEST_HEADER
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split, exact_gib
+from newer_checkpoints import DEEPSEEK, MINIMAX, deepseek, minimax
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
@@ -253,6 +254,27 @@ def test_no_entry_crashes_the_reader(
     (folder / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
     found, faults = read_checkpoint(folder)
     assert (found is None) == bool(faults)
+
+
+@pytest.mark.parametrize(
+    ("config", "tensors"), [(DEEPSEEK, deepseek()), (MINIMAX, minimax())], ids=["v4", "m3"]
+)
+def test_a_newer_family_is_described_as_its_tensors_are(
+    tmp_path: Path, config: dict[str, object], tensors: Shapes
+) -> None:
+    """Every tensor has a role, and they come to what the config describes."""
+    folder = write_checkpoint(tmp_path / "ck", config, tensors)
+    found, doubts = describe_checkpoint(folder, id_="a/b")
+    assert found is not None
+    assert [each.summary for each in doubts] == []
+    assert place_checkpoint(found.checkpoint, found.model, split=Split(tensor=4)).unplaced == ()
+
+
+def test_layers_that_a_name_begins_with_are_told_apart(tmp_path: Path) -> None:
+    """A stage of the pipeline holds its own layers, also where nothing stands before `layers`."""
+    checkpoint = sound(write_checkpoint(tmp_path / "ck", DEEPSEEK, deepseek()))
+    layers = {kind.layer for kind in checkpoint.kinds if kind.name.startswith("layers.N.attn")}
+    assert layers == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])

@@ -16,8 +16,9 @@ from compiler.cli.predict import command
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Evidence
 from compiler.judged import Judged, Verdict
+from compiler.memory.cards import CUSTOM
 from compiler.plan import Memory
-from compiler.predict import CUSTOM, Predictor, Question, make_predictor
+from compiler.predict import Predictor, Question, make_predictor
 
 
 CATALOG = open_catalog()

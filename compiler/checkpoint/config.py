@@ -10,7 +10,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Mla, Moe, Nextn, Role
+from compiler.architecture import Compressed, Mla, Moe, Nextn, Role
+from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
 from compiler.checkpoint.positions import context_of, rope_of
@@ -28,11 +29,15 @@ class Family(Value):
         gated: its attention has an output gate.
         router_bits: bits of the router's weights as the engine keeps them.
         gated_mlp: its MLPs and experts have three matrices.
+        drafts: its own extra layers, where it has some, are those of a plain draft; others are not described.
+        scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
     """
 
     gated: bool = False
     router_bits: int = 16
     gated_mlp: bool = True
+    drafts: bool = True
+    scale_bits: int = 32
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -49,8 +54,12 @@ FAMILIES: Mapping[str, Family] = {
     "Qwen3NextForCausalLM": Family(gated=True),
     "Qwen3_5ForConditionalGeneration": Family(gated=True),
     "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
+    "Qwen4ExpForConditionalGeneration": Family(gated=True),
     "DeepseekV3ForCausalLM": Family(),
     "DeepseekV32ForCausalLM": Family(),
+    # Scales are exponents alone (`ue8m0`); the draft of V4.1 has stages of its own (DSpark).
+    "DeepseekV4ForCausalLM": Family(scale_bits=8),
+    "DeepseekV41ForCausalLM": Family(scale_bits=8, drafts=False),
     "KimiK25ForConditionalGeneration": Family(),
     "KimiVLForConditionalGeneration": Family(),
     "KimiLinearForCausalLM": Family(),
@@ -59,12 +68,14 @@ FAMILIES: Mapping[str, Family] = {
     "GlmMoeDsaForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
+    "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
     "MiMoV2FlashForCausalLM": Family(router_bits=32),
     "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
     "Gemma3ForCausalLM": Family(),
     "Gemma3ForConditionalGeneration": Family(),
     "Gemma3TextModel": Family(),
     "Gemma4ForConditionalGeneration": Family(),
+    "Gemma4UnifiedForConditionalGeneration": Family(),
     "Llama4ForConditionalGeneration": Family(),
     "Grok1ForCausalLM": Family(router_bits=32),
     "GraniteMoeHybridForCausalLM": Family(),
@@ -140,16 +151,18 @@ def _model(
         window=window_of(keys, pattern, attention),
         state=state_of(keys, pattern),
         moe=moe,
+        tables=tables_of(keys),
         vision=vision_of(keys, architecture, hidden=hidden),
-        nextn=_nextn(keys, moe),
+        nextn=_nextn(keys, moe) if family.drafts else None,
         rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
         tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
+        other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
-    stored = quantization_of(keys, layers=layers, roles=_roles(model))
+    stored = quantization_of(keys, layers=layers, roles=_roles(model), scale_bits=family.scale_bits)
     return evolve(model, quantization=stored)
 
 
@@ -159,7 +172,7 @@ def _roles(model: Model) -> frozenset[Role]:
     has = {
         Role.ATTENTION: True,
         Role.OUTPUT: True,
-        Role.INDEXER: isinstance(attention, Mla) and attention.indexer is not None,
+        Role.INDEXER: isinstance(attention, Mla | Compressed) and attention.indexer is not None,
         Role.STATE: model.state is not None,
         Role.DENSE: model.dense_layers > 0,
         Role.EXPERTS: moe is not None,
@@ -235,7 +248,7 @@ def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:
-    found = keys.number("intermediate_size_mlp", "intermediate_size")
+    found = keys.number("intermediate_size_mlp", "dense_intermediate_size", "intermediate_size")
     if found is not None:
         return found
     return moe.intermediate if moe is not None else keys.need("intermediate_size")

@@ -120,11 +120,12 @@ def _tensors(
     sizes: dict[tuple[object, ...], tuple[int, tuple[int, tuple[int, ...]]]] = {}
     for name, entry in values.items():
         try:
-            key = (entry["dtype"], *entry["shape"])
+            dtype, shape = entry["dtype"], entry["shape"]
             start, end = entry["data_offsets"]
-            if key not in sizes:
-                sizes[key] = _size(entry["dtype"], entry["shape"])
-            size, tensors[name] = sizes[key]
+            known = sizes.get((dtype, *shape))
+            if known is None:
+                known = sizes[dtype, *shape] = _size(dtype, shape)
+            size, tensors[name] = known
             whole = type(start) is type(end) is int
             if not (whole and start >= 0 and end - start == size and end <= room):
                 faults.append(f"`{name}`: {_place_fault(start, end, size=size, room=room)}")

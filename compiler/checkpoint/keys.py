@@ -74,6 +74,16 @@ class Keys:
         self.faults.append(f"`{name}` is no list of words")
         return None
 
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers, none below zero; empty without it."""
+        value = self.values.get(name)
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(type(e) is int and 0 <= e <= LARGEST for e in value):
+            return tuple(value)
+        self.faults.append(f"`{name}` is no list of whole numbers")
+        return ()
+
     def table(self, name: str) -> Mapping[str, Any] | None:
         """A table, or `None`."""
         value = self.values.get(name, self.outer.get(name))

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.architecture import Gqa, Indexer, LayerKind, Mla, State, StateKind, Window
+from compiler.architecture import (
+    Compressed,
+    Gqa,
+    Indexer,
+    LayerKind,
+    Mla,
+    Selector,
+    State,
+    StateKind,
+    Window,
+)
 from compiler.checkpoint.keys import Keys
 
 
@@ -33,8 +43,10 @@ _CHUNK = 8192  # Llama 4's default `attention_chunk_size`
 _NO_ROPE_EVERY = 4  # and `no_rope_layer_interval`: the layers without are those with full attention
 
 
-def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa:
+def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
     """The attention of the full layers."""
+    if keys.has("compress_ratios"):
+        return _compressed(keys)
     if keys.has("kv_lora_rank"):
         return Mla(
             kv_lora_rank=keys.need("kv_lora_rank"),
@@ -51,6 +63,48 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa:
         v_head_dim=keys.number("v_head_dim") or head_dim,
         gated=gated or keys.flag("attn_output_gate"),
         shared_projection=keys.flag("attention_k_eq_v"),
+        selector=_selector(keys),
+    )
+
+
+def _compressed(keys: Keys) -> Compressed:
+    ratios, layers = keys.numbers("compress_ratios"), keys.number("num_hidden_layers") or 0
+    if len(ratios) < layers:
+        keys.faults.append(f"`compress_ratios` has {len(ratios)} entries for {layers} layers")
+    return Compressed(
+        head_dim=keys.need("head_dim"),
+        rope_head_dim=keys.need("qk_rope_head_dim"),
+        q_lora_rank=keys.need("q_lora_rank"),
+        output_groups=keys.need("o_groups"),
+        output_rank=keys.need("o_lora_rank"),
+        window=keys.need("sliding_window"),
+        ratios=ratios,
+        owners=keys.numbers("kv_source_layer_ids"),
+        indexed=keys.numbers("index_source_layer_ids"),
+        indexer=Indexer(heads=keys.need("index_n_heads"), head_dim=keys.need("index_head_dim")),
+    )
+
+
+def _selector(keys: Keys) -> Selector | None:
+    """Keys that choose blocks in the layers from one on (MiniMax-M3), or in all full layers (Qwen3.8-Flash-Next)."""
+    if keys.has("indexer_n_heads"):
+        return Selector(
+            heads=keys.need("indexer_n_heads"),
+            head_dim=keys.need("indexer_head_dim"),
+            ratio=keys.need("indexer_compress_ratio"),
+        )
+    sparse = keys.table("sparse_attention_config")
+    if sparse is None or sparse.get("use_sparse_attention") is False:
+        return None
+    inner = keys.inside(sparse)
+    layers = inner.numbers("sparse_attention_freq")
+    first = layers.index(1) if 1 in layers else 0
+    if any(each != int(at >= first) for at, each in enumerate(layers)):
+        keys.faults.append("`sparse_attention_freq` has full layers among sparse ones")
+    return Selector(
+        heads=inner.need("sparse_num_index_heads"),
+        head_dim=inner.need("sparse_index_dim"),
+        first=first,
     )
 
 
@@ -137,9 +191,11 @@ def shortest(kinds: tuple[LayerKind, ...]) -> tuple[LayerKind, ...]:
     return kinds
 
 
-def window_of(keys: Keys, pattern: tuple[LayerKind, ...], full: Mla | Gqa) -> Window | None:
+def window_of(
+    keys: Keys, pattern: tuple[LayerKind, ...], full: Mla | Gqa | Compressed
+) -> Window | None:
     """The attention of the window layers, if there are any."""
-    if LayerKind.WINDOW not in pattern or isinstance(full, Mla):
+    if LayerKind.WINDOW not in pattern or not isinstance(full, Gqa):
         return None
     heads = keys.number("swa_num_attention_heads")
     head_dim = keys.number("swa_head_dim", "head_dim") or full.head_dim

@@ -24,6 +24,7 @@ class Share(Enum):
     KV = "by KV heads"
     HEAD = "over all ranks, or like the attention"
     EMBEDDING = "like the attention, or whole"
+    TABLES = "over all ranks, unless the host keeps them"
     VISION_ATTENTION = "vision attention"
     VISION_MLP = "vision MLP"
     VISION_PROJECTOR = "vision projector"
@@ -39,7 +40,7 @@ class Place(Value):
     share: Share
 
 
-_TOWER = r"(?:^|\.)(?:visual|vision_tower|vision_model|vision_encoder|mm_projector|multi_modal_projector|embed_vision)\."
+_TOWER = r"(?:^|\.)(?:visual|vision_tower|vision_model|vision_encoder|mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision)\."
 _STATE = r"\.(?:linear_attn|mamba|conv|short_conv)\."
 _ATTENTION = r"\.(?:self_attn|attn|attention|mixer)\."
 _MLP = r"\.(?:mlp|feed_forward|ffn|mixer)\."
@@ -49,7 +50,10 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
     (
         "vision projector",
         Share.VISION_PROJECTOR,
-        (_TOWER + r".*merger", r"(?:^|\.)(?:mm_projector|multi_modal_projector|embed_vision)\."),
+        (
+            _TOWER + r".*merger",
+            r"(?:^|\.)(?:mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision)\.",
+        ),
     ),
     (
         "vision attention",
@@ -67,7 +71,7 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         Share.WHOLE,
         (
             r"\.shared_experts?_gate\.",
-            r"\.gate\.(?:weight|bias|e_score_correction_bias)$",
+            r"\.gate\.(?:weight|bias|bias_vl|tid2eid|e_score_correction_bias)$",
             r"\.router\.(?:\w+\.)*\w+$",
             r"\.(?:e_score_correction_bias|per_expert_scale)$",
         ),
@@ -75,7 +79,7 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
     (
         "shared expert, down",
         Share.SHARED,
-        (r"\.shared_experts?\..*down_proj", r"\.shared_mlp\.output_linear"),
+        (r"\.shared_experts?\..*(?:down_proj|w2)\b", r"\.shared_mlp\.output_linear"),
     ),
     (
         "shared expert, gate and up",
@@ -93,13 +97,27 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         (r"\.experts\b", r"\.block_sparse_moe\.input_linear"),
     ),
     ("latent projection", Share.WHOLE, (r"\.fc\w_latent_proj\.",)),
-    ("indexer", Share.WHOLE, (r"\.indexer\.",)),
+    ("tables of n-grams", Share.TABLES, (r"\.engram\.embed\b", r"\.ngram_embedding\.")),
+    ("projections of the tables", Share.WHOLE, (r"\.(?:engram|ple)\.",)),
+    (
+        "mixing of hidden states",
+        Share.WHOLE,
+        (
+            r"(?:^|\.)hc_(?:attn|ffn|head)_\w+$",
+            r"\.(?:input_mix_weight_(?:down|up)|block_inject_weight)\b",
+        ),
+    ),
+    ("indexer", Share.WHOLE, (r"\.indexer\.", r"\.index_[qk]_(?:proj|norm)\b")),
+    ("compressor", Share.WHOLE, (r"\.compressor\.",)),
     (
         "attention q_a and kv_a",
         Share.WHOLE,
-        (r"\.(?:q_a_proj|kv_a_proj_with_mqa|q_a_layernorm|kv_a_layernorm)\b",),
+        (
+            r"\.(?:q_a_proj|kv_a_proj_with_mqa|q_a_layernorm|kv_a_layernorm)\b",
+            r"\.attn\.(?:wq_a|wkv)\b",
+        ),
     ),
-    ("attention q_b", Share.ATTENTION, (r"\.q_b_proj\b",)),
+    ("attention q_b", Share.ATTENTION, (r"\.q_b_proj\b", r"\.attn\.wq_b\b")),
     ("attention kv_b", Share.ATTENTION, (r"\.kv_b_proj\b",)),
     ("state gates, first half", Share.WHOLE, (r"\.(?:f_a_proj|g_a_proj)\b",)),
     ("state gates, second half", Share.ATTENTION, (r"\.(?:f_b_proj|g_b_proj)\b",)),
@@ -117,9 +135,12 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
     (
         "attention q, k and v",
         Share.ATTENTION,
-        (_ATTENTION + r"(?:q_proj|qkv_proj|g_proj|b_proj|[qkv]_conv\w*|sinks|A_log|dt_bias)\b",),
+        (
+            _ATTENTION
+            + r"(?:q_proj|qkv_proj|g_proj|b_proj|[qkv]_conv\w*|sinks|attn_sink|A_log|dt_bias)\b",
+        ),
     ),
-    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense)\b",)),
+    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense|wo_[ab])\b",)),
     ("dense MLP, down", Share.DENSE, (_MLP + r"(?:down_proj|w2)\b",)),
     (
         "dense MLP, gate and up",
@@ -129,9 +150,9 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
     (
         "embedding",
         Share.EMBEDDING,
-        (r"(?:^|\.)(?:embed_tokens|embeddings|word_embeddings|wte)\b",),
+        (r"(?:^|\.)(?:embed_tokens|embeddings|word_embeddings|wte)\b", r"^embed\."),
     ),
-    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b",)),
+    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b", r"^head\.")),
     (
         "norms",
         Share.WHOLE,

@@ -100,6 +100,8 @@ class _Rank(Value):
         first, last = self.stage == 0, self.stage == self.split.pipeline - 1
         if is_draft(kind.name):
             return False
+        if found is not None and found.share is Share.TABLES and self.split.tables_on_host:
+            return False
         if found is not None and found.share is Share.EMBEDDING:
             return first or (self.model.tied and last)
         if found is not None and found.share is Share.HEAD:
@@ -122,6 +124,7 @@ class _Rank(Value):
             Share.SHARED: 1 if split.shared_whole else split.tensor,
             Share.ATTENTION: split.attention,
             Share.KV: self._kv_ranks(),
+            Share.TABLES: split.tensor,
             Share.HEAD: split.attention if split.head_by_attention else split.tensor,
             Share.WHOLE: 1,
         }

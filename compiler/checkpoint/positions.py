@@ -1,11 +1,11 @@
-"""The keys of a config in; the context that an engine derives and the rotary tables out."""
+"""The keys of a config in; how far its positions reach, and the rotary tables they take, out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.architecture import Gqa, LayerKind, Mla, Rope
+from compiler.architecture import Compressed, Gqa, LayerKind, Mla, Rope
 from compiler.checkpoint.keys import Keys
 
 
@@ -40,12 +40,16 @@ def _scaling(keys: Keys) -> Mapping[str, Any]:
 
 
 def rope_of(
-    keys: Keys, attention: Mla | Gqa, pattern: tuple[LayerKind, ...], *, context: int
+    keys: Keys, attention: Mla | Gqa | Compressed, pattern: tuple[LayerKind, ...], *, context: int
 ) -> Rope | None:
-    """The tables of positions; nothing for one of whole heads without a scaling."""
+    """The rotary tables; nothing where one as wide as a head is all there is."""
     scaling = _scaling(keys)
     kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
     reaches = _reaches(scaling, context=context)
+    if isinstance(attention, Compressed):
+        # A table for the window, and one for compressed entries, whose base is another.
+        tables = 2 if keys.has("compress_rope_theta") else 1
+        return Rope(kind=kind, dims=(attention.rope_head_dim,) * tables, reaches=reaches)
     if isinstance(attention, Mla):
         dim = attention.qk_rope_head_dim
         return Rope(kind=kind, dims=(dim,), reaches=reaches) if kind != "default" else None

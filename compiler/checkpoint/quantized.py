@@ -33,8 +33,13 @@ _EXPERTS_ONLY = "mxfp4"
 _FP8_KV = "fp8_e4m3"
 
 
-def quantization_of(keys: Keys, *, layers: int, roles: frozenset[Role]) -> Quantization | None:
-    """How the checkpoint is quantized; `roles` are those the model has. A fault when its method is not understood."""
+def quantization_of(
+    keys: Keys, *, layers: int, roles: frozenset[Role], scale_bits: int = 32
+) -> Quantization | None:
+    """How the checkpoint is quantized; `roles` are those the model has. A fault when its method is not understood.
+
+    `scale_bits` are those of the scale of a block in fp8.
+    """
     table = keys.table("quantization_config")
     if table is None:
         return None
@@ -52,8 +57,20 @@ def quantization_of(keys: Keys, *, layers: int, roles: frozenset[Role]) -> Quant
         if role in candidates and not _left_out(role, exceptions, layers=layers)
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
-    formats = (Format(roles=kept, **stored),) if kept else ()
+    if method == "fp8" and "scale_bits" in stored:
+        stored = {**stored, "scale_bits": scale_bits}
+    apart = _narrow_experts(keys, table) if Role.EXPERTS in kept else ()
+    alike = tuple(role for role in kept if not (apart and role is Role.EXPERTS))
+    formats = (*((Format(roles=alike, **stored),) if alike else ()), *apart)
     return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
+
+
+def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
+    """Experts in fp4 beside fp8, a scale for 32 values, as DeepSeek V4 has them (SGLang 0.5.12 layers/quantization/mxfp4.py)."""
+    told = (each.get("expert_dtype") for each in (table, keys.values, keys.outer))
+    if next(filter(None, told), None) != "fp4":
+        return ()
+    return (Format(roles=(Role.EXPERTS,), **_mxfp4(table)),)
 
 
 _NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}

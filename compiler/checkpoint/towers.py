@@ -23,6 +23,8 @@ def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
     table = keys.outer.get("vision_config")
     if not isinstance(table, Mapping):
         return None
+    if architecture.startswith(_WITHOUT):
+        return None
     for start, tower in _TOWERS.items():
         if architecture.startswith(start):
             return tower(keys.inside(table), hidden)
@@ -126,8 +128,43 @@ def _pixtral(keys: Keys, hidden: int) -> Vision:
     )
 
 
+def _deepseek(keys: Keys, hidden: int) -> Vision:
+    width, side = keys.need("hidden_size"), keys.need("downsample_ratio")
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        gated=True,
+        # One matrix for `side` x `side` patches: taken for all there is.
+        projector_parameters=width * side * side * hidden,
+        other_parameters=0,
+        split=(),
+    )
+
+
+def _minimax(keys: Keys, hidden: int) -> Vision:
+    width = keys.need("hidden_size")
+    # Two matrices to the hidden size, and two that merge four patches.
+    projector = width * hidden + hidden * hidden + _MERGED * hidden * hidden + hidden * hidden
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        projector_parameters=projector,
+        other_parameters=0,
+        split=_BOTH,
+    )
+
+
+# Their patches go into the text model without a tower; what takes them there is counted beside the layers.
+_WITHOUT = ("Gemma4Unified",)
 _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Qwen3": _qwen,
+    "Qwen4": _qwen,
+    "DeepseekV41": _deepseek,
+    "MiniMaxM3": _minimax,
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,

@@ -59,7 +59,10 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
 
 
 def _judge(rules: tuple[Rule, ...], plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
-    return tuple(finding for each in rules for finding in each.judge(plan, where))
+    found: list[Diagnostic] = []
+    for each in rules:
+        found += each.judge(plan, where)
+    return tuple(found)
 
 
 def _table(finding: Diagnostic) -> str:

@@ -11,15 +11,17 @@ from compiler.plan import Plan
 from compiler.rules import rule
 
 
+# Two colons at least: one alone separates a port.
+_HOST = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(%[A-Za-z0-9._-]+)?"
+)
+
+
 @rule("host-invalid")
 def host(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A name or an address; anything else can neither be bound nor probed."""
     address = plan.profile.serve.host
-    # Two colons at least: one alone separates a port.
-    if re.fullmatch(
-        r"[A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(%[A-Za-z0-9._-]+)?",
-        address,
-    ):
+    if _HOST.fullmatch(address):
         return
     yield error(
         "host-invalid",

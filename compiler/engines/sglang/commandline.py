@@ -139,9 +139,7 @@ def entry_of(words: Sequence[str]) -> Found | None:
 
 def _given(parsed: Parsed) -> Mapping[str, Any]:
     """The settings that the command gives a value, without those it takes back."""
-    found = {
-        each.dest: parsed.values.get(each.dest) for each in parsed.given if each.dest is not None
-    }
+    found = {each.dest: each.value for each in parsed.given if each.dest is not None}
     return {dest: value for dest, value in found.items() if value is not None}
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from attrs import frozen
 
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.spelling import typed_rows
+from compiler.facts import Release
+from compiler.memory.same import Same
 from compiler.plan import Plan
 from compiler.profile import Argument
 from compiler.value import Value
 from compiler.versions import version_key
 
 
+_NOT_GIVEN: tuple[str, Argument | None] = ("", None)
 _FRACTION = "mem-fraction-static"
 _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
@@ -25,29 +29,31 @@ class Given(Value):
     A flag is asked for by any of its names without dashes; where releases renamed it, by all of them, newest first.
 
     Attributes:
-        raw: full name -> the key in `[flags]`, and the value; a flag that is switched off is not among them.
+        found: every name of a flag -> the setting that gives it, and the value; a flag that is switched off is not among
+            them.
     """
 
     plan: Plan
-    raw: Mapping[str, tuple[str, Argument]]
+    found: Mapping[str, tuple[str, Argument]]
 
     def value(self, *names: str) -> Argument | None:
         """The value of the first of these that is given; `None` when none is."""
-        return next((found[1] for name in names if (found := self._find(name)) is not None), None)
+        return next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1]
 
     def setting(self, *names: str) -> str:
         """The setting that gives it; a name with a dot is a setting already."""
         for name in names:
             if "." in name:
                 return name
-            found = self._find(name)
+            found = self.found.get(name)
             if found is not None:
                 return found[0]
         return f"flags.{names[0]}"
 
     def on(self, *names: str) -> bool:
         """Whether a flag without a value is given."""
-        return self.value(*names) is True
+        # As `value` has it, without the call: rules ask a hundred times for one plan.
+        return next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1] is True
 
     def whole(self, *names: str) -> int | None:
         """A value that is a whole number, or a text that reads as one."""
@@ -61,7 +67,7 @@ class Given(Value):
 
     def word(self, *names: str) -> str | None:
         """A value that is one word."""
-        value = self.value(*names)
+        value = next(filter(None, map(self.found.get, names)), _NOT_GIVEN)[1]
         return value if isinstance(value, str) else None
 
     def words(self, *names: str) -> tuple[str, ...]:
@@ -94,19 +100,65 @@ class Given(Value):
             return f"the build `{engine.build}` is not described, and may differ"
         return None
 
-    def _find(self, name: str) -> tuple[str, Argument] | None:
-        full = _full_name(self.plan, name)
-        found = self.raw.get(name) or self.raw.get(full)
-        if found is not None:
-            return f"flags.{found[0]}", found[1]
-        if full == _FRACTION:
-            fraction = _fraction(self.plan)
-            return None if fraction is None else ("memory.fraction", fraction)
-        row = typed_rows().get(f"--{name}") or typed_rows().get(f"--{full}")
-        words = row.words(self.plan.profile) if row is not None else None
-        if row is None or words is None:
-            return None
-        return row.setting, words[0] if len(words) == 1 else words or True
+
+def given_by(plan: Plan) -> Given:
+    """The flags of a plan; what the release does not know keeps the name it has."""
+    known: Given | None = plan.notes.get(Given)
+    if known is None:
+        # All rules of the engine ask, one after the other.
+        known = plan.notes[Given] = _gathered(plan)
+    return known
+
+
+def _gathered(plan: Plan) -> Given:
+    names = _NO_NAMES if plan.release is None else _names(Same(plan.release))
+    found = {
+        names.full.get(name, name): (f"flags.{name}", value)
+        for name, value in plan.profile.flags.items()
+        if value is not False
+    }
+    for name, answer in _typed(plan):
+        if names.full.get(name, name) not in found:
+            found.setdefault(name, answer)
+    for name, answer in tuple(found.items()):
+        for other in names.others.get(name, ()):
+            found.setdefault(other, answer)
+    return Given(plan=plan, found=found)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Names(Value):
+    """The names of a release's flags, without their dashes: other name -> full name, and full name -> other names."""
+
+    full: Mapping[str, str]
+    others: Mapping[str, tuple[str, ...]]
+
+
+_NO_NAMES = _Names(full={}, others={})
+_RELEASES = 64
+"""Of so many releases the names are remembered."""
+
+
+@lru_cache(_RELEASES)
+def _names(release: Same[Release]) -> _Names:
+    full = {name[2:]: whole[2:] for name, whole in release.value.aliases.items()}
+    others: dict[str, tuple[str, ...]] = {}
+    for name, whole in full.items():
+        others[whole] = (*others.get(whole, ()), name)
+    return _Names(full=full, others=others)
+
+
+def _typed(plan: Plan) -> Iterator[tuple[str, tuple[str, Argument]]]:
+    """What typed settings give, by every name that their flags had in any release."""
+    fraction = _fraction(plan)
+    if fraction is not None:
+        yield _FRACTION, ("memory.fraction", fraction)
+    for row in typed_rows():
+        words = row.words(plan.profile)
+        if words is not None:
+            value = words[0] if len(words) == 1 else words or True
+            for flag in row.flags:
+                yield flag[2:], (row.setting, value)
 
 
 def _fraction(plan: Plan) -> float | None:
@@ -115,20 +167,3 @@ def _fraction(plan: Plan) -> float | None:
     if not isinstance(asked, str):
         return asked
     return plan.memory.fraction if plan.memory is not None else None
-
-
-def given_by(plan: Plan) -> Given:
-    """The flags of a plan; what the release does not know keeps the name it has."""
-    return Given(
-        plan=plan,
-        raw={
-            _full_name(plan, name): (name, value)
-            for name, value in plan.profile.flags.items()
-            if value is not False
-        },
-    )
-
-
-def _full_name(plan: Plan, name: str) -> str:
-    aliases = plan.release.aliases if plan.release is not None else {}
-    return aliases.get(f"--{name}", f"--{name}")[2:]

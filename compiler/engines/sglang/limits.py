@@ -20,7 +20,7 @@ from compiler.engines.sglang.releases import (
     counting,
 )
 from compiler.engines.sglang.reserve import BACKENDS
-from compiler.engines.sglang.settings import Settings, settings_of
+from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
 from compiler.engines.sglang.unpriced import (
     BESIDE_HEADS,
@@ -34,14 +34,9 @@ from compiler.facts import Compressed, Gpu, Gqa, Model, Unknown
 from compiler.profile import Profile
 
 
-def settings(profile: Profile, facts: Facts) -> Settings:
-    """What a profile asks for, under the names of its release."""
-    return settings_of(profile, facts.release)
-
-
-def unknowns(profile: Profile, facts: Facts) -> tuple[Unknown, ...]:
+def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
     """Everything that keeps this profile from being priced."""
-    asked = settings(profile, facts)
+    profile = asked.profile
     return (
         *_catalogue(profile, facts),
         *_speculation(profile, facts),
@@ -224,8 +219,9 @@ def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def assumptions(profile: Profile, facts: Facts) -> tuple[str, ...]:
+def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
     """What the plan takes for granted."""
+    profile = asked.profile
     sentences: list[str] = []
     release = facts.release
     if release is not None and release.read_version != release.version:
@@ -240,8 +236,8 @@ def assumptions(profile: Profile, facts: Facts) -> tuple[str, ...]:
         and at_least(profile.engine.version, "0.5.17")
     ):
         sentences.append("the optional early release of state slots is off")
-    sentences += changes(settings(profile, facts))
+    sentences += changes(asked)
     if facts.model is not None:
-        loading = loading_assumption(facts.model, settings(profile, facts))
+        loading = loading_assumption(facts.model, asked)
         sentences += [loading] if loading is not None else []
     return tuple(sentences)

@@ -15,6 +15,7 @@ from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
+from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
 from compiler.memory.weights import GIB
@@ -26,8 +27,9 @@ from compiler.value import Value
 
 def sizer(profile: Profile, facts: Facts) -> Sizer:
     """What sizes one GPU at a fraction, or says what nobody described; what no fraction changes is worked out once."""
-    unknowns = limits.unknowns(profile, facts)
-    settings = limits.settings(profile, facts)
+    settings = settings_of(profile, facts.release)
+    unknowns = limits.unknowns(settings, facts)
+    assumptions = limits.assumptions(settings, facts)
     rule = counting(profile.engine.version)
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
@@ -40,7 +42,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
             running_requests=requested_running_requests(profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=limits.assumptions(profile, facts),
+            assumptions=assumptions,
         )
         return Fixed(sized=unsized)
     started = launch(
@@ -50,7 +52,11 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         model=as_loaded(facts.model, settings),
         draft=facts.draft,
     )
-    return _Sizer(ground=make_ground(settings, facts, started=started))
+    return _Sizer(
+        ground=make_ground(settings, facts, started=started),
+        assumptions=assumptions,
+        unpriced=limits.unpriced(profile, started, facts),
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -58,16 +64,16 @@ class _Sizer(Value):
     """Sizes one GPU at a fraction; the reserve is priced once for each number of rows."""
 
     ground: Ground
+    assumptions: tuple[str, ...]
+    unpriced: tuple[str, ...]
     _priced: dict[int, tuple[tuple[Line, ...], Range]] = field(factory=dict, init=False)
 
     def __call__(self, fraction: float) -> Sized:
-        profile, facts = self.ground.profile, self.ground.facts
         started = self.ground.launch
         case = make_case(self.ground, fraction=fraction)
         rows = _rows(case)
         lines, needed = self._reserve(rows)
-        unpriced = limits.unpriced(profile, started, facts)
-        memory = _memory(case, lines, _balance(case, needed), unpriced)
+        memory = _memory(case, lines, _balance(case, needed), self.unpriced)
         return Sized(
             memory=memory,
             required_tokens=memory.pool.required_tokens,
@@ -75,7 +81,7 @@ class _Sizer(Value):
             running_requests=rows,
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
-            assumptions=limits.assumptions(profile, facts),
+            assumptions=self.assumptions,
         )
 
     def balance(self, fraction: float) -> Balance:
@@ -100,7 +106,7 @@ def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
     if facts.gpu is None or facts.model is None or rule is None:
         return None
     started = launch(
-        limits.settings(profile, facts),
+        settings_of(profile, facts.release),
         rule=rule,
         gpu=facts.gpu,
         model=facts.model,

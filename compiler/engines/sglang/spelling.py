@@ -6,8 +6,7 @@ setting is one row of `_ROWS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
@@ -214,10 +213,9 @@ def spell(profile: Profile, release: Release | None, *, fraction: float | None) 
     )
 
 
-@cache
-def typed_rows() -> Mapping[str, Row]:
-    """Every flag a typed setting writes, in any release -> its row; the static fraction, which may have to be found, has none."""
-    return {flag: row for row in _ROWS for flag in row.flags}
+def typed_rows() -> tuple[Row, ...]:
+    """The typed settings that flags are written for; the static fraction, which may have to be found, is none of them."""
+    return _ROWS
 
 
 def owned_flags() -> dict[str, str]:

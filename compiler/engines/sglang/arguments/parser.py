@@ -16,6 +16,7 @@ from compiler.engines.sglang.arguments.actions import (
     RefusedError,
 )
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
+from compiler.engines.sglang.arguments.plainly import read_plainly
 from compiler.engines.sglang.arguments.readers import reader_of
 from compiler.facts import Action, Flag, Release
 
@@ -56,16 +57,22 @@ class FlagParser(argparse.ArgumentParser):
         Settings that no word is about may be left out of the namespace: `unset` has them.
 
         argparse looks at every flag it has for every command line, and a release has hundreds. Where each word that may be
-        a flag is one in full, a parser of these alone does the same; the others keep their defaults.
+        a flag is one in full, a parser of these alone does the same, and none is asked when they have the values they take; the others keep their
+        defaults.
         """
         named = self._named(words)
         if named is None:
             return self.parse_known_args(words, namespace)[1]
-        narrow = copy(self)
-        narrow._actions = list(dict.fromkeys(named.values()))  # noqa: SLF001 - our own
-        for action in narrow._actions:  # noqa: SLF001 - our own
+        for action in named.values():
             if action.dest in self.unset:
                 setattr(namespace, action.dest, self.unset[action.dest])
+        readings = read_plainly(words, named)
+        if readings is not None:
+            for flag, name, value in readings:
+                flag(self, namespace, value, name)
+            return []
+        narrow = copy(self)
+        narrow._actions = list(dict.fromkeys(named.values()))  # noqa: SLF001 - our own
         narrow._option_string_actions = named  # noqa: SLF001 - our own
         return narrow.parse_known_args(words, namespace)[1]
 

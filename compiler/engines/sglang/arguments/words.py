@@ -29,7 +29,7 @@ class Word(Value):
 
 def words_of(argv: Sequence[str]) -> tuple[Word, ...]:
     """The words of a command line."""
-    return tuple(Word(text, place) for place, text in enumerate(argv))
+    return tuple([Word(text, place) for place, text in enumerate(argv)])
 
 
 def at_least(release: Release, version: str) -> bool:
@@ -94,10 +94,10 @@ def place(met: Sequence[Met], words: Sequence[Word]) -> Iterator[Given]:
     """
     at = 0
     for each in met:
-        while not _is(words[at].text, each.spelling):
+        while words[at].text != each.spelling and not _is(words[at].text, each.spelling):
             at += 1
         name, equals, _ = words[at].text.partition("=")
-        end = at + 1 + (0 if equals else _count(each, words[at + 1 :]))
+        end = at + 1 if equals else at + 1 + _count(each, words, at + 1)
         places = [word.place for word in words[at:end] if word.place is not None]
         yield Given(
             flag=each.flag.name,
@@ -116,8 +116,8 @@ def _is(word: str, spelling: str) -> bool:
     return name == spelling or (name.startswith("--") and spelling.startswith(name))
 
 
-def _count(met: Met, after: Sequence[Word]) -> int:
-    """How many words behind an option string are its value."""
+def _count(met: Met, words: Sequence[Word], after: int) -> int:
+    """How many words behind an option string, those from `after` on, are its value."""
     if met.words is not None:
         return met.words
-    return int(bool(after) and not after[0].text.startswith("-"))
+    return int(after < len(words) and not words[after].text.startswith("-"))

@@ -40,9 +40,12 @@ def _deciders(given: Given) -> dict[str, str]:
 @rule("page-size-changed")
 def page_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A page size that the server puts in place of the one asked for (server_args.py, 0.4.6 on; overrides.py)."""
-    given, asked = given_by(plan), plan.profile.memory.page_size
+    asked = plan.profile.memory.page_size
+    if asked is None:
+        return
+    given = given_by(plan)
     used = used_page(given)
-    if asked is None or used == asked:
+    if used == asked:
         return
     yield caution(
         "page-size-changed",

@@ -153,10 +153,12 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     0.4.6 to 0.4.8 set the branches to 1.
     """
     given = given_by(plan)
-    branches, backend = _branches(plan, given), _for_both_steps(plan, given)
-    page = used_page(given)
+    branches = _branches(plan, given)
+    if branches == 1:
+        return
+    backend, page = _for_both_steps(plan, given), used_page(given)
     allowed = _paged_tree_backends(plan, given)
-    if branches == 1 or page == 1 or backend is None or allowed is None or backend in allowed:
+    if page == 1 or backend is None or allowed is None or backend in allowed:
         return
     if backend == "trtllm_mha":
         return  # verifies no tree at all, which is said elsewhere
