@@ -187,18 +187,25 @@ def test_a_value_that_is_gone_is_told_the_one_in_its_place(
 def test_a_typed_setting_is_spelled_for_every_release(profiles: Path, catalog: Catalog) -> None:
     """Moving the version changes the flag of a typed setting; one that a release has no flag for says which have it."""
     memory = "cuda_graph_max_batch = 8\npage_size = 1"
-    oldest, *others = catalog.versions("sglang")
-    found = flag_findings(profiles, catalog, version=oldest, memory=memory)
-    lacking = {"memory.page_size"}
-    assert lacking < {each.path for each in found if each.code == "flag-unknown"}
-    for version in others:
+    flags = {
+        "memory.page_size": "--page-size",
+        "parsers.reasoning": "--reasoning-parser",
+        "parsers.tool_call": "--tool-call-parser",
+        "secrets.api_key": "--config",
+    }
+    takers = {path: releases_with(flag, engine="sglang") for path, flag in flags.items()}
+    lacking: set[str] = set()
+    for version in catalog.versions("sglang"):
         found = flag_findings(profiles, catalog, version=version, memory=memory)
         refused = {each.path: each.notes for each in found if each.code == "flag-unknown"}
-        if version in releases_with("--config", engine="sglang"):
-            assert refused == {}, version
-        else:
-            note = "of the releases read, 0.5.3 to 0.5.23 have it"
-            assert [note in notes for notes in refused.values()] == [True], version
+        assert refused.keys() == {path for path in flags if version not in takers[path]}, version
+        for path, notes in refused.items():
+            note = (
+                f"of the releases read, {takers[str(path)][0]} to {takers[str(path)][-1]} have it"
+            )
+            assert note in notes, (version, path)
+            lacking.add(str(path))
+    assert lacking == flags.keys()
 
 
 def test_a_flag_by_the_name_of_another_release_is_still_one(

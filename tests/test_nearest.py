@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -379,13 +380,21 @@ def test_a_full_disk_and_nothing_to_write(
     )
 
 
-@pytest.mark.parametrize(("section", "is_proved"), [("force", False), ("defaults", True)])
-def test_a_setting_that_just_gives_way(tree: Checkout, section: str, *, is_proved: bool) -> None:
-    """`edit-unproved`: a change that another file overrules; one that wins over it does what it says."""
-    tree.write("base/policy", f"[{section}.memory]\nfraction = 0.85\n")
-    text = tree.profile(STORY).read_text("utf-8").replace("fraction = 0.93", "fraction = 0.85")
-    tree.write(STORY, text.replace('"base/service",', '"base/service", "base/policy",'))
-    done = tree.run("fit", STORY, "--write", number_of(tree, "memory.fraction"))
+LAST = 98
+"""The most running requests of the other profile that leave its reserve enough beside the fraction of the first."""
+
+
+@pytest.mark.parametrize(("requests", "is_proved"), [(LAST, True), (LAST + 1, False)])
+def test_a_neighbour_that_just_bears_it(tree: Checkout, requests: int, *, is_proved: bool) -> None:
+    """`edit-unproved`: a change to a shared file that leaves another profile's reserve short for one request."""
+    tree.write("base/memory", "[memory]\nfraction = 0.85\n")
+    for name, at in ((STORY, 8), (SHORT, requests)):
+        text = tree.profile(name).read_text("utf-8")
+        text = re.sub(r"fraction = .*", "", text)
+        text = re.sub(r"max_running_requests = \d+", f"max_running_requests = {at}", text)
+        tree.write(name, text.replace('"base/service",', '"base/service", "base/memory",'))
+    asked = ("--write", number_of(tree, "memory.fraction"), "--in", "base/memory")
+    done = tree.run("fit", STORY, *asked)
     assert (done.code, code_in(done.err, "edit-unproved")) == (
         (0, False) if is_proved else (1, True)
     )

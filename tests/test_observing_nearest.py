@@ -364,7 +364,7 @@ def test_what_a_boot_needs() -> None:
 
 
 def test_a_file_that_is_there_already(tmp_path: Path) -> None:
-    """`boot-unwritable`: a file of that name, or no folder for it; a name beside it, or `--overwrite`, is fine."""
+    """`boot-unwritable`: a file of that name, or in place of its folder; a name beside it, a folder to make, or `--overwrite`, is fine."""
     log = tmp_path / "engine.log"
     log.write_text("\n".join(LINES))
     words = ["measure", "--log", str(log)]
@@ -375,8 +375,9 @@ def test_a_file_that_is_there_already(tmp_path: Path) -> None:
         ("there2.toml", (), False),
         ("there2.toml", (), True),
         ("there.toml", ("--overwrite",), False),
-        ("no/there.toml", (), True),
-        ("no/there.toml", ("--overwrite",), True),
+        ("no/there.toml", (), False),
+        ("there.toml/there.toml", (), True),
+        ("there.toml/there.toml", ("--overwrite",), True),
     ):
         done = run(*words, "-o", name, *more, here=tmp_path)
         assert (done.code, "error[boot-unwritable]" in done.err) == (5 if wanted else 0, wanted)
