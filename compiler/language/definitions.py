@@ -75,8 +75,16 @@ def collect_claims(graph: Graph, *, list_settings: ListSettings) -> tuple[Claim,
     )
 
 
-def _claims(document: Document, *, is_root: bool, list_settings: ListSettings) -> Iterator[Claim]:
-    """All claims of one file."""
+def _claims(document: Document, *, is_root: bool, list_settings: ListSettings) -> tuple[Claim, ...]:
+    """All claims of one file, put together once."""
+    key = (is_root, list_settings)
+    if key not in document.claims:
+        document.claims[key] = tuple(_laid(document, is_root=is_root, list_settings=list_settings))
+    claims: tuple[Claim, ...] = document.claims[key]
+    return claims
+
+
+def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> Iterator[Claim]:
     for level, prefix in _LEVEL_PREFIX.items():
         table = document.values.get(prefix[0], {}) if prefix else document.values
         left_out = () if prefix else DIRECTIVES - ({"description"} if is_root else frozenset())

@@ -120,11 +120,12 @@ class _Merging:
         if mixed:
             return [self.disputes.shape(path, mixed)]
         standing = self.dominance.standing(claims)
-        kinds = {each.kind for each in standing}
-        if kinds == {Kind.TABLE}:
+        kinds = [each.kind for each in standing]
+        alone = kinds[0] if len(kinds) == 1 or kinds.count(kinds[0]) == len(kinds) else None
+        if alone is Kind.TABLE:
             self.tables[path] = self.origin(standing, claims)
             self.keep(path, {})
-        elif kinds == {Kind.REMOVAL}:
+        elif alone is Kind.REMOVAL:
             self.removed[path] = self.origin(standing, claims)
         elif Kind.REMOVAL in kinds:
             return [self.disputes.conflict(path, standing)]

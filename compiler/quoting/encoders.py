@@ -104,6 +104,10 @@ class Place(StrEnum):
     ENVIRONMENT_FILE = "the path of an environment file"
     COMMENT = "a comment"
 
+    __hash__ = (
+        str.__hash__
+    )  # an enum's own is written in Python, and each word is looked up by its place
+
 
 def refusal(text: str, *, place: Place) -> str | None:
     """Why `text` cannot be written there, as the rest of a sentence about it; `None` when it can."""

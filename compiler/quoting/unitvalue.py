@@ -169,8 +169,8 @@ def _read_words(value: str, *, start: int) -> _Words:
     words: list[str] = []
     remarks: list[str] = []
     at = start
-    while at < len(value) and not _stands_alone(value, sign=";", at=at):
-        if words and _stands_alone(value, sign="\\;", at=at):
+    while at < len(value) and not (value[at] == ";" and _stands_alone(value, sign=";", at=at)):
+        if words and value[at] == "\\" and _stands_alone(value, sign="\\;", at=at):
             words.append(";")
             at = skip_blanks(value, start=at + 2)
             continue

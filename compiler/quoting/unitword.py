@@ -20,6 +20,7 @@ _ESCAPE: Final = re.compile(
 )
 # The run of a word that quotes, escapes, blanks, and bytes beyond ASCII have no part in.
 _PLAIN: Final = re.compile(r"[!#-&(-\[\]-~]+")
+_GAP: Final = re.compile(f"[{BLANKS}]*")
 _LETTERS: Final = dict(zip("abfnrtvs\\\"'", "\a\b\f\n\r\t\v \\\"'", strict=True))
 _BYTE_MAX: Final = 0xFF
 _CODE_POINT_MAX: Final = 0x10FFFF
@@ -96,6 +97,5 @@ def _read_escape(text: str, *, at: int) -> tuple[bytes | None, int]:
 
 def skip_blanks(text: str, *, start: int) -> int:
     """Where the next word begins, or the end of the text."""
-    while start < len(text) and text[start] in BLANKS:
-        start += 1
-    return start
+    gap = _GAP.match(text, start)
+    return start if gap is None else gap.end()

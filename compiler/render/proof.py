@@ -128,6 +128,8 @@ def _environment_faults(plan: Plan, *, found: Mapping[str, str]) -> Iterator[str
 
 def _differences(what: str, *, expected: Sequence[str], found: Sequence[str]) -> Iterator[str]:
     """The first place where two sequences part; what follows is mostly a consequence."""
+    if [*expected] == [*found]:
+        return
     longest = max(len(expected), len(found))
     for index in range(longest):
         left = expected[index] if index < len(expected) else None

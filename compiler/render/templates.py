@@ -92,7 +92,7 @@ def _bare_environment(templates: Path) -> Environment:
     # Loading jinja2 takes longer than a whole `check`, which renders nothing.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(templates, encoding="utf-8"),
         undefined=StrictUndefined,
         finalize=_encoded_only,
@@ -103,6 +103,8 @@ def _bare_environment(templates: Path) -> Environment:
         keep_trailing_newline=True,
         newline_sequence="\n",
     )
+    environment.globals.clear()  # `range`, `lipsum`, and the like: looked at for each file, and used by none
+    return environment
 
 
 def _encoded_only(value: object) -> object:
