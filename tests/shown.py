@@ -9,7 +9,7 @@ A block is ```` ```LANGUAGE ````. Comments of HTML on the lines right above it m
     <!-- from: PATH -->         each line is in this file of the repository
 
 A text block right below commands is what they print. `...` in it stands for any text, and on a line of its own for any
-lines. `<!-- begins with: COMMAND -->` anywhere on a page is done before its first block.
+lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from compiler.cli.commands import VERBS
 
 
 MARKS = ("not run", "exits", "file", "edit", "from")
-_BEGINS = re.compile(r"^<!-- begins with: (?P<command>.*) -->$", re.MULTILINE)
 _BLOCK = re.compile(
     r"(?P<marks>(?:^<!-- [^\n]* -->\n)*)^(?P<fence>`{3,})(?P<language>\S*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
@@ -108,8 +107,6 @@ class Scratch:
 
     def follow(self, page: str) -> None:
         """Do all that a page says, and hold what comes of it against what the page shows."""
-        for found in _BEGINS.finditer(page):
-            self._do(found["command"], exits=0)
         for block in blocks(page):
             try:
                 self._meet(block)

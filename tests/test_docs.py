@@ -72,6 +72,16 @@ def test_a_page_shows_something_that_is_done(page: Path) -> None:
     assert any("not run" not in each.marks for each in done)
 
 
+@pytest.mark.parametrize("page", [DOCS / "tutorial.md", *HOW_TOS], ids=named)
+def test_a_file_is_named_in_sight(page: Path) -> None:
+    """What a mark says of a block, which file it is, the words above it say too: a mark is not shown to a reader."""
+    for part in re.split(
+        r"(^```.*?^```$|^#[^\n]*$)", text_of(page), flags=re.MULTILINE | re.DOTALL
+    ):
+        for path in re.findall(r"^<!-- (?:file|edit): (.*) -->$", part, re.MULTILINE):
+            assert f"`{path}`" in re.sub(r"<!--.*?-->", "", part), path
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages that a build of the site writes."""
