@@ -57,6 +57,11 @@ class Bar(Value):
         """Where the scale ends: nothing is drawn beyond it."""
         return max(self.size.high, self.mark.at.high if self.mark else 0.0)
 
+    @cached_property
+    def figures(self) -> tuple[str, ...]:
+        """The size of each part as people read it."""
+        return tuple(self.ranged(each.size) for each in self.parts)
+
     def written(self, amount: float) -> str:
         """An amount as people read it."""
         return f"{amount:,.0f}" if self.unit == "tokens" else f"{amount:,.2f}"

@@ -101,7 +101,8 @@ def picture_values(memory: Memory, *, title: str) -> dict[str, object]:
 
 def _sentence(bar: Bar) -> str:
     held = f", {bar.mark.name} {bar.ranged(bar.mark.at)}" if bar.mark else ""
-    parts = ", ".join(f"{each.name} {bar.ranged(each.size)}" for each in bar.parts)
+    told = zip(bar.parts, bar.figures, strict=True)
+    parts = ", ".join(f"{part.name} {figures}" for part, figures in told)
     return f"{bar.title}: {bar.ranged(bar.size)} {bar.unit}{held}; {parts}"
 
 
@@ -122,9 +123,9 @@ def _drawn(bar: Bar, *, y: float) -> Drawn:
 def _boxes(bar: Bar) -> Iterator[Box]:
     """Each part as far as it is sure, then as far as it is likely; what all of them may take beyond is one box."""
     start = 0.0
-    for index, part in enumerate(bar.parts):
+    for index, (part, figures) in enumerate(zip(bar.parts, bar.figures, strict=True)):
         sure, likely = part.size.low, part.size.best - part.size.low
-        title = _told(part, bar)
+        title = f"{part.name} {figures} {bar.unit}"
         if sure > 0:
             yield _box(bar, start, sure, kind="sure", colour=index % COLOURS, title=title)
         if likely > 0:
@@ -152,10 +153,6 @@ def _place(bar: Bar, amount: float) -> float:
     return amount / bar.whole * _BAR_WIDTH if bar.whole else 0.0
 
 
-def _told(part: Part, bar: Bar) -> str:
-    return f"{part.name} {bar.ranged(part.size)} {bar.unit}"
-
-
 def _rule(bar: Bar) -> Rule | None:
     if bar.mark is None:
         return None
@@ -174,21 +171,20 @@ def _rule(bar: Bar) -> Rule | None:
 
 def _legend(bar: Bar, *, top: float) -> Sequence[Entry]:
     entries: list[Entry] = []
-    for index, part in enumerate(bar.parts):
+    for index, (part, figures) in enumerate(zip(bar.parts, bar.figures, strict=True)):
         row, column = divmod(index, _COLUMNS)
         entries.append(
             Entry(
                 x=column * _BAR_WIDTH / _COLUMNS,
                 y=top + row * _LEGEND_HEIGHT,
                 colour=index % COLOURS,
-                text=_short(part, bar),
+                text=_short(part, figures),
             )
         )
     return entries
 
 
-def _short(part: Part, bar: Bar) -> str:
-    figures = bar.ranged(part.size)
+def _short(part: Part, figures: str) -> str:
     room = max(8, _LEGEND_CHARACTERS - len(figures) - 1)
     name = part.name if len(part.name) <= room else f"{part.name[: room - 3]}..."
     return f"{name} {figures}"
