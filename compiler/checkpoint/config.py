@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from compiler.architecture import Compressed, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
+from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
 from compiler.checkpoint.positions import context_of, rope_of
@@ -47,6 +48,7 @@ FAMILIES: Mapping[str, Family] = {
     "Mistral3ForConditionalGeneration": Family(),
     "MixtralForCausalLM": Family(),
     "Qwen2ForCausalLM": Family(),
+    "Qwen2_5_VLForConditionalGeneration": Family(),
     "Qwen3ForCausalLM": Family(),
     "Qwen3MoeForCausalLM": Family(),
     "Qwen3VLForConditionalGeneration": Family(),
@@ -66,6 +68,7 @@ FAMILIES: Mapping[str, Family] = {
     "Glm4MoeForCausalLM": Family(),
     "Glm4MoeLiteForCausalLM": Family(),
     "GlmMoeDsaForCausalLM": Family(),
+    "Ernie4_5_MoeForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
     "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
@@ -134,7 +137,7 @@ def _model(
     layers, hidden = _layers(keys), keys.need("hidden_size")
     attention = attention_of(keys, gated=family.gated)
     pattern = pattern_of(keys, layers=layers)
-    moe = _moe(keys, family)
+    moe = moe_of(keys, gated=family.gated_mlp, router_bits=family.router_bits)
     context = context_of(keys)
     model = Model(
         id=id_,
@@ -144,7 +147,7 @@ def _model(
         hidden=hidden,
         layers=layers,
         pattern=pattern,
-        dense_layers=_dense_layers(keys, layers, moe),
+        dense_layers=dense_layers_of(keys, layers=layers, moe=moe),
         intermediate=_intermediate(keys, moe),
         heads=keys.need("num_attention_heads"),
         attention=attention,
@@ -195,56 +198,6 @@ def _dtype(keys: Keys) -> object:
         if found is not None:
             return found
     return None
-
-
-def _moe(keys: Keys, family: Family) -> Moe | None:
-    experts = keys.count("n_routed_experts", "num_experts", "num_local_experts")
-    if not experts:
-        return None
-    intermediate = keys.need("moe_intermediate_size", "intermediate_size")
-    shared, width = _beside(keys, intermediate)
-    return Moe(
-        routed_experts=experts,
-        active_experts=keys.need("num_experts_per_tok", "num_experts_per_token", "top_k_experts"),
-        shared_experts=shared,
-        intermediate=intermediate,
-        shared_intermediate=width,
-        gated=family.gated_mlp,
-        latent=keys.number("moe_latent_size"),
-        every=keys.number("interleave_moe_layer_step") or 1,
-        router_bits=family.router_bits,
-    )
-
-
-def _beside(keys: Keys, intermediate: int) -> tuple[int, int | None]:
-    """What stands beside the routed experts: how many shared experts, and their width when it is not the usual one.
-
-    A dense MLP beside the experts (Grok 2, Gemma 4) is one shared expert of its width.
-    """
-    shared = keys.count("n_shared_experts", "num_shared_experts")
-    width = keys.number(
-        "shared_expert_intermediate_size",
-        "moe_shared_expert_intermediate_size",
-        "shared_intermediate_size",
-    )
-    if width is None and (keys.flag("residual_moe") or keys.flag("enable_moe_block")):
-        width = keys.need("intermediate_size")
-    if width is None and keys.has("intermediate_size_mlp"):
-        width = intermediate  # Llama 4 has one, of the same width
-    if width is None:
-        return shared, None
-    return shared or 1, None if width == (shared or 1) * intermediate else width
-
-
-def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:
-    if moe is None:
-        return layers
-    if moe.every > 1:
-        return layers - layers // moe.every
-    flags = keys.values.get("moe_layer_freq")
-    if isinstance(flags, list):
-        return len(flags) - sum(1 for each in flags if each)
-    return keys.count("first_k_dense_replace")
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:
