@@ -32,6 +32,8 @@ class Family(Value):
         gated_mlp: its MLPs and experts have three matrices.
         drafts: its own extra layers, where it has some, are those of a plain draft; others are not described.
         scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
+        tied: its head is the embedding, whatever its config says.
+        full_every: one layer in so many has full attention where its config has a window and does not say which.
     """
 
     gated: bool = False
@@ -39,6 +41,8 @@ class Family(Value):
     gated_mlp: bool = True
     drafts: bool = True
     scale_bits: int = 32
+    tied: bool = False
+    full_every: int = 1
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -48,6 +52,7 @@ FAMILIES: Mapping[str, Family] = {
     "Mistral3ForConditionalGeneration": Family(),
     "MixtralForCausalLM": Family(),
     "Qwen2ForCausalLM": Family(),
+    "Qwen2MoeForCausalLM": Family(),
     "Qwen2_5_VLForConditionalGeneration": Family(),
     "Qwen3ForCausalLM": Family(),
     "Qwen3MoeForCausalLM": Family(),
@@ -57,6 +62,7 @@ FAMILIES: Mapping[str, Family] = {
     "Qwen3_5ForConditionalGeneration": Family(gated=True),
     "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
     "Qwen4ExpForConditionalGeneration": Family(gated=True),
+    "DeepseekV2ForCausalLM": Family(),
     "DeepseekV3ForCausalLM": Family(),
     "DeepseekV32ForCausalLM": Family(),
     # Scales are exponents alone (`ue8m0`); the draft of V4.1 has stages of its own (DSpark).
@@ -65,23 +71,35 @@ FAMILIES: Mapping[str, Family] = {
     "KimiK25ForConditionalGeneration": Family(),
     "KimiVLForConditionalGeneration": Family(),
     "KimiLinearForCausalLM": Family(),
+    "Glm4ForCausalLM": Family(),
     "Glm4MoeForCausalLM": Family(),
     "Glm4MoeLiteForCausalLM": Family(),
     "GlmMoeDsaForCausalLM": Family(),
     "Ernie4_5_MoeForCausalLM": Family(),
+    "BailingMoeForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
     "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
     "MiMoV2FlashForCausalLM": Family(router_bits=32),
     "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
-    "Gemma3ForCausalLM": Family(),
-    "Gemma3ForConditionalGeneration": Family(),
-    "Gemma3TextModel": Family(),
-    "Gemma4ForConditionalGeneration": Family(),
-    "Gemma4UnifiedForConditionalGeneration": Family(),
+    "Gemma2ForCausalLM": Family(tied=True, full_every=2),
+    "Gemma3ForCausalLM": Family(tied=True),
+    "Gemma3ForConditionalGeneration": Family(tied=True),
+    "Gemma3TextModel": Family(tied=True),
+    "Gemma4ForConditionalGeneration": Family(tied=True),
+    "Gemma4UnifiedForConditionalGeneration": Family(tied=True),
+    "CohereForCausalLM": Family(tied=True),
+    "Cohere2ForCausalLM": Family(tied=True),
     "Llama4ForConditionalGeneration": Family(),
     "Grok1ForCausalLM": Family(router_bits=32),
+    "GraniteForCausalLM": Family(),
     "GraniteMoeHybridForCausalLM": Family(),
+    "Exaone4ForCausalLM": Family(),
+    "Phi3ForCausalLM": Family(),
+    "InternLM2ForCausalLM": Family(),
+    "MiniCPMForCausalLM": Family(),
+    "Olmo2ForCausalLM": Family(),
+    "BaichuanForCausalLM": Family(),
     "Lfm2ForCausalLM": Family(),
 }
 """The architectures that are described."""
@@ -136,7 +154,7 @@ def _model(
     family = FAMILIES[architecture]
     layers, hidden = _layers(keys), keys.need("hidden_size")
     attention = attention_of(keys, gated=family.gated)
-    pattern = pattern_of(keys, layers=layers)
+    pattern = pattern_of(keys, layers=layers, full_every=family.full_every)
     moe = moe_of(keys, gated=family.gated_mlp, router_bits=family.router_bits)
     context = context_of(keys)
     model = Model(
@@ -159,7 +177,7 @@ def _model(
         nextn=_nextn(keys, moe) if family.drafts else None,
         rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
-        tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
+        tied=family.tied or keys.flag("tie_word_embeddings"),
         other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
         checkpoint_gb=checkpoint_gb,

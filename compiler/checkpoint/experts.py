@@ -9,6 +9,9 @@ from compiler.architecture import Moe
 from compiler.checkpoint.keys import Keys
 
 
+_EVERY = ("interleave_moe_layer_step", "moe_layer_interval", "decoder_sparse_step")
+
+
 def moe_of(keys: Keys, *, gated: bool, router_bits: int) -> Moe | None:
     """The experts of the layers that have some; nothing when none has."""
     experts = keys.count("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
@@ -26,7 +29,7 @@ def moe_of(keys: Keys, *, gated: bool, router_bits: int) -> Moe | None:
         shared_intermediate=width,
         gated=gated,
         latent=keys.number("moe_latent_size"),
-        every=keys.number("interleave_moe_layer_step", "moe_layer_interval") or 1,
+        every=keys.number(*_EVERY) or 1,
         router_bits=router_bits,
     )
 
@@ -60,6 +63,8 @@ def dense_layers_of(keys: Keys, *, layers: int, moe: Moe | None) -> int:
     flags = keys.values.get("moe_layer_freq")
     if isinstance(flags, list):
         return len(flags) - sum(1 for each in flags if each)
+    if keys.values.get("mlp_only_layers"):
+        keys.faults.append("`mlp_only_layers` has dense layers among those with experts")
     last = keys.values.get("moe_layer_end_index")
     if type(last) is int and 0 <= last < layers - 1:
         keys.faults.append("`moe_layer_end_index` leaves dense layers behind those with experts")
