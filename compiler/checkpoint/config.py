@@ -53,6 +53,7 @@ FAMILIES: Mapping[str, Family] = {
     "MixtralForCausalLM": Family(),
     "Qwen2ForCausalLM": Family(),
     "Qwen2MoeForCausalLM": Family(),
+    "Qwen2VLForConditionalGeneration": Family(),
     "Qwen2_5_VLForConditionalGeneration": Family(),
     "Qwen3ForCausalLM": Family(),
     "Qwen3MoeForCausalLM": Family(),
