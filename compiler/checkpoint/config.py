@@ -105,6 +105,19 @@ FAMILIES: Mapping[str, Family] = {
 }
 """The architectures that are described."""
 
+_UNREAD: Mapping[str, str] = {
+    "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
+    "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
+    "FalconH1ForCausalLM": "attention and a state side by side in each layer",
+    "Glm4vForConditionalGeneration": "its vision tower",
+    "Glm4vMoeForConditionalGeneration": "its vision tower",
+    "HunYuanMoEV1ForCausalLM": "its experts, which the config lists layer by layer",
+    "InternVLChatModel": "its vision tower, and its text model under `llm_config`",
+    "Phi4MMForCausalLM": "its towers, and the adapters that it keeps beside its layers",
+    "Step3VLForConditionalGeneration": "attention whose queries share a low rank, and its vision tower",
+}
+"""What keeps others that people deploy from being described."""
+
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -140,7 +153,8 @@ def model_from_config(
     names = config.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
-        reason = "how its layers are laid out in memory" if name else "`architectures` is missing"
+        layout = _UNREAD.get(name, "how its layers are laid out in memory")
+        reason = layout if name else "`architectures` is missing"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)
     model = _model(keys, name, id_, checkpoint_gb, source)
