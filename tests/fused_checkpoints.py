@@ -28,6 +28,8 @@ COMMAND = _small(
     "CohereLabs/c4ai-command-r7b-12-2024", layer_types=["sliding_attention", "full_attention"]
 )
 GLM = _small("zai-org/GLM-4-9B-0414")
+GLM_V: dict[str, Any] = dict(CONFIGS["zai-org/GLM-4.1V-9B-Thinking"])
+GLM_V["text_config"] = {**GLM_V["text_config"], "num_hidden_layers": LAYERS}
 
 
 def _heads(config: Mapping[str, Any]) -> tuple[int, int]:
@@ -203,6 +205,26 @@ def qwen25_vl() -> Shapes:
     return _model(QWEN25_VL, _plain(QWEN25_VL)) | _tower(QWEN25_VL, 1280, mlp)
 
 
+def glm_v() -> Shapes:
+    """GLM-4.1V: its tower's merger is a gated MLP behind a projection."""
+    text = {**GLM_V["text_config"], "vision_config": GLM_V["vision_config"]}
+    width, out, inner = 1536, 4096, 13696
+    mlp = {"gate_proj": (out, width), "up_proj": (out, width), "down_proj": (width, out)}
+    tensors = _model(text, _plain(text), head="lm_head.weight") | _tower(text, width, mlp)
+    for name in list(tensors):
+        if ".merger." in name:
+            del tensors[name]
+    shapes: dict[str, tuple[int, ...]] = {
+        "merger.proj": (out, out),
+        "merger.gate_proj": (inner, out),
+        "merger.up_proj": (inner, out),
+        "merger.down_proj": (out, inner),
+        "downsample": (out, width, 2, 2),
+        "embeddings.position_embedding": (576, width),
+    }
+    return tensors | {f"visual.{name}.weight": ("BF16", shape) for name, shape in shapes.items()}
+
+
 FUSED: Mapping[str, tuple[dict[str, Any], Shapes]] = {
     "phi": (PHI, phi()),
     "ling": (LING, ling()),
@@ -211,6 +233,7 @@ FUSED: Mapping[str, tuple[dict[str, Any], Shapes]] = {
     "ernie": (ERNIE, ernie()),
     "command": (COMMAND, command()),
     "glm": (GLM, glm()),
+    "glm-v": (GLM_V, glm_v()),
     "qwen2-vl": (QWEN2_VL, qwen2_vl()),
     "qwen2.5-vl": (QWEN25_VL, qwen25_vl()),
 }

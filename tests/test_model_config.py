@@ -83,7 +83,7 @@ def test_an_unknown_architecture_is_named() -> None:
     ("name", "reason"),
     [
         ("FalconH1ForCausalLM", "attention and a state side by side in each layer"),
-        ("Glm4vMoeForConditionalGeneration", "its vision tower"),
+        ("InternVLChatModel", "its vision tower, and its text model under `llm_config`"),
     ],
 )
 def test_what_is_missing_of_a_popular_architecture_is_said(name: str, reason: str) -> None:

@@ -1,6 +1,6 @@
 """The `vision_config` of a config in; the vision tower and its projector out.
 
-What stands where, and what is split: SGLang 0.5.11 models/{qwen2_vl,qwen2_5_vl,qwen3_vl,kimi_k25,kimi_vl,gemma3_mm,gemma4_vision,mllama4,
+What stands where, and what is split: SGLang 0.5.11 models/{glm4v,qwen2_vl,qwen2_5_vl,qwen3_vl,kimi_k25,kimi_vl,gemma3_mm,gemma4_vision,mllama4,
 pixtral}.py.
 """
 
@@ -81,6 +81,29 @@ def _qwen25(keys: Keys, hidden: int) -> Vision:
         gated=True,
         projector_parameters=width + merged * merged + merged + merged * hidden + hidden,
         other_parameters=_COLOURS * frames * patch * patch * width,
+        split=(*_BOTH, VisionPart.PROJECTOR),
+    )
+
+
+def _glm(keys: Keys, hidden: int) -> Vision:
+    # Its MLPs are as wide as the text model, and its merger is one more of them, as wide as the config says. What stands
+    # before that MLP is whole: a projection, and the convolution that takes four patches together.
+    width, patch, out = (
+        keys.need("hidden_size"),
+        keys.need("patch_size"),
+        keys.need("out_hidden_size"),
+    )
+    frames = keys.number("temporal_patch_size") or 1
+    positions = (keys.need("image_size") // patch) ** 2
+    embedding = _COLOURS * frames * patch * patch * width + width + positions * width
+    return Vision(
+        layers=keys.need("depth"),
+        hidden=width,
+        intermediate=out,
+        heads=keys.need("num_heads"),
+        gated=True,
+        projector_parameters=3 * out * keys.need("intermediate_size"),
+        other_parameters=embedding + _MERGED * width * out + out + out * out,
         split=(*_BOTH, VisionPart.PROJECTOR),
     )
 
@@ -200,6 +223,7 @@ _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Qwen4": _qwen,
     "DeepseekV41": _deepseek,
     "MiniMaxM3": _minimax,
+    "Glm4v": _glm,
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,
