@@ -140,6 +140,20 @@ def test_every_model_can_be_priced(id_: str) -> None:
     assert whole / (ranks + 0.01) < share < whole
 
 
+@pytest.mark.parametrize(
+    ("id_", "parameters"),
+    [
+        ("ibm-granite/granite-3.3-8b-instruct", 8_170_864_640),
+        ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", 8_888_227_328),
+    ],
+)
+def test_entries_have_as_many_parameters_as_their_pages_say(id_: str, parameters: int) -> None:
+    """But for norms and the like, all matrices of a model come to the count that its public page prints."""
+    tensors = target_tensors(known(id_), split=Split())
+    count = sum(each.elements * each.count for each in tensors if each.role != "rotary tables")
+    assert count == pytest.approx(parameters, rel=0.001)
+
+
 def _divides(model: Model, ranks: int) -> bool:
     """Whether the heads divide over so many ranks; KV heads are copied where there are fewer."""
     kv = model.attention.kv_heads if isinstance(model.attention, Gqa) else ranks

@@ -88,11 +88,8 @@ def _qwen25(keys: Keys, hidden: int) -> Vision:
 def _glm(keys: Keys, hidden: int) -> Vision:
     # Its MLPs are as wide as the text model, and its merger is one more of them, as wide as the config says. What stands
     # before that MLP is whole: a projection, and the convolution that takes four patches together.
-    width, patch, out = (
-        keys.need("hidden_size"),
-        keys.need("patch_size"),
-        keys.need("out_hidden_size"),
-    )
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    out = keys.number("out_hidden_size") or hidden
     frames = keys.number("temporal_patch_size") or 1
     positions = (keys.need("image_size") // patch) ** 2
     embedding = _COLOURS * frames * patch * patch * width + width + positions * width
