@@ -1,6 +1,7 @@
 """A `config.json` in; the description of the model out, or what keeps it from being described.
 
-Only architectures whose tensors were read in SGLang 0.5.11 are described. Another one is named with what is missing.
+Only architectures whose layers are of the kinds that memory is priced by are described. Another one is named with what is
+missing.
 """
 
 from __future__ import annotations
