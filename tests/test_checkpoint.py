@@ -36,6 +36,7 @@ from compiler.checkpoint.headers import LARGEST_HEADER
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split, exact_gib
+from fused_checkpoints import FUSED
 from newer_checkpoints import DEEPSEEK, MINIMAX, deepseek, minimax
 
 
@@ -257,17 +258,23 @@ def test_no_entry_crashes_the_reader(
 
 
 @pytest.mark.parametrize(
-    ("config", "tensors"), [(DEEPSEEK, deepseek()), (MINIMAX, minimax())], ids=["v4", "m3"]
+    ("config", "tensors"),
+    [(DEEPSEEK, deepseek()), (MINIMAX, minimax()), *FUSED.values()],
+    ids=["v4", "m3", *FUSED],
 )
-def test_a_newer_family_is_described_as_its_tensors_are(
+def test_a_family_is_described_as_its_tensors_are(
     tmp_path: Path, config: dict[str, object], tensors: Shapes
 ) -> None:
-    """Every tensor has a role, and they come to what the config describes."""
+    """Every tensor has a role, and they come to what the config describes, on one GPU and on one of two."""
     folder = write_checkpoint(tmp_path / "ck", config, tensors)
     found, doubts = describe_checkpoint(folder, id_="a/b")
     assert found is not None
     assert [each.summary for each in doubts] == []
-    assert place_checkpoint(found.checkpoint, found.model, split=Split(tensor=4)).unplaced == ()
+    split = Split(tensor=2)
+    placed = place_checkpoint(found.checkpoint, found.model, split=split)
+    assert placed.unplaced == ()
+    share = exact_gib(target_tensors(found.model, split=split))
+    assert exact_gib(placed.tensors) == pytest.approx(share, rel=0.01)
 
 
 def test_layers_that_a_name_begins_with_are_told_apart(tmp_path: Path) -> None:

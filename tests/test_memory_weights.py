@@ -7,7 +7,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.architecture import Format, Quantization, Role
+from compiler.architecture import Format, Gqa, Quantization, Role
 from compiler.catalog import Kind, open_catalog
 from compiler.facts import Draft, Model
 from compiler.memory.tensors import (
@@ -132,11 +132,32 @@ def test_the_weights_are_what_public_boots_print(id_: str, split: Split, logged_
 
 @pytest.mark.parametrize("id_", MODELS)
 def test_every_model_can_be_priced(id_: str) -> None:
-    """Each entry has weights on one GPU and on eight, less on eight, and never less than an eighth."""
+    """Each entry has weights on one GPU and on eight, or on as many as its heads divide over: less, never less than the share."""
     model = known(id_)
+    ranks = next(each for each in (8, 4, 2, 3) if _divides(model, each))
     whole = exact_gib(target_tensors(model, split=Split()))
-    share = exact_gib(target_tensors(model, split=Split(tensor=8)))
-    assert whole / 8.01 < share < whole
+    share = exact_gib(target_tensors(model, split=Split(tensor=ranks)))
+    assert whole / (ranks + 0.01) < share < whole
+
+
+@pytest.mark.parametrize(
+    ("id_", "parameters"),
+    [
+        ("ibm-granite/granite-3.3-8b-instruct", 8_170_864_640),
+        ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", 8_888_227_328),
+    ],
+)
+def test_entries_have_as_many_parameters_as_their_pages_say(id_: str, parameters: int) -> None:
+    """But for norms and the like, all matrices of a model come to the count that its public page prints."""
+    tensors = target_tensors(known(id_), split=Split())
+    count = sum(each.elements * each.count for each in tensors if each.role != "rotary tables")
+    assert count == pytest.approx(parameters, rel=0.001)
+
+
+def _divides(model: Model, ranks: int) -> bool:
+    """Whether the heads divide over so many ranks; KV heads are copied where there are fewer."""
+    kv = model.attention.kv_heads if isinstance(model.attention, Gqa) else ranks
+    return model.heads % ranks == 0 and max(kv, ranks) % min(kv, ranks) == 0
 
 
 @pytest.mark.parametrize("id_", MODELS)

@@ -1,6 +1,7 @@
 """A `config.json` in; the description of the model out, or what keeps it from being described.
 
-Only architectures whose tensors were read in SGLang 0.5.11 are described. Another one is named with what is missing.
+Only architectures whose layers are of the kinds that memory is priced by are described. Another one is named with what is
+missing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from attrs import evolve, frozen
 
 from compiler.architecture import Compressed, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
+from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
 from compiler.checkpoint.positions import context_of, rope_of
@@ -31,6 +33,8 @@ class Family(Value):
         gated_mlp: its MLPs and experts have three matrices.
         drafts: its own extra layers, where it has some, are those of a plain draft; others are not described.
         scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
+        tied: its head is the embedding, whatever its config says.
+        full_every: one layer in so many has full attention where its config has a window and does not say which.
     """
 
     gated: bool = False
@@ -38,6 +42,8 @@ class Family(Value):
     gated_mlp: bool = True
     drafts: bool = True
     scale_bits: int = 32
+    tied: bool = False
+    full_every: int = 1
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -47,6 +53,9 @@ FAMILIES: Mapping[str, Family] = {
     "Mistral3ForConditionalGeneration": Family(),
     "MixtralForCausalLM": Family(),
     "Qwen2ForCausalLM": Family(),
+    "Qwen2MoeForCausalLM": Family(),
+    "Qwen2VLForConditionalGeneration": Family(),
+    "Qwen2_5_VLForConditionalGeneration": Family(),
     "Qwen3ForCausalLM": Family(),
     "Qwen3MoeForCausalLM": Family(),
     "Qwen3VLForConditionalGeneration": Family(),
@@ -55,6 +64,7 @@ FAMILIES: Mapping[str, Family] = {
     "Qwen3_5ForConditionalGeneration": Family(gated=True),
     "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
     "Qwen4ExpForConditionalGeneration": Family(gated=True),
+    "DeepseekV2ForCausalLM": Family(),
     "DeepseekV3ForCausalLM": Family(),
     "DeepseekV32ForCausalLM": Family(),
     # Scales are exponents alone (`ue8m0`); the draft of V4.1 has stages of its own (DSpark).
@@ -63,25 +73,51 @@ FAMILIES: Mapping[str, Family] = {
     "KimiK25ForConditionalGeneration": Family(),
     "KimiVLForConditionalGeneration": Family(),
     "KimiLinearForCausalLM": Family(),
+    "Glm4ForCausalLM": Family(),
+    "Glm4vForConditionalGeneration": Family(),
+    "Glm4vMoeForConditionalGeneration": Family(),
     "Glm4MoeForCausalLM": Family(),
     "Glm4MoeLiteForCausalLM": Family(),
     "GlmMoeDsaForCausalLM": Family(),
+    "Ernie4_5_MoeForCausalLM": Family(),
+    "BailingMoeForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
     "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
     "MiMoV2FlashForCausalLM": Family(router_bits=32),
     "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
-    "Gemma3ForCausalLM": Family(),
-    "Gemma3ForConditionalGeneration": Family(),
-    "Gemma3TextModel": Family(),
-    "Gemma4ForConditionalGeneration": Family(),
-    "Gemma4UnifiedForConditionalGeneration": Family(),
+    "Gemma2ForCausalLM": Family(tied=True, full_every=2),
+    "Gemma3ForCausalLM": Family(tied=True),
+    "Gemma3ForConditionalGeneration": Family(tied=True),
+    "Gemma3TextModel": Family(tied=True),
+    "Gemma4ForConditionalGeneration": Family(tied=True),
+    "Gemma4UnifiedForConditionalGeneration": Family(tied=True),
+    "CohereForCausalLM": Family(tied=True),
+    "Cohere2ForCausalLM": Family(tied=True),
     "Llama4ForConditionalGeneration": Family(),
     "Grok1ForCausalLM": Family(router_bits=32),
+    "GraniteForCausalLM": Family(),
     "GraniteMoeHybridForCausalLM": Family(),
+    "Exaone4ForCausalLM": Family(),
+    "Phi3ForCausalLM": Family(),
+    "InternLM2ForCausalLM": Family(),
+    "MiniCPMForCausalLM": Family(),
+    "Olmo2ForCausalLM": Family(),
+    "BaichuanForCausalLM": Family(),
     "Lfm2ForCausalLM": Family(),
 }
 """The architectures that are described."""
+
+_UNREAD: Mapping[str, str] = {
+    "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
+    "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
+    "FalconH1ForCausalLM": "attention and a state side by side in each layer",
+    "HunYuanMoEV1ForCausalLM": "its experts, which the config lists layer by layer",
+    "InternVLChatModel": "its vision tower, and its text model under `llm_config`",
+    "Phi4MMForCausalLM": "its towers, and the adapters that it keeps beside its layers",
+    "Step3VLForConditionalGeneration": "attention whose queries share a low rank, and its vision tower",
+}
+"""What keeps others that people deploy from being described."""
 
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
@@ -118,7 +154,8 @@ def model_from_config(
     names = config.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
-        reason = "how its layers are laid out in memory" if name else "`architectures` is missing"
+        layout = _UNREAD.get(name, "how its layers are laid out in memory")
+        reason = layout if name else "`architectures` is missing"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)
     model = _model(keys, name, id_, checkpoint_gb, source)
@@ -133,8 +170,8 @@ def _model(
     family = FAMILIES[architecture]
     layers, hidden = _layers(keys), keys.need("hidden_size")
     attention = attention_of(keys, gated=family.gated)
-    pattern = pattern_of(keys, layers=layers)
-    moe = _moe(keys, family)
+    pattern = pattern_of(keys, layers=layers, full_every=family.full_every)
+    moe = moe_of(keys, gated=family.gated_mlp, router_bits=family.router_bits)
     context = context_of(keys)
     model = Model(
         id=id_,
@@ -144,7 +181,7 @@ def _model(
         hidden=hidden,
         layers=layers,
         pattern=pattern,
-        dense_layers=_dense_layers(keys, layers, moe),
+        dense_layers=dense_layers_of(keys, layers=layers, moe=moe),
         intermediate=_intermediate(keys, moe),
         heads=keys.need("num_attention_heads"),
         attention=attention,
@@ -156,7 +193,7 @@ def _model(
         nextn=_nextn(keys, moe) if family.drafts else None,
         rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
-        tied=keys.flag("tie_word_embeddings") or architecture.startswith("Gemma"),
+        tied=family.tied or keys.flag("tie_word_embeddings"),
         other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
         dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
         checkpoint_gb=checkpoint_gb,
@@ -195,56 +232,6 @@ def _dtype(keys: Keys) -> object:
         if found is not None:
             return found
     return None
-
-
-def _moe(keys: Keys, family: Family) -> Moe | None:
-    experts = keys.count("n_routed_experts", "num_experts", "num_local_experts")
-    if not experts:
-        return None
-    intermediate = keys.need("moe_intermediate_size", "intermediate_size")
-    shared, width = _beside(keys, intermediate)
-    return Moe(
-        routed_experts=experts,
-        active_experts=keys.need("num_experts_per_tok", "num_experts_per_token", "top_k_experts"),
-        shared_experts=shared,
-        intermediate=intermediate,
-        shared_intermediate=width,
-        gated=family.gated_mlp,
-        latent=keys.number("moe_latent_size"),
-        every=keys.number("interleave_moe_layer_step") or 1,
-        router_bits=family.router_bits,
-    )
-
-
-def _beside(keys: Keys, intermediate: int) -> tuple[int, int | None]:
-    """What stands beside the routed experts: how many shared experts, and their width when it is not the usual one.
-
-    A dense MLP beside the experts (Grok 2, Gemma 4) is one shared expert of its width.
-    """
-    shared = keys.count("n_shared_experts", "num_shared_experts")
-    width = keys.number(
-        "shared_expert_intermediate_size",
-        "moe_shared_expert_intermediate_size",
-        "shared_intermediate_size",
-    )
-    if width is None and (keys.flag("residual_moe") or keys.flag("enable_moe_block")):
-        width = keys.need("intermediate_size")
-    if width is None and keys.has("intermediate_size_mlp"):
-        width = intermediate  # Llama 4 has one, of the same width
-    if width is None:
-        return shared, None
-    return shared or 1, None if width == (shared or 1) * intermediate else width
-
-
-def _dense_layers(keys: Keys, layers: int, moe: Moe | None) -> int:
-    if moe is None:
-        return layers
-    if moe.every > 1:
-        return layers - layers // moe.every
-    flags = keys.values.get("moe_layer_freq")
-    if isinstance(flags, list):
-        return len(flags) - sum(1 for each in flags if each)
-    return keys.count("first_k_dense_replace")
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:

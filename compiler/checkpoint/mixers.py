@@ -6,6 +6,7 @@ Which key says what: SGLang 0.5.11 configs/*.py and models/*.py of each family.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import cycle, islice
 
 from compiler.architecture import (
     Compressed,
@@ -39,6 +40,7 @@ _LETTERS: Mapping[str, LayerKind] = {
     "-": LayerKind.MLP,
     "E": LayerKind.EXPERTS,
 }
+_WINDOWS: Mapping[str, LayerKind] = {"L": LayerKind.WINDOW, "G": LayerKind.FULL}
 _CHUNK = 8192  # Llama 4's default `attention_chunk_size`
 _NO_ROPE_EVERY = 4  # and `no_rope_layer_interval`: the layers without are those with full attention
 
@@ -129,17 +131,20 @@ def _indexer(keys: Keys) -> Indexer | None:
     )
 
 
-def pattern_of(keys: Keys, *, layers: int) -> tuple[LayerKind, ...]:
-    """The kinds of the layers, as short as they repeat."""
-    kinds = _kinds(keys, layers)
+def pattern_of(keys: Keys, *, layers: int, full_every: int = 1) -> tuple[LayerKind, ...]:
+    """The kinds of the layers, as short as they repeat.
+
+    One in `full_every` is full where the config has a window and does not say which layers look through it.
+    """
+    kinds = _kinds(keys, layers, full_every)
     if kinds and len(kinds) != layers:
         keys.faults.append(f"the list of layer kinds has {len(kinds)} entries for {layers} layers")
     return shortest(kinds or (LayerKind.FULL,))
 
 
-def _kinds(keys: Keys, layers: int) -> tuple[LayerKind, ...]:
+def _kinds(keys: Keys, layers: int, full_every: int) -> tuple[LayerKind, ...]:
     """The kinds as the config lists them, or as its interval of full layers gives them; nothing when all are full."""
-    listed = _listed(keys)
+    listed = _listed(keys, layers)
     if listed:
         return listed
     linear = keys.table("linear_attn_config")
@@ -151,12 +156,13 @@ def _kinds(keys: Keys, layers: int) -> tuple[LayerKind, ...]:
     elif keys.has("no_rope_layers") or keys.has("attention_chunk_size"):
         every, other = _NO_ROPE_EVERY, LayerKind.WINDOW
     else:
-        every = keys.count("sliding_window_pattern", "_sliding_window_pattern") or 1
+        every = keys.count("sliding_window_pattern", "_sliding_window_pattern")
+        every = every or (full_every if keys.has("sliding_window") else 1)
         other = LayerKind.WINDOW
     return _where(layers, lambda at: at % every == every - 1, other)
 
 
-def _listed(keys: Keys) -> tuple[LayerKind, ...]:
+def _listed(keys: Keys, layers: int) -> tuple[LayerKind, ...]:
     for name in ("layer_types", "layers_block_type"):
         words = keys.words(name)
         if words is not None:
@@ -164,6 +170,11 @@ def _listed(keys: Keys) -> tuple[LayerKind, ...]:
     letters = keys.values.get("hybrid_override_pattern")
     if isinstance(letters, str) and set(letters) <= set(_LETTERS):
         return tuple(_LETTERS[each] for each in letters)
+    windows = keys.values.get("sliding_window_pattern")
+    if isinstance(windows, str) and windows and set(windows) <= set(_WINDOWS):
+        # EXAONE repeats the letters, and has none without a window.
+        run = tuple(_WINDOWS[each] for each in windows) if keys.has("sliding_window") else ()
+        return tuple(islice(cycle(run), layers)) or (LayerKind.FULL,) * layers
     flags = keys.values.get("hybrid_layer_pattern")
     if isinstance(flags, list):
         return tuple(LayerKind.WINDOW if each == 1 else LayerKind.FULL for each in flags)

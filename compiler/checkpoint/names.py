@@ -71,7 +71,7 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         Share.WHOLE,
         (
             r"\.shared_experts?_gate\.",
-            r"\.gate\.(?:weight|bias|bias_vl|tid2eid|e_score_correction_bias)$",
+            r"\.gate\.(?:weight|bias|bias_vl|tid2eid|e_score_correction_bias|expert_bias)$",
             r"\.router\.(?:\w+\.)*\w+$",
             r"\.(?:e_score_correction_bias|per_expert_scale)$",
         ),
@@ -137,10 +137,10 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         Share.ATTENTION,
         (
             _ATTENTION
-            + r"(?:q_proj|qkv_proj|g_proj|b_proj|[qkv]_conv\w*|sinks|attn_sink|A_log|dt_bias)\b",
+            + r"(?:q_proj|qkv_proj|query_key_value|W_pack|wqkv|g_proj|b_proj|[qkv]_conv\w*|sinks|attn_sink|A_log|dt_bias)\b",
         ),
     ),
-    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense|wo_[ab])\b",)),
+    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense|wo|wo_[ab])\b",)),
     ("dense MLP, down", Share.DENSE, (_MLP + r"(?:down_proj|w2)\b",)),
     (
         "dense MLP, gate and up",
@@ -150,9 +150,9 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
     (
         "embedding",
         Share.EMBEDDING,
-        (r"(?:^|\.)(?:embed_tokens|embeddings|word_embeddings|wte)\b", r"^embed\."),
+        (r"(?:^|\.)(?:embed_tokens|tok_embeddings|embeddings|word_embeddings|wte)\b", r"^embed\."),
     ),
-    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b", r"^head\.")),
+    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b", r"^(?:head|output)\.")),
     (
         "norms",
         Share.WHOLE,

@@ -21,7 +21,7 @@ from compiler.value import Value
 # What an engine makes for itself, and no file holds.
 _MADE_BY_ENGINE = frozenset({"attention kv_b, absorbed", "rotary tables"})
 
-_WHOLE_EMBEDDING = "Gemma"
+_WHOLE_EMBEDDING = ("Gemma3", "Gemma4")
 _SCALES = "weight_scale"
 _PLAIN_WEIGHT = ".weight"
 _ROUTER = "router"

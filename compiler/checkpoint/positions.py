@@ -10,6 +10,7 @@ from compiler.checkpoint.keys import Keys
 
 
 _FULL_HEAD_ROTARY = frozenset({"proportional"})
+_PLAIN = frozenset({"default", "mrope"})  # positions of several axes turn by the same table
 _NO_CONTEXT = 1e9  # no model knows so many positions
 
 
@@ -62,7 +63,7 @@ def rope_of(
     if LayerKind.WINDOW in pattern and _several_bases(keys):
         window = keys.number("swa_head_dim", "head_dim") or attention.head_dim
         dims.append(window if whole else int(window * share))
-    kind = "default" if whole else kind
+    kind = "default" if whole or kind in _PLAIN else kind
     if kind == "default" and dims == [attention.head_dim]:
         return None
     return Rope(kind=kind, dims=tuple(dims), reaches=reaches)

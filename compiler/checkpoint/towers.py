@@ -1,6 +1,6 @@
 """The `vision_config` of a config in; the vision tower and its projector out.
 
-What stands where, and what is split: SGLang 0.5.11 models/{qwen3_vl,kimi_k25,kimi_vl,gemma3_mm,gemma4_vision,mllama4,
+What stands where, and what is split: SGLang 0.5.11 models/{glm4v,qwen2_vl,qwen2_5_vl,qwen3_vl,kimi_k25,kimi_vl,gemma3_mm,gemma4_vision,mllama4,
 pixtral}.py.
 """
 
@@ -48,6 +48,59 @@ def _qwen(keys: Keys, hidden: int) -> Vision:
         heads=keys.need("num_heads"),
         projector_parameters=mergers * merger,
         other_parameters=embedding + keys.count("num_position_embeddings") * width,
+        split=(*_BOTH, VisionPart.PROJECTOR),
+    )
+
+
+def _qwen2(keys: Keys, hidden: int) -> Vision:
+    # `hidden_size` is that of the text model here.
+    width, patch = keys.need("embed_dim"), keys.need("patch_size")
+    merged = _MERGED * width
+    frames = keys.number("temporal_patch_size") or 1
+    return Vision(
+        layers=keys.need("depth"),
+        hidden=width,
+        intermediate=keys.need("mlp_ratio") * width,
+        heads=keys.need("num_heads"),
+        projector_parameters=2 * width + merged * merged + merged + merged * hidden + hidden,
+        other_parameters=_COLOURS * frames * patch * patch * width,
+        split=(*_BOTH, VisionPart.PROJECTOR),
+    )
+
+
+def _qwen25(keys: Keys, hidden: int) -> Vision:
+    # Its norms have no bias, and neither has what takes the patches in.
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    merged = _MERGED * width
+    frames = keys.number("temporal_patch_size") or 1
+    return Vision(
+        layers=keys.need("depth"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_heads"),
+        gated=True,
+        projector_parameters=width + merged * merged + merged + merged * hidden + hidden,
+        other_parameters=_COLOURS * frames * patch * patch * width,
+        split=(*_BOTH, VisionPart.PROJECTOR),
+    )
+
+
+def _glm(keys: Keys, hidden: int) -> Vision:
+    # Its MLPs are as wide as the text model, and its merger is one more of them, as wide as the config says. What stands
+    # before that MLP is whole: a projection, and the convolution that takes four patches together.
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    out = keys.number("out_hidden_size") or hidden
+    frames = keys.number("temporal_patch_size") or 1
+    positions = (keys.need("image_size") // patch) ** 2
+    embedding = _COLOURS * frames * patch * patch * width + width + positions * width
+    return Vision(
+        layers=keys.need("depth"),
+        hidden=width,
+        intermediate=out,
+        heads=keys.need("num_heads"),
+        gated=True,
+        projector_parameters=3 * out * keys.need("intermediate_size"),
+        other_parameters=embedding + _MERGED * width * out + out + out * out,
         split=(*_BOTH, VisionPart.PROJECTOR),
     )
 
@@ -161,10 +214,13 @@ def _minimax(keys: Keys, hidden: int) -> Vision:
 # Their patches go into the text model without a tower; what takes them there is counted beside the layers.
 _WITHOUT = ("Gemma4Unified",)
 _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
+    "Qwen2VL": _qwen2,
+    "Qwen2_5": _qwen25,
     "Qwen3": _qwen,
     "Qwen4": _qwen,
     "DeepseekV41": _deepseek,
     "MiniMaxM3": _minimax,
+    "Glm4v": _glm,
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,

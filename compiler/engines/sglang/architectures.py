@@ -46,8 +46,9 @@ _SPLIT_SINCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.5.13", ("Step3p7", "Laguna")),
     ("0.5.18", ("Mellum", "MuseGlimmer")),
 )
-# Those that were left whole before that list (srt/server_args.py, `disable_hybrid_swa_memory`).
-_WHOLE_BEFORE = ("Llama4", "GptOss", "Gemma2", "Gemma3", "Exaone4", "Olmo2")
+# Those that were left whole before that list (srt/server_args.py, `disable_hybrid_swa_memory`), and one whose layers the
+# engine gives no window at all (srt/models/commandr.py).
+_WHOLE_BEFORE = ("Llama4", "GptOss", "Gemma2", "Gemma3", "Exaone4", "Olmo2", "Cohere2")
 
 
 def splits_windows(architecture: str, version: str) -> bool:

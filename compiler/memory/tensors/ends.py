@@ -18,7 +18,7 @@ VOCABULARY_STEP = 64
 """The vocabulary is padded to a multiple of this before it is split."""
 
 # Their embedding is a plain one, not split (models/gemma3_causal.py, 518; models/gemma4_causal.py).
-_WHOLE_EMBEDDING = "Gemma"
+_WHOLE_EMBEDDING = ("Gemma3", "Gemma4")
 
 _ROTARY_BITS = 32
 
