@@ -145,7 +145,7 @@ CONFIGS: dict[str, dict[str, object]] = {
     "Qwen/Qwen2.5-72B-Instruct-AWQ": {
         "architectures": ["Qwen2ForCausalLM"],
         "hidden_size": 8192,
-        "intermediate_size": 29568,
+        "intermediate_size": 29696,
         "max_position_embeddings": 32768,
         "num_attention_heads": 64,
         "num_hidden_layers": 80,

@@ -103,6 +103,7 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
     [
         ("hidden_size", None, "`hidden_size` is missing"),
         ("num_hidden_layers", "32", "`num_hidden_layers` is no whole number above zero"),
+        ("num_hidden_layers", 10_001, "`num_hidden_layers` is more than 10,000"),
         ("vocab_size", -1, "`vocab_size` is no whole number above zero"),
         ("vocab_size", 10**18, "`vocab_size` is no whole number above zero"),
         ("vocab_size", True, "`vocab_size` is no whole number above zero"),

@@ -119,6 +119,9 @@ _UNREAD: Mapping[str, str] = {
 }
 """What keeps others that people deploy from being described."""
 
+_MOST_LAYERS = 10_000
+"""Ten times those of any model; a layer more is a broken file, and each would be listed."""
+
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -223,7 +226,11 @@ def _layers(keys: Keys) -> int:
     pattern = keys.values.get("hybrid_override_pattern")
     if not keys.has("num_hidden_layers") and isinstance(pattern, str) and pattern:
         return len(pattern)
-    return keys.need("num_hidden_layers")
+    layers = keys.need("num_hidden_layers")
+    if layers > _MOST_LAYERS:
+        keys.faults.append(f"`num_hidden_layers` is more than {_MOST_LAYERS:,}")
+        return 1
+    return layers
 
 
 def _dtype(keys: Keys) -> object:
