@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from checkouts import REPOSITORY, STORY, checkout
+from compiler.catalog import open_catalog
+from compiler.catalog.lookup import Kind
 from compiler.cli.commands import VERBS
 from shown import Scratch, blocks, edit, prose
 
@@ -135,3 +137,25 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     }
     pages = {each.relative_to(DOCS).with_suffix("").as_posix() for each in PAGES} - {"index"}
     assert pages <= entries
+
+
+def test_what_is_counted_is_as_many() -> None:
+    """The README and the changelog say how much the catalogue holds, and how many public reports are told, as it is."""
+    catalog = open_catalog()
+    versions = catalog.versions("sglang")
+    readme, changelog = (
+        " ".join(text_of(REPOSITORY / f"{each}.md").split()) for each in ("README", "CHANGELOG")
+    )
+    gpus, models, drafts = (len(catalog.ids(each)) for each in (Kind.GPU, Kind.MODEL, Kind.DRAFT))
+    boots = len(list((REPOSITORY / "compiler" / "catalog" / "data" / "boots").rglob("*.toml")))
+    told = re.search(r"Of (\d+) reports about SGLang (\d+) are told", text_of(DOCS / "reports.md"))
+    assert told is not None
+    assert f"flags of {len(versions)} releases from {versions[0]} to {versions[-1]}" in readme
+    assert (
+        f"{gpus} GPUs, {models} models, {drafts} drafts, the flags of {len(versions)} releases"
+        in changelog
+    )
+    assert f"- {boots} public boots come with the catalogue" in changelog
+    assert f"Of {told[1]} public reports" in readme
+    assert f", {told[2]} are told beforehand" in readme
+    assert f"; {told[2]} public reports are cases" in changelog
