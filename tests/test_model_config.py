@@ -89,6 +89,7 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
     [
         ("hidden_size", None, "`hidden_size` is missing"),
         ("num_hidden_layers", "32", "`num_hidden_layers` is no whole number above zero"),
+        ("num_hidden_layers", 10**9, "`num_hidden_layers` is no number of layers: 1,000,000,000"),
         ("vocab_size", -1, "`vocab_size` is no whole number above zero"),
         ("vocab_size", 10**18, "`vocab_size` is no whole number above zero"),
         ("vocab_size", True, "`vocab_size` is no whole number above zero"),
@@ -118,6 +119,24 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
             "quantization_config",
             {"quant_method": "quark"},
             "the quantization `quark` is not understood",
+        ),
+        *(
+            (
+                "quantization_config",
+                {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}},
+                "the quantization `compressed-tensors` is not understood",
+            )
+            for group in (
+                None,
+                -1,
+                {"weights": [8]},
+                {"weights": {"num_bits": 8, "strategy": "block", "block_structure": ["a", 2]}},
+            )
+        ),
+        (
+            "linear_attn_config",
+            {"full_attn_layers": [[4]]},
+            "`full_attn_layers` is no list of whole numbers",
         ),
     ],
 )

@@ -83,6 +83,8 @@ FAMILIES: Mapping[str, Family] = {
 }
 """The architectures that are described."""
 
+_MOST_LAYERS = 10_000
+"""No model has as many; a file that says more is broken."""
 _DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -186,7 +188,11 @@ def _layers(keys: Keys) -> int:
     pattern = keys.values.get("hybrid_override_pattern")
     if not keys.has("num_hidden_layers") and isinstance(pattern, str) and pattern:
         return len(pattern)
-    return keys.need("num_hidden_layers")
+    layers = keys.need("num_hidden_layers")
+    if layers > _MOST_LAYERS:
+        keys.faults.append(f"`num_hidden_layers` is no number of layers: {layers:,}")
+        return 1
+    return layers
 
 
 def _dtype(keys: Keys) -> object:
