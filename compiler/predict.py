@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from compiler.bounds import beyond_bounds
 from compiler.catalog import Catalog, Kind
 from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
@@ -79,7 +80,7 @@ class Predictor(Value):
     names: Mapping[str, str]
 
     def predict(self, words: Sequence[str], question: Question) -> Judged:
-        """Judge one command. Errors: `command-refused`; what nobody described gives the verdict `unknown`."""
+        """Judge one command. Errors: `command-refused`, `bad-value`; what nobody described gives the verdict `unknown`."""
         if self.engine is None or self.reader is None or self.release is None:
             return _nothing(self._no_release(question))
         asked = self.reader.read(
@@ -93,6 +94,9 @@ class Predictor(Value):
                     notes=(asked.refusal or "",),
                 )
             )
+        wrong = tuple(map(_senseless, beyond_bounds(asked.profile)))
+        if wrong:
+            return _nothing(*wrong)
         facts = self._facts(asked.profile, question)
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked)
@@ -106,7 +110,7 @@ class Predictor(Value):
     def layout(self, words: Sequence[str], *, gpu: str) -> int | None:
         """The GPUs that a command's ranks take, on all nodes; `None` for one that is not read."""
         profile = self.asked(words, gpus=Gpus(kind=Name(gpu), count=1)).profile
-        if profile is None:
+        if profile is None or any(beyond_bounds(profile)):
             return None
         parallel = profile.parallel
         return parallel.tensor * parallel.pipeline * (1 if parallel.dp_attention else parallel.data)
@@ -262,11 +266,16 @@ def _verdict(plan: Plan) -> Verdict:
     return Verdict.UNCERTAIN if outcome is Outcome.UNCERTAIN else Verdict.REFUSED
 
 
-def _nothing(found: Diagnostic) -> Judged:
+def _senseless(found: tuple[str, float, str]) -> Diagnostic:
+    setting, value, expected = found
+    return error("bad-value", f"`{setting}`: expected {expected}, found {value}", path=setting)
+
+
+def _nothing(*found: Diagnostic) -> Judged:
     return Judged(
         profile_name="",
         target_name=None,
         verdict=Verdict.UNKNOWN,
         plan=None,
-        diagnostics=(found,),
+        diagnostics=found,
     )

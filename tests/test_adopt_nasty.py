@@ -223,3 +223,21 @@ def test_what_has_no_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pytest.M
     tree, (found,) = open_tree(Path("/dev/zero"))
     assert (tree, found.code) == (None, "engine-unreadable")
     assert "it is no regular file" in found.summary
+
+
+def test_a_flag_that_is_missing_behind_two_dashes(tmp_path: Path) -> None:
+    """Its stand-in is a flag all the same: what the launch lacks is told, and not looked for without end."""
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVER} --port 1 -- a b\n", "utf-8")
+    result = CliRunner().invoke(command, [str(script)], standalone_mode=False)
+    assert result.exception is None, result.exception
+    assert result.return_value == 1
+
+
+def test_a_number_of_thousands_of_digits(tmp_path: Path) -> None:
+    """It is no number that a shell counts with, and not known."""
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SERVER} --model-path Qwen/Qwen3-8B --tp $(({'9' * 5000}))\n", "utf-8")
+    result = CliRunner().invoke(command, [str(script)], standalone_mode=False)
+    assert result.exception is None, result.exception
+    assert "is not known before the start" in result.output

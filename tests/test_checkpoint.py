@@ -435,3 +435,19 @@ def test_two_hundred_thousand_tensors_take_about_a_second(tmp_path: Path) -> Non
         place_checkpoint(checkpoint, described(checkpoint), split=Split(tensor=8)).tensors
     )
     assert exact == pytest.approx(71.90, abs=0.005)
+
+
+@pytest.mark.parametrize("name", ["config.json", INDEX, FIRST])
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a large file"])
+def test_what_is_no_file_of_a_checkpoint_is_not_read(folder: Path, name: str, kind: str) -> None:
+    """A pipe, a device, and a table of gigabytes are named; they would be read without end."""
+    path = folder / name
+    path.unlink(missing_ok=True)
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(2**32)
+    assert any(place.endswith(name) for place, _ in faults_of(folder))

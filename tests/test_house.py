@@ -18,7 +18,7 @@ ROWS = (
     ("value",),
     ("near", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
     ("diagnostics", "architecture", "releases", "profile"),
-    ("source", "origins", "facts"),
+    ("source", "origins", "facts", "bounds"),
     ("plan",),
     ("rules", "judged", "planjson", "bars"),
     # text and files in

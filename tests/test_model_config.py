@@ -140,6 +140,24 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
             {"quant_method": "quark"},
             "the quantization `quark` is not understood",
         ),
+        *(
+            (
+                "quantization_config",
+                {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}},
+                "the quantization `compressed-tensors` is not understood",
+            )
+            for group in (
+                None,
+                -1,
+                {"weights": [8]},
+                {"weights": {"num_bits": 8, "strategy": "block", "block_structure": ["a", 2]}},
+            )
+        ),
+        (
+            "linear_attn_config",
+            {"full_attn_layers": [[4]]},
+            "`full_attn_layers` is no list of whole numbers",
+        ),
     ],
 )
 def test_what_is_missing_or_wrong_names_its_key(key: str, value: object, reason: str) -> None:

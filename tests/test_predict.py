@@ -506,3 +506,46 @@ def test_predictions_are_arithmetic() -> None:
     for _ in range(50):
         asked.predict(words, question)
     assert time.perf_counter() - start < 2.5
+
+
+@pytest.mark.parametrize(
+    ("flags", "setting", "expected"),
+    [
+        ("--tp 0", "parallel.tensor", "at least 1, found 0"),
+        ("--tp -4 --pp-size 0", "parallel.tensor", "at least 1, found -4"),
+        ("--tp 100000", "parallel.tensor", "at most 1024, found 100000"),
+        ("--context-length 0", "serve.context", "at least 16, found 0"),
+        ("--cuda-graph-max-bs 2147483648", "memory.cuda_graph_max_batch", "at most 8192, "),
+        ("--mamba-full-memory-ratio nan", "flags.mamba-full-memory-ratio", "a finite number"),
+    ],
+)
+def test_a_number_that_no_profile_may_hold(flags: str, setting: str, expected: str) -> None:
+    """`bad-value`, as `check` says of a profile; nothing is sized by it, and no other number is put in its place."""
+    judged = ask(server(f"--model-path Qwen/Qwen3-8B {flags}"), gpu="h100", count=1)
+    assert judged.plan is None
+    assert judged.diagnostics[0].code == "bad-value"
+    assert judged.diagnostics[0].summary.startswith(f"`{setting}`: expected {expected}")
+    words = server(f"--model-path Qwen/Qwen3-8B {flags}").split()
+    assert predictor().layout(words, gpu="h100") is None
+
+
+def test_attention_over_one_group_is_counted_with() -> None:
+    """The engine drops it only after it has picked its fraction (0.5.11 server_args.py, `__post_init__`), as for a profile."""
+    words = server("--model-path deepseek-ai/DeepSeek-R1-0528 --tp 8")
+    alone, split = (
+        memory_of(ask(each, gpu="b200", version="0.5.18"))
+        for each in (words, f"{words} --enable-dp-attention")
+    )
+    assert split.fraction < alone.fraction
+    assert split.pool.cell_bytes == alone.pool.cell_bytes
+
+
+@pytest.mark.parametrize("option", ["--gpu-memory", "--free-before", "--free-after"])
+@pytest.mark.parametrize(("gib", "code"), [("0.0001", 0), ("16384", 0), ("1e300", 2), ("nan", 2)])
+def test_how_much_memory_a_card_may_have(option: str, gib: str, code: int) -> None:
+    """More than a node has is refused as usage, and what is next to nothing is judged, not divided by."""
+    words = server("--model-path Qwen/Qwen3-8B").split()
+    options = (*OPTIONS, "--free-before", "100") if option == "--free-after" else OPTIONS
+    result = CliRunner().invoke(command, [*options, option, gib, "--", *words])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert result.exit_code == code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Sequence
 from functools import cache
@@ -10,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, checkout, compiled_checkout
+from checkouts import (
+    FP8,
+    REPOSITORY,
+    SHORT,
+    STORY,
+    Checkout,
+    checkout,
+    compiled_checkout,
+    run_apart,
+)
 from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, check_profiles, resolve
@@ -284,6 +294,17 @@ def test_a_line_that_is_not_there(once: Checkout, where: str) -> None:
     done = once.run("why", where)
     assert (done.code, done.out) == (1, "")
     assert "error[line-unknown]" in done.err
+
+
+def test_a_pipe_in_the_place_of_a_file(tree: Checkout) -> None:
+    """It is not waited for: the line is that of the file as it would be compiled."""
+    assert tree.run("compile").code == 0
+    pipe = tree.out / STORY / "PLAN.md"
+    text = pipe.read_text("utf-8").splitlines()[0]
+    pipe.unlink()
+    os.mkfifo(pipe)
+    done = run_apart("why", f"out/{STORY}/PLAN.md:1", here=tree.root)
+    assert (done.code, done.out.splitlines()[0]) == (0, text)
 
 
 @pytest.mark.parametrize("file", ["/etc/hosts", "../elsewhere.service", f"profiles/{STORY}.toml"])

@@ -19,7 +19,11 @@ _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
 
 def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     """`flags` are those that settings write in the launch's release (`serve.context` -> `--context-length`)."""
-    return evolve(found, help=tuple(_aligned(_told(line, flags)) for line in found.help))
+    return evolve(
+        found,
+        summary=_named(found.summary, flags),
+        help=tuple(_aligned(_told(line, flags)) for line in found.help),
+    )
 
 
 def only_in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
@@ -31,7 +35,11 @@ def only_in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
         if line != before and not (_TYPED.search(line) or _NAMED.search(line))
     ]
     # What was the second way may be the only one now.
-    return evolve(found, help=(*(each.removeprefix("or ") for each in kept[:1]), *kept[1:]))
+    return evolve(
+        found,
+        summary=_named(found.summary, flags),
+        help=(*(each.removeprefix("or ") for each in kept[:1]), *kept[1:]),
+    )
 
 
 def _aligned(text: str) -> str:
@@ -54,9 +62,14 @@ def _told(line: str, flags: Mapping[str, str]) -> str:
         ),
         line,
     )
+    return _named(line, flags)
+
+
+def _named(text: str, flags: Mapping[str, str]) -> str:
+    """The settings that a text names alone, as the flags that set them."""
     return _NAMED.sub(
         lambda match: f"`{flags[match['setting']]}`" if match["setting"] in flags else match[0],
-        line,
+        text,
     )
 
 

@@ -15,13 +15,21 @@ from typing import Any
 
 from attrs import field, frozen
 
-from compiler.checkpoint.headers import Header, checkpoint_fault, parse_json, read_header
+from compiler.checkpoint.headers import (
+    Header,
+    checkpoint_fault,
+    parse_json,
+    read_header,
+    regular_size,
+)
 from compiler.diagnostics import Diagnostic
 from compiler.value import Value
 
 
 INDEX = "model.safetensors.index.json"
 CONFIG = "config.json"
+_LARGEST_TABLE = 2**28
+"""Of a config or an index; the index of two hundred thousand tensors has 20 MB."""
 _SINGLE = "model.safetensors"
 _MODELOPT = "hf_quant_config.json"
 _SUFFIX = ".safetensors"
@@ -134,6 +142,8 @@ def _config(folder: Path, name: str) -> tuple[dict[str, Any] | None, tuple[Diagn
 
 def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
     try:
+        if regular_size(path) > _LARGEST_TABLE:
+            return None, (checkpoint_fault(shown, "the file holds more than 256 MiB; none does"),)
         values = parse_json(path.read_bytes())
     except OSError as fault:
         reason = (fault.strerror or "the system gives no reason").lower()

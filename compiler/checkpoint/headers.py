@@ -5,7 +5,9 @@ The format: eight bytes with the header's length, then JSON that gives each tens
 
 from __future__ import annotations
 
+import errno
 import math
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -60,7 +62,7 @@ def checkpoint_fault(shown: str, summary: str, *notes: str) -> Diagnostic:
 def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnostic, ...]]:
     """Read the header of one file; `shown` is its name in messages. Only the bytes of the header are read."""
     try:
-        size = path.stat().st_size
+        size = regular_size(path)
         with path.open("rb") as file:
             start = file.read(LENGTH_BYTES)
             length = int.from_bytes(start, "little")
@@ -79,6 +81,14 @@ def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnos
     if wrongs:
         return None, tuple(checkpoint_fault(shown, each) for each in wrongs)
     return Header(tensors), ()
+
+
+def regular_size(path: Path) -> int:
+    """The bytes of a file. Raises `OSError`, also for a pipe or a device, which would be read without end."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return found.st_size
 
 
 def parse_json(data: bytes) -> dict[str, Any] | str:

@@ -149,7 +149,7 @@ def _kinds(keys: Keys, layers: int, full_every: int) -> tuple[LayerKind, ...]:
         return listed
     linear = keys.table("linear_attn_config")
     if linear is not None and isinstance(linear.get("full_attn_layers"), list):
-        full = set(linear["full_attn_layers"])  # counted from 1
+        full = set(keys.inside(linear).numbers("full_attn_layers"))  # counted from 1
         return _where(layers, lambda at: at + 1 in full, LayerKind.STATE)
     if keys.has("full_attention_interval"):
         every, other = keys.need("full_attention_interval"), LayerKind.STATE

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 from compiler.architecture import Format, Quantization, Role
@@ -80,9 +81,15 @@ def _fp8(table: Mapping[str, Any]) -> Mapping[str, int] | None:
     block = table.get("weight_block_size")
     if block is None:
         return {"bits": 8}
-    if isinstance(block, list) and len(block) == _BLOCK and all(type(e) is int for e in block):
-        return {"bits": 8, "group_size": block[0] * block[1], "scale_bits": 32}
-    return None
+    area = _area(block)
+    return {"bits": 8, "group_size": area, "scale_bits": 32} if area else None
+
+
+def _area(block: object) -> int:
+    """The values of a block that has two sides; 0 for anything else."""
+    if not isinstance(block, list) or len(block) != _BLOCK:
+        return 0
+    return prod(block) if all(type(each) is int and each > 0 for each in block) else 0
 
 
 def _grouped(table: Mapping[str, Any], *, zero_points: bool) -> Mapping[str, int] | None:
@@ -116,7 +123,10 @@ def _compressed(table: Mapping[str, Any]) -> Mapping[str, int] | None:
     groups = table.get("config_groups")
     if not isinstance(groups, Mapping) or len(groups) != 1:
         return None
-    weights = next(iter(groups.values())).get("weights") or {}
+    (group,) = groups.values()
+    weights = group.get("weights") if isinstance(group, Mapping) else None
+    if not isinstance(weights, Mapping):
+        return None
     bits, group = weights.get("num_bits"), weights.get("group_size")
     if type(bits) is not int:
         return None
@@ -126,8 +136,7 @@ def _compressed(table: Mapping[str, Any]) -> Mapping[str, int] | None:
         zero = {} if weights.get("symmetric") else {"zero_bits": bits}
         return {"bits": bits, "group_size": group, "scale_bits": 16, **zero}
     if weights.get("strategy") == "block":
-        block = weights.get("block_structure") or []
-        area = block[0] * block[1] if len(block) == _BLOCK else 0
+        area = _area(weights.get("block_structure"))
         return {"bits": bits, "group_size": area, "scale_bits": 32} if area else None
     return {"bits": bits}
 

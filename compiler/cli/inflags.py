@@ -49,9 +49,9 @@ def with_flags(
 ) -> Judged:
     """The same with what mends its memory, proved by predicting again."""
     plan, found = judged.plan, judged.diagnostics
-    if plan is None or predictor.release is None:
+    if predictor.release is None:
         return judged
-    if any(each.code in MEMORY_CODES for each in found):
+    if plan is not None and any(each.code in MEMORY_CODES for each in found):
         from compiler.remedy import advise  # noqa: PLC0415 - a command that passes does without it
 
         asked = predictor.asked(words, gpus=plan.profile.gpus)

@@ -76,7 +76,9 @@ def _same_line(rendered: list[str], number: int, path: str, session: Session) ->
     """The line as it is compiled now, for a line of the file as it stands; the place counts from 0."""
     standing = session.workspace.out / path
     try:
-        lines = _lines(standing.read_text("utf-8", errors="replace"))
+        # A pipe or a device would be waited for without end.
+        there = standing.is_file()
+        lines = _lines(standing.read_text("utf-8", errors="replace")) if there else rendered
     except OSError:
         lines = rendered
     if not 1 <= number <= len(lines):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,15 @@ from compiler.secrecy import hide, secret_values
 from compiler.value import Value
 
 
+_MOST_GIB = 16_384
+"""More than any GPU has, and than all of a node together."""
+
+
 def _gib(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not (isfinite(value) and value > 0):
-        raise click.BadParameter("expected a number of GiB above 0", param=option)
+    if value is not None and not 0 < value <= _MOST_GIB:
+        raise click.BadParameter(
+            f"expected a number of GiB above 0, and {_MOST_GIB:,} at most", param=option
+        )
     return value
 
 

@@ -21,7 +21,7 @@ MIB = 1024
 
 def resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:
     """A known kind with another total, such as a slice of it: what is not free stays as much."""
-    total = round(memory_gib * MIB)
+    total = max(1, round(memory_gib * MIB))
     free = gpu.free_before_load_gib
     if free is None:
         return evolve(gpu, total_mib=total, free_before_load_gib=_free(memory_gib, count=count))
@@ -52,7 +52,7 @@ def custom(memory_gib: float, *, count: int) -> Gpu:
     return Gpu(
         id=CUSTOM,
         names=(),
-        total_mib=round(memory_gib * MIB),
+        total_mib=max(1, round(memory_gib * MIB)),
         free_before_load_gib=_free(memory_gib, count=count),
         compute_capability="8.0",
         multiprocessors=108,

@@ -44,4 +44,7 @@ def _number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdecimal() else None
+    """Of no more digits than a shell counts with: Python reads no number of thousands of them."""
+    if text is None or len(text) > len(str(_LARGEST)):
+        return None
+    return int(text) if text.isascii() and text.isdecimal() else None

@@ -135,7 +135,8 @@ class Adopter(Value):
             needed = _needed(parsed.refusal)
             if needed is not None:
                 stand_in = (Word(needed), Word(_STAND_IN))
-                several = (*several, *groups(stand_in, release=self.release))
+                # In front: behind a `--` it would be no flag, and be needed for ever.
+                several = (*groups(stand_in, release=self.release), *several)
                 continue
             guilty = () if parsed.refusal is None else culprits(parsed.refusal, several)
             if not guilty:

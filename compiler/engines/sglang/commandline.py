@@ -173,7 +173,7 @@ class _Wanted(Value):
             ),
             parallel=self.parallel(),
             serve=Serve(
-                context=context or STAND_IN_CONTEXT,
+                context=STAND_IN_CONTEXT if context is None else context,
                 max_running_requests=self.whole("max_running_requests"),
             ),
             memory=self.memory(fraction),
@@ -192,19 +192,24 @@ class _Wanted(Value):
         value = self.word(setting)
         return None if value is None else Name(value)
 
+    def size(self, *names: str) -> int:
+        """A number of ranks; 0 is what was asked for, too."""
+        size = self.whole(*names)
+        return 1 if size is None else size
+
     def parallel(self) -> Parallel:
-        tensor = self.whole(*_TENSOR) or 1
-        data = self.whole(*_DATA) or 1
+        tensor = self.size(*_TENSOR)
         wide = self.word("moe_a2a_backend") in _WIDE_A2A or any(
             self.given.get(name) is True for name in _WIDE_SWITCHES
         )
         split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given
         return Parallel(
             tensor=tensor,
-            pipeline=self.whole(*_PIPELINE) or 1,
-            data=data,
-            expert=tensor if wide else self.whole(*_EXPERT) or 1,
-            dp_attention=split and data > 1,
+            pipeline=self.size(*_PIPELINE),
+            data=self.size(*_DATA),
+            expert=tensor if wide else self.size(*_EXPERT),
+            # Over one rank the engine drops it, after it has counted with it (0.5.11 server_args.py, `__post_init__`).
+            dp_attention=split,
         )
 
     def memory(self, fraction: object) -> Memory:

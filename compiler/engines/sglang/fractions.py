@@ -129,7 +129,7 @@ def _graphs(settings: Settings, *, model: Model, rule: Counting, sizes: Sizes) -
             kept += _LARGE_BATCH_MIB * sizes.batch * parallel.data
     if sizes.prefill and rule.prefill_graphs is not PrefillGraphs.ASKED_BY_SIZE:
         latent = isinstance(model.attention, Mla)
-        each = _CAPTURED_SIZE_MIB * len(prefill_sizes(sizes.prefill))
+        each = _CAPTURED_SIZE_MIB * prefill_sizes(sizes.prefill)
         kept += _CAPTURED_LATENT_MIB if latent else each
     return kept
 

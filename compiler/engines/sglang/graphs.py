@@ -16,13 +16,15 @@ def decode_batches(top: int, *, speculates: bool, rows: int) -> tuple[int, ...]:
     """The batch sizes captured as graphs: a list up to the largest, cut at the request table (cuda_graph_runner.py, 496)."""
     if top <= 0:
         return ()
+    # What is beyond the table is cut off anyway, and the table's own size stands in for it.
+    top = min(top, rows)
     if speculates:
         sizes = [*range(1, 9), *range(10, 33, 2), *range(40, 65, 4), *range(72, 257, 8)]
         sizes += range(272, top + 1, 16)
     else:
         sizes = [1, 2, 4, 8, 12, *range(16, 257, 8), *range(272, 512, 16)]
         sizes += range(512, top + 1, 32)
-    return cut({size for size in [*sizes, top] if size <= top}, rows=rows)
+    return tuple(sorted({size for size in [*sizes, top] if size <= top}))
 
 
 def cut(sizes: set[int], *, rows: int) -> tuple[int, ...]:
@@ -33,17 +35,11 @@ def cut(sizes: set[int], *, rows: int) -> tuple[int, ...]:
     return tuple(sorted(size for size in kept if size <= rows))
 
 
-def prefill_sizes(most: int) -> tuple[int, ...]:
-    """The numbers of tokens captured for prefill steps."""
-    sizes = [
-        *range(4, 33, 4),
-        *range(48, 257, 16),
-        *range(288, 513, 32),
-        *range(576, 1025, 64),
-        *range(1280, 4097, 256),
-        *range(4608, most + 1, 512),
-    ]
-    return tuple(size for size in sizes if size <= most)
+def prefill_sizes(most: int) -> int:
+    """How many numbers of tokens are captured for prefill steps."""
+    steps = ((4, 33, 4), (48, 257, 16), (288, 513, 32), (576, 1025, 64), (1280, 4097, 256))
+    listed = sum(len(range(first, min(end, most + 1), step)) for first, end, step in steps)
+    return listed + max(0, most - 4096) // 512
 
 
 _LATENT_MOST = 2048

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from attrs import frozen
 
@@ -28,11 +29,8 @@ class Settings(Value):
             value = self.flags.get(name)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return value
-            if isinstance(value, str):
-                try:
-                    return float(value)
-                except ValueError:
-                    continue
+            if isinstance(value, str) and (number := _finite(value)) is not None:
+                return number
         return None
 
     def whole(self, *names: str) -> int | None:
@@ -55,6 +53,14 @@ class Settings(Value):
             if isinstance(value, int) and not isinstance(value, bool):
                 return (value,)
         return ()
+
+
+def _finite(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def settings_of(profile: Profile, release: Release | None) -> Settings:

@@ -75,7 +75,7 @@ def _decode_graphs(server: Server) -> Line:
 def _prefill_graphs(server: Server) -> Line:
     # They share the memory of a step that is not captured, but for what each keeps outside of PyTorch's allocator.
     tokens = server.launch.prefill_graph_tokens
-    sizes = len(prefill_sizes(tokens))
+    sizes = prefill_sizes(tokens)
     latent = isinstance(server.model.attention, Mla)
     usual = _PREFILL_LATENT_GIB if latent else sizes * _PREFILL_SIZE_GIB
     held = tokens * server.model.hidden * (server.model.dtype_bits // 8) * 4 / GIB
