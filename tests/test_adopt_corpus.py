@@ -28,6 +28,7 @@ def test_every_twentieth_command() -> None:
             assert result.outcome is Outcome.EXACT, (each.id, result.findings)
 
 
+@pytest.mark.slow
 def test_the_deployments() -> None:
     """Every deployment whose values are all literal comes to the same settings, as the file it is."""
     bench = Bench()

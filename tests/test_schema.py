@@ -101,6 +101,7 @@ def test_every_boot_of_ours_is_valid(path: Path) -> None:
     assert faults(values, by=OF_BOOTS)
 
 
+@pytest.mark.slow  # every case that there is
 def test_the_cases_of_the_rules(profiles: Path, catalog: Catalog) -> None:
     """A case that loads is valid, and one with an unknown key or a wrong type is not."""
     refused = 0

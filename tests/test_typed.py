@@ -418,6 +418,7 @@ JSONLIKE = st.recursive(
 FIELDS = [each.name for each in All.__attrs_attrs__]
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(st.dictionaries(st.sampled_from([*FIELDS, "other"]), JSONLIKE))
 def test_no_document_makes_it_fall_over(values: dict[str, Any]) -> None:
