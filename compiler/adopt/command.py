@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from attrs import evolve
 
@@ -30,9 +31,16 @@ _EVAL = "eval"
 
 
 def launches_of(
-    command: Command, *, sources: Mapping[str, Source], files: Files = NO_FILES
+    command: Command,
+    *,
+    sources: Mapping[str, Source],
+    files: Files = NO_FILES,
+    said: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
-    """The launches of a command, with what it says against them when it holds a script that cannot be read."""
+    """The launches of a command, with what it says against them when it holds a script that cannot be read.
+
+    `said` are the values of what a script in it leaves open.
+    """
     if _is_saying(command.words):
         return (), ()
     command = _entered(command)
@@ -41,7 +49,7 @@ def launches_of(
         launch = _launch(command, files) or _by_image(command, files)
         return ((launch,) if launch is not None else ()), ()
     outer = _outer(command, script, files)
-    sheet = _nested(command.words, script, sources=sources, outer=outer)
+    sheet = _nested(command.words, script, sources=sources, outer=outer, files=files, said=said)
     told = tuple(each for word in command.words[script:] for each in word.changes)
     launches: list[Launch] = []
     found: list[Diagnostic] = []
@@ -58,7 +66,7 @@ def launches_of(
             called=outer.called or inner.called,
             is_untaken=outer.is_untaken or inner.is_untaken,
         )
-        several, faults = launches_of(merged, sources=sources, files=files)
+        several, faults = launches_of(merged, sources=sources, files=files, said=said)
         launches += several
         found += faults
     if launches or starts_engine(command.words[script].text):
@@ -105,7 +113,13 @@ def _first_of(words: Sequence[Word]) -> str:
 
 
 def _nested(
-    words: Sequence[Word], script: int, *, sources: Mapping[str, Source], outer: Command
+    words: Sequence[Word],
+    script: int,
+    *,
+    sources: Mapping[str, Source],
+    outer: Command,
+    files: Files,
+    said: Mapping[str, str],
 ) -> Sheet:
     """A script in a word; its places are looked for where the word stands.
 
@@ -125,7 +139,7 @@ def _nested(
     # Its caller has replaced these parts before it is read: no quote holds them back.
     text, signs = masked(word)
     inside = Source(span.file if span else "", text)
-    sheet = read_shell(inside, given=given, arguments=arguments)
+    sheet = read_shell(inside, given=given, said=said, arguments=arguments, files=files)
     # Places in it are none of the file's.
     sheet = evolve(
         sheet,

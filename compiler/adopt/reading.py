@@ -76,7 +76,7 @@ def read_file(
     """
     kind = kind_of(source)
     sheet = _sheet(source, kind, files=files, given=given)
-    launches, found = _launches(sheet, files)
+    launches, found = _launches(sheet, files, given)
     if not launches and sheet.documents:
         written = _of_documents(sheet, source, files=files, given=given)
         if written is not None:
@@ -99,15 +99,19 @@ def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, 
         case FileKind.SUPERVISOR:
             return read_supervisor(source, given=given)
         case FileKind.SCRIPT:
-            return read_shell(source, given=given)
+            return read_shell(source, given={}, said=given, files=files)
 
 
-def _launches(sheet: Sheet, files: Files) -> tuple[list[Launch], list[Diagnostic]]:
+def _launches(
+    sheet: Sheet, files: Files, given: Mapping[str, str]
+) -> tuple[list[Launch], list[Diagnostic]]:
     """The launches of all commands, and what is wrong."""
     found = list(sheet.diagnostics)
     launches: list[Launch] = []
     for command in sheet.commands:
-        several, faults = launches_of(command, sources=sheet.sources, files=files)
+        several, faults = launches_of(
+            command, sources=sheet.sources, files=files, said=given
+        )
         launches += several
         found += faults
     return launches, found
@@ -129,7 +133,7 @@ def _of_documents(
             continue
         written = prepared(document, whole)
         sheet = written.placed(_sheet(written.source, kind, files=files, given=given))
-        several, faults = _launches(sheet, files)
+        several, faults = _launches(sheet, files, given)
         if several:
             sheets.append(sheet)
             launches += several
@@ -158,7 +162,7 @@ def read_words(
         for text, span in zip(words, spans, strict=True)
     )
     sheet = Sheet(commands=(Command(words=told),), sources={source.name: source})
-    launches, found = _launches(sheet, files)
+    launches, found = _launches(sheet, files, given)
     return _chosen(sheet, launches, found, whole=source, kind=FileKind.SCRIPT, line=None)
 
 

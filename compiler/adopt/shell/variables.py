@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -37,12 +38,7 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
     name = raw_text(name_node)
     adds = any(each.type == "+=" for each in node.children)
     if value is not None and value.type == "array":
-        words = tuple(
-            word
-            for each in value.named_children
-            if each.type != "comment"
-            for word in evaluator.words(each)
-        )
+        words = evaluator.listed([each for each in value.named_children if each.type != "comment"])
         before = known.arrays.get(name, ()) if adds else ()
         several = (*before, *words)
         if len(several) > _MOST_WORDS:
@@ -57,6 +53,9 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
             unknown=(*first.unknown, *told.unknown),
             changes=(*first.changes, *told.changes),
         )
+    is_own = name in known.said and re.search(rf"\$\{{?{name}\b", raw_text(node)) is not None
+    if told.unknown and name in known.said and not adds and not is_own:
+        told = known.unsure(name)
     return known.with_text(name, told if len(told.text) <= LARGEST_BYTES else open_word(name)), name
 
 
@@ -92,6 +91,18 @@ def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
             yield Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span)
 
 
+def _exporting(known: Known, texts: Sequence[str]) -> Known:
+    """Behind `set -a`, `set +a`, and `set -o allexport`."""
+    for before, text in pairwise(texts):
+        if text == "--":
+            break
+        if re.fullmatch(r"[-+][a-z]*a[a-z]*", text) or (
+            text == "allexport" and before[1:].endswith("o")
+        ):
+            known = evolve(known, exports_all=(text if text != "allexport" else before)[0] == "-")
+    return known
+
+
 def turn_of(node: Node, evaluator: Evaluator) -> tuple[str, Word] | None:
     """The variable of a loop, and what it holds: known where there is one turn only."""
     variable = node.child_by_field_name("variable")
@@ -121,13 +132,18 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
     known = evaluator.known
     texts = [word.text for word in words]
     first = texts[0] if texts else ""
+    if first == "set":
+        known = _exporting(known, texts)
     if first == "set" and "--" in texts:
         known = evolve(known, arguments=tuple(words[texts.index("--") + 1 :]))
     elif first == "shift" and known.arguments is not None:
         count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
         known = evolve(known, arguments=known.arguments[count:])
     elif first in _READING:
-        known = forgotten(known, {each for each in texts[1:] if not each.startswith("-")})
+        names = {each for each in texts[1:] if not each.startswith("-")}
+        known = forgotten(known, names)
+        for name in names & known.said.keys():
+            known = known.with_text(name, known.unsure(name))
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
         if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
+from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Document, Word
 from compiler.adopt.shell.conditions import (
     Condition,
@@ -18,8 +19,11 @@ from compiler.adopt.shell.conditions import (
 )
 from compiler.adopt.shell.here import fed, here_text, written_to
 from compiler.adopt.shell.known import Known, joined
+from compiler.adopt.shell.simple import NO_WORDS, read_simple
+from compiler.adopt.shell.sourcing import find_sourced, is_sourced, kept_by, not_here, sourced, taken_from
 from compiler.adopt.shell.syntax import (
     counted_in,
+    data_of,
     leaves,
     locals_of,
     place_of,
@@ -37,10 +41,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
-_NO_WORDS = frozenset(
-    {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
-)
-_JOINED = b"\\\n"
 _MOST_CALLS = 200
 """Calls of functions that are followed; the longest public script has twenty."""
 
@@ -50,7 +50,8 @@ class Walk:
     """Goes through a script, and keeps what it has said.
 
     Attributes:
-        given: the variables that its caller sets.
+        parse: what makes a tree of another file; `None` where it is no script.
+        files: how the files are read that it takes over.
         untaken: how many of the branches it is in are known not to be taken.
         taken: what decided that, and what else holds for all commands behind it.
         calls: the functions it is in, and where they are called.
@@ -59,12 +60,14 @@ class Walk:
     source: Source
     data: bytes
     known: Known
-    given: frozenset[str] = frozenset()
+    parse: Callable[[Source], Node | None] = lambda _: None
+    files: Files = NO_FILES
+    sources: dict[str, Source] = field(factory=dict)
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
     untaken: int = 0
     taken: tuple[Change, ...] = ()
-    functions: dict[str, Node] = field(factory=dict)
+    functions: dict[str, tuple[Node, Source]] = field(factory=dict)
     called: set[str] = field(factory=set)
     calls: list[tuple[str, Span]] = field(factory=list)
     followed: int = 0
@@ -73,11 +76,11 @@ class Walk:
     def script(self, root: Node) -> None:
         """A whole script; a function that nobody calls by its name is read at the end."""
         self.statements(root)
-        for name, body in tuple(self.functions.items()):
+        for name, (body, source) in tuple(self.functions.items()):
             if name not in self.called:
                 self.called.add(name)
                 self.known = evolve(self.known, arguments=None)
-                self._branches([(Condition(), partial(self.statements, body))])
+                self._branches([(Condition(), partial(self._within, source, body))])
 
     def statements(self, node: Node) -> None:
         """Every statement below a node, in order."""
@@ -94,7 +97,7 @@ class Walk:
 
     def evaluator(self) -> Evaluator:
         """What makes words of nodes here."""
-        return Evaluator(known=self.known, place=self.place)
+        return Evaluator(known=self.known, place=self.place, is_here=self._is_here)
 
     def __attrs_post_init__(self) -> None:
         """What is done with each kind of statement; all others are looked through."""
@@ -132,7 +135,7 @@ class Walk:
     def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
-            self.functions[raw_text(name)] = body
+            self.functions[raw_text(name)] = (body, self.source)
 
     def _apart(self, node: Node) -> None:
         """A shell of its own, whose variables are gone behind it."""
@@ -200,13 +203,13 @@ class Walk:
             self._statement(condition)
         told = decide_loop(node, self.evaluator())
         turn = turn_of(node, self.evaluator())
-        if turn is not None and turn[0] not in self.given:
+        if turn is not None and turn[0] not in self.known.said:
             self.known = self.known.with_text(*turn)
         if body is None:
             return
         if told.holds is not False:
             # What one turn sets, the next one has.
-            names = [each for each in set_in(node) if each not in self.given]
+            names = [each for each in set_in(node) if each not in self.known.said]
             self.known = self.known.without(names)
         self._branches([(told, partial(self.statements, body))])
 
@@ -217,7 +220,7 @@ class Walk:
             self.statements(node)
             return
         text, is_exact = here_text(here, self.evaluator())
-        starts = [each for each in node.named_children if each.type not in _NO_WORDS]
+        starts = [each for each in node.named_children if each.type not in NO_WORDS]
         behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
         for each in (*starts, *behind):
             self._receive(each, text)
@@ -237,57 +240,73 @@ class Walk:
 
     def _command(self, node: Node, text: Word | None = None) -> None:
         evaluator = self.evaluator()
-        words: list[Word] = []
-        end = node.start_byte
-        for child in node.children:
-            if child.type == "variable_assignment":
-                name = child.child_by_field_name("name")
-                value = evaluator.text(child.child_by_field_name("value"))
-                called = raw_text(name) if name is not None else ""
-                exported = self.known.exported | {called}
-                self.known = evolve(self.known.with_text(called, value), exported=exported)
-            elif child.type == "herestring_redirect" and child.named_children:
-                text = evaluator.text(child.named_children[-1])
-            elif child.type not in _NO_WORDS and child.is_named:
-                several = evaluator.words(child)
-                if words and several and self.data[end : child.start_byte] == _JOINED:
-                    # The grammar ends a word there, and a shell does not.
-                    words[-1] = evaluator.beside(words[-1], several[0])
-                    several = several[1:]
-                words += several
-            end = child.end_byte
-        if not self._call(node, words):
+        told = read_simple(node, evaluator, data=self.data, text=text)
+        self.known, words, text = told.known, told.words, told.text
+        if not self._call(node, words) and not self._source(words):
             self.commands.append(
                 Command(
-                    words=fed(words, text) if text is not None else tuple(words),
+                    words=fed(words, text) if text is not None else words,
                     environment=self.known.environment,
                     changes=self.taken,
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evaluator)
+            self.known = learned(node, words, evaluator) if words else told.known
         for child in node.named_children:
             self._inside(child)
 
     def _call(self, node: Node, words: Sequence[Word]) -> bool:
         """Follow a function into its body; whether it is one."""
-        body = self.functions.get(words[0].text) if words else None
-        is_again = body is not None and any(name == words[0].text for name, _ in self.calls)
-        if body is None or is_again or self.followed >= _MOST_CALLS:
+        function = self.functions.get(words[0].text) if words else None
+        is_again = function is not None and any(name == words[0].text for name, _ in self.calls)
+        if function is None or is_again or self.followed >= _MOST_CALLS:
             return False
+        body, source = function
         self.called.add(words[0].text)
         self.followed += 1
         self.calls.append((words[0].text, self.place(node)))
         before = self.known
         self.known = evolve(before, arguments=tuple(words[1:]))
-        self.statements(body)
+        self._within(source, body)
         kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
         self.known = evolve(
             self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
         )
         self.calls.pop()
         return True
+
+    def _within(self, source: Source, node: Node) -> None:
+        """The statements of another file, or of a function that stands there."""
+        before = self.source, self.data
+        self.source, self.data = source, data_of(source)
+        self.statements(node)
+        self.source, self.data = before
+
+    def _source(self, words: Sequence[Word]) -> bool:
+        """Take over a file of settings; whether that is what a command does."""
+        path = sourced(words)
+        if path is None or self.followed >= _MOST_CALLS:
+            return False
+        self.followed += 1
+        found = find_sourced(path, script=self.source.name, files=self.files)
+        root = self.parse(found) if found is not None else None
+        if found is None or root is None:
+            told: Change | None = not_here(path)
+            self.known = self.known.opened()
+        else:
+            told, before = taken_from(path, found), self.known
+            self.sources[found.name] = found
+            self._within(found, root)
+            self.known = kept_by(self.known, before, source=found, files=self.files)
+        if told is not None and not self.untaken:
+            self.taken = tuple(dict.fromkeys((*self.taken, told)))
+        return True
+
+    def _is_here(self, path: Word) -> bool:
+        return is_sourced(path, self.source) and (
+            find_sourced(path, script=self.source.name, files=self.files) is not None
+        )
 
     def _inside(self, node: Node) -> None:
         """Commands of a substitution are commands, too."""
