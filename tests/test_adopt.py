@@ -171,7 +171,8 @@ def test_a_container() -> None:
     got = outcome(read_text(CONTAINER), version=None)
     assert got.codes == []
     assert got.settings["engine.version"] == "0.5.12"
-    assert got.settings["env.HF_HOME"] == "/models/hf"
+    assert got.settings["env.HF_HOME"] == "/data/hf"
+    assert got.settings["model.path"] == "/data/m"
     dropped = "\n".join(got.changes(ChangeKind.DROPPED))
     for each in (
         "--shm-size 32g",

@@ -53,12 +53,14 @@ class Around(Value):
     Attributes:
         environment: the variables that the server is to get, secrets and what is not known left out.
         secrets: where secrets stand.
+        is_counted: whether the count of GPUs is said beside the launch.
     """
 
     settings: tuple[Setting, ...]
     environment: Mapping[str, str] = field(factory=dict)
     changes: tuple[Change, ...] = ()
     secrets: tuple[Word, ...] = ()
+    is_counted: bool = False
 
 
 def look_around(
@@ -94,6 +96,7 @@ def look_around(
         environment=environment,
         changes=tuple(changes),
         secrets=tuple(secrets),
+        is_counted=wanted.count is not None,
     )
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
+from compiler.adopt.beside import other_commands
 from compiler.adopt.command import launches_of
 from compiler.adopt.compose import read_compose
 from compiler.adopt.dockerfile import read_dockerfile
@@ -23,6 +24,7 @@ from compiler.adopt.launchfaults import (
     too_long,
 )
 from compiler.adopt.manifest import read_manifest
+from compiler.adopt.mounts import on_host
 from compiler.adopt.places import locate
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
@@ -40,14 +42,6 @@ from compiler.value import Value
 _LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
 
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_NO_LOSS = frozenset(
-    {
-        *("set", "shift", "export", "echo", "printf", "read", "wait", "sleep", "exit", "return"),
-        *("break", "continue", "true", "false", "test", "[", "[[", ":"),
-    }
-)
-"""Commands that leave nothing behind which a launch could need."""
-
 PASTED = "command line"
 """What a pasted command is called in messages."""
 
@@ -109,10 +103,8 @@ def _launches(
     found = list(sheet.diagnostics)
     launches: list[Launch] = []
     for command in sheet.commands:
-        several, faults = launches_of(
-            command, sources=sheet.sources, files=files, said=given
-        )
-        launches += several
+        several, faults = launches_of(command, sources=sheet.sources, files=files, said=given)
+        launches += map(on_host, several)
         found += faults
     return launches, found
 
@@ -201,20 +193,9 @@ def _chosen(
 def _beside(launch: Launch, sheet: Sheet) -> Launch:
     """The launch with a word about the script's other commands."""
     start = entry_span(launch)
-    others = [
-        each.words[0]
-        for each in sheet.commands
-        if each.words
-        and not each.is_untaken
-        and each.words[0].text not in _NO_LOSS
-        and not each.words[0].text.startswith("--")
-        and not _holds(each, start)
-    ]
-    if not others:
+    change = other_commands(sheet.commands, lambda each: _holds(each, start))
+    if change is None:
         return launch
-    names = dict.fromkeys(f"`{word.text}`" for word in others)
-    text = f"the script's other commands are not carried: {', '.join(names)}"
-    change = Change(kind=ChangeKind.DROPPED, text=text, span=others[0].span)
     command = evolve(launch.command, changes=(*launch.command.changes, change))
     return evolve(launch, command=command)
 

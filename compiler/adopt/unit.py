@@ -119,9 +119,7 @@ def _script(command: Command, *, files: Files) -> Source | None:
     return None
 
 
-def _followed(
-    command: Command, script: Source, *, given: Mapping[str, str], files: Files
-) -> Sheet:
+def _followed(command: Command, script: Source, *, given: Mapping[str, str], files: Files) -> Sheet:
     """The commands of a script that a unit runs, in the unit's environment."""
     known = {name: word.text for name, word in command.environment.items() if not word.unknown}
     at = next(

@@ -189,7 +189,9 @@ def _with_open(adopted: Adopted, catalog: Catalog) -> Adopted:
     from compiler.adopt.compiling import left_to_say  # noqa: PLC0415 - only this verb
     from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
 
-    left = left_to_say(adopted_toml(adopted), adopted, catalog)
+    # What is missing altogether is asked for; what is open has a stand-in.
+    text = adopted_toml(adopted, whole=not adopted.chosen.reading.missing)
+    left = left_to_say(text, adopted, catalog)
     return evolve(adopted, changes=(*left, *adopted.changes))
 
 

@@ -18,7 +18,8 @@ from compiler.source import Source
 _SOURCING = frozenset({"source", "."})
 # How a script says the folder that it is in: `$(dirname "$0")`, `$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)`, `${0%/*}`.
 _OWN_FOLDER = re.compile(
-    r"\$\(.*dirname\b.*(?:\$0|\$\{0\}|BASH_SOURCE).*\)|\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}", re.DOTALL
+    r"\$\(.*dirname\b.*(?:\$0|\$\{0\}|BASH_SOURCE).*\)|\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}",
+    re.DOTALL,
 )
 _START_UP = frozenset(
     {
@@ -61,7 +62,8 @@ def _places(path: Word, folder: PurePosixPath, files: Files) -> list[str]:
     if text == path.text and not text.startswith("/"):
         return [str(folder / text), *beside]
     there = files.moved(text) if text == path.text else text
-    return [*([there] if there is not None else []), *beside]
+    # A folder that a container has may be named from the file that says so.
+    return [*([str(folder / there)] if there is not None else []), *beside]
 
 
 def is_sourced(path: Word, script: Source) -> bool:
@@ -82,7 +84,7 @@ def not_here(path: Word) -> Change:
     """What is said of a file that cannot be read."""
     told = (
         "is known at the start only"
-        if path.unknown
+        if not all(_OWN_FOLDER.fullmatch(part) for part in path.unknown)
         else f"is not here (a copy beside the script, `{PurePosixPath(path.text).name}`, would be read)"
     )
     text = f"which variables `{path.text}` sets: the file {told}, and what is used behind it may have another value"
@@ -94,7 +96,9 @@ def kept_by(known: Known, before: Known, *, source: Source, files: Files) -> Kno
     kept = Kept(path=source.name, is_private=files.is_private(source.name))
     texts = {
         name: evolve(word, kept=kept)
-        if word is not before.texts.get(name) and word.span is not None and word.span.file == source.name
+        if word is not before.texts.get(name)
+        and word.span is not None
+        and word.span.file == source.name
         else word
         for name, word in known.texts.items()
     }

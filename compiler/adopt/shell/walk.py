@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from compiler.adopt.files import NO_FILES, Files
-from compiler.adopt.launch import Change, Command, Document, Word
+from compiler.adopt.launch import Command, Document, Word
 from compiler.adopt.shell.conditions import (
     Condition,
     decide,
@@ -17,60 +16,32 @@ from compiler.adopt.shell.conditions import (
     decide_clause,
     decide_loop,
 )
+from compiler.adopt.shell.frames import Frames
 from compiler.adopt.shell.here import fed, here_text, written_to
-from compiler.adopt.shell.known import Known, joined
+from compiler.adopt.shell.known import joined
 from compiler.adopt.shell.simple import NO_WORDS, read_simple
-from compiler.adopt.shell.sourcing import find_sourced, is_sourced, kept_by, not_here, sourced, taken_from
 from compiler.adopt.shell.syntax import (
     counted_in,
-    data_of,
     leaves,
-    locals_of,
-    place_of,
     raw_text,
     set_in,
     split_clause,
 )
 from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
-from compiler.adopt.shell.words import Evaluator
-from compiler.diagnostics import Span
-from compiler.source import Source
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
-_MOST_CALLS = 200
-"""Calls of functions that are followed; the longest public script has twenty."""
 
 
 @define
-class Walk:
-    """Goes through a script, and keeps what it has said.
+class Walk(Frames):
+    """Goes through a script, and keeps what it has said."""
 
-    Attributes:
-        parse: what makes a tree of another file; `None` where it is no script.
-        files: how the files are read that it takes over.
-        untaken: how many of the branches it is in are known not to be taken.
-        taken: what decided that, and what else holds for all commands behind it.
-        calls: the functions it is in, and where they are called.
-    """
-
-    source: Source
-    data: bytes
-    known: Known
-    parse: Callable[[Source], Node | None] = lambda _: None
-    files: Files = NO_FILES
-    sources: dict[str, Source] = field(factory=dict)
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
-    untaken: int = 0
-    taken: tuple[Change, ...] = ()
-    functions: dict[str, tuple[Node, Source]] = field(factory=dict)
-    called: set[str] = field(factory=set)
-    calls: list[tuple[str, Span]] = field(factory=list)
-    followed: int = 0
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
 
     def script(self, root: Node) -> None:
@@ -80,24 +51,11 @@ class Walk:
             if name not in self.called:
                 self.called.add(name)
                 self.known = evolve(self.known, arguments=None)
-                self._branches([(Condition(), partial(self._within, source, body))])
-
-    def statements(self, node: Node) -> None:
-        """Every statement below a node, in order."""
-        for child in node.named_children:
-            self._statement(child)
+                self._branches([(Condition(), partial(self.within, source, body))])
 
     def _run(self, nodes: Sequence[Node]) -> None:
         for each in nodes:
-            self._statement(each)
-
-    def place(self, node: Node) -> Span:
-        """Where a node stands."""
-        return place_of(node, self.source, self.data)
-
-    def evaluator(self) -> Evaluator:
-        """What makes words of nodes here."""
-        return Evaluator(known=self.known, place=self.place, is_here=self._is_here)
+            self.statement(each)
 
     def __attrs_post_init__(self) -> None:
         """What is done with each kind of statement; all others are looked through."""
@@ -118,7 +76,8 @@ class Walk:
             "compound_statement": self._compound,
         }
 
-    def _statement(self, node: Node) -> None:
+    def statement(self, node: Node) -> None:
+        """One statement."""
         self._walks.get(node.type, self.statements)(node)
 
     def _assign(self, node: Node) -> None:
@@ -186,21 +145,21 @@ class Walk:
             self.statements(node)
             return
         left, sign, right = node.children
-        self._statement(left)
+        self.statement(left)
         told = decide(left, self.evaluator())
         if sign.type == "&&" and not told.is_test:
             # One step after the other, each of which works out.
-            self._statement(right)
+            self.statement(right)
             return
         told = told if sign.type == "&&" else told.negated()
         told = Condition() if told.holds and leaves([right]) else told
-        self._branches([(told, partial(self._statement, right))])
+        self._branches([(told, partial(self.statement, right))])
 
     def _loop(self, node: Node) -> None:
         body = node.child_by_field_name("body")
         condition = node.child_by_field_name("condition")
         if condition is not None:
-            self._statement(condition)
+            self.statement(condition)
         told = decide_loop(node, self.evaluator())
         turn = turn_of(node, self.evaluator())
         if turn is not None and turn[0] not in self.known.said:
@@ -236,13 +195,13 @@ class Walk:
             for child in node.named_children:
                 self._receive(child, text)
         else:
-            self._statement(node)
+            self.statement(node)
 
     def _command(self, node: Node, text: Word | None = None) -> None:
         evaluator = self.evaluator()
         told = read_simple(node, evaluator, data=self.data, text=text)
         self.known, words, text = told.known, told.words, told.text
-        if not self._call(node, words) and not self._source(words):
+        if not self.call(node, words) and not self.take_over(words):
             self.commands.append(
                 Command(
                     words=fed(words, text) if text is not None else words,
@@ -255,58 +214,6 @@ class Walk:
             self.known = learned(node, words, evaluator) if words else told.known
         for child in node.named_children:
             self._inside(child)
-
-    def _call(self, node: Node, words: Sequence[Word]) -> bool:
-        """Follow a function into its body; whether it is one."""
-        function = self.functions.get(words[0].text) if words else None
-        is_again = function is not None and any(name == words[0].text for name, _ in self.calls)
-        if function is None or is_again or self.followed >= _MOST_CALLS:
-            return False
-        body, source = function
-        self.called.add(words[0].text)
-        self.followed += 1
-        self.calls.append((words[0].text, self.place(node)))
-        before = self.known
-        self.known = evolve(before, arguments=tuple(words[1:]))
-        self._within(source, body)
-        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
-        self.known = evolve(
-            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
-        )
-        self.calls.pop()
-        return True
-
-    def _within(self, source: Source, node: Node) -> None:
-        """The statements of another file, or of a function that stands there."""
-        before = self.source, self.data
-        self.source, self.data = source, data_of(source)
-        self.statements(node)
-        self.source, self.data = before
-
-    def _source(self, words: Sequence[Word]) -> bool:
-        """Take over a file of settings; whether that is what a command does."""
-        path = sourced(words)
-        if path is None or self.followed >= _MOST_CALLS:
-            return False
-        self.followed += 1
-        found = find_sourced(path, script=self.source.name, files=self.files)
-        root = self.parse(found) if found is not None else None
-        if found is None or root is None:
-            told: Change | None = not_here(path)
-            self.known = self.known.opened()
-        else:
-            told, before = taken_from(path, found), self.known
-            self.sources[found.name] = found
-            self._within(found, root)
-            self.known = kept_by(self.known, before, source=found, files=self.files)
-        if told is not None and not self.untaken:
-            self.taken = tuple(dict.fromkeys((*self.taken, told)))
-        return True
-
-    def _is_here(self, path: Word) -> bool:
-        return is_sourced(path, self.source) and (
-            find_sourced(path, script=self.source.name, files=self.files) is not None
-        )
 
     def _inside(self, node: Node) -> None:
         """Commands of a substitution are commands, too."""
