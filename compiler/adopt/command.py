@@ -57,8 +57,10 @@ def launches_of(
     found: list[Diagnostic] = []
     starting: list[Command] = []
     for inner in sheet.commands:
+        names = command.words[script].names
         merged = evolve(
             inner,
+            words=tuple(evolve(each, names=(*each.names, *names)) for each in inner.words),
             environment={**outer.environment, **inner.environment},
             changes=(*told, *outer.changes, *inner.changes),
             settings=outer.settings,

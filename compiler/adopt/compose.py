@@ -190,7 +190,7 @@ class _Reader(Value):
                     "launch-unreadable",
                     summary,
                     label,
-                    help=("put a copy there, or run this on the host",),
+                    help=(f"put a copy at `{full}`, or run this on the host",),
                 ),
             )
         text, faults = as_source(full, data) if data.strip() else (None, ())

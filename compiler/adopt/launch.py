@@ -51,6 +51,7 @@ class Word(Value):
         unknown: the parts of it that are known at start only (`${PORT}`).
         changes: what was taken for granted to come to it.
         kept: the environment file that it comes from.
+        names: the variables that it is made of.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Word(Value):
     unknown: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     kept: Kept | None = None
+    names: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)

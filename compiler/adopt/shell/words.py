@@ -76,7 +76,7 @@ class Evaluator(Value):
 
     def beside(self, one: Word, other: Word) -> Word:
         """Two words as one."""
-        piece = Piece(other.text, other.unknown, changes=other.changes)
+        piece = Piece(other.text, other.unknown, changes=other.changes, names=other.names)
         return lengthened(one, piece, text=other.text)
 
     def numbered(self, word: Word, behind: Sequence[Word]) -> Word:
@@ -196,7 +196,13 @@ class Evaluator(Value):
                 else Piece("", splits=not quoted)
             )
         if value is not None and (value.text or plain) and instead is None:
-            return Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
+            return Piece(
+                value.text,
+                value.unknown,
+                splits=not quoted,
+                changes=value.changes,
+                names=(*value.names, name),
+            )
         if default is not None and not (self.known.is_open and name not in self.known.texts):
             return self._default(node, raw, quoted=quoted)
         return Piece(raw, (raw,))
