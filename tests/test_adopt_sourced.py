@@ -180,10 +180,11 @@ def test_what_is_open_stands_in_no_profile(flag: str, setting: str, key: str) ->
 
 def test_a_digit_behind_a_path_is_an_argument() -> None:
     """`$M/$1` is one word, wherever it stands."""
-    text = f'M=/m\nX=$M/$1\nA=(--tokenizer-path $M/$2)\n{SERVER} --model-path $M/$1 "${{A[@]}}" --revision $X\n'
+    text = f'M=/m\nX=$M/$1\nexport Y=$M/$2\nA=(--tokenizer-path $M/$2)\n{SERVER} --model-path $M/$1 "${{A[@]}}" --revision $X\n'
     got = outcome(read_text(text, given={"1": "a", "2": "b"}))
     assert got.settings["model.path"] == "/m/a"
     assert got.settings["flags.tokenizer-path"] == "/m/b"
     assert got.settings["flags.revision"] == "/m/a"
+    assert got.settings["env.Y"] == "/m/b"
     got = outcome(read_text(text))
     assert got.codes == ["launch-incomplete"]

@@ -82,11 +82,13 @@ def taken_from(path: Word, source: Source) -> Change | None:
 
 def not_here(path: Word) -> Change:
     """What is said of a file that cannot be read."""
-    told = (
-        "is known at the start only"
-        if not all(_OWN_FOLDER.fullmatch(part) for part in path.unknown)
-        else f"is not here (a copy beside the script, `{PurePosixPath(path.text).name}`, would be read)"
-    )
+    name = PurePosixPath(path.text).name
+    if not all(_OWN_FOLDER.fullmatch(part) for part in path.unknown):
+        told = "is known at the start only"
+    elif name:
+        told = f"is not here (a copy beside the script, `{name}`, would be read)"
+    else:
+        told = "is not here"
     text = f"which variables `{path.text}` sets: the file {told}, and what is used behind it may have another value"
     return Change(kind=ChangeKind.UNKNOWN, text=text, span=path.span)
 

@@ -12,7 +12,7 @@ from attrs import evolve
 from compiler.adopt.files import LARGEST_BYTES
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known, open_word
-from compiler.adopt.shell.syntax import below, counted_in, raw_text
+from compiler.adopt.shell.syntax import below, counted_in, is_cut_off, raw_text
 from compiler.adopt.shell.words import Evaluator
 from compiler.engines.adopting import ChangeKind
 
@@ -63,9 +63,13 @@ def declared(node: Node, evaluator: Evaluator) -> Known:
     """Behind `export`, `local`, and the like."""
     exports = node.children[0].type == "export"
     known = evaluator.known
+    before, last = None, None
     for child in node.named_children:
         name = raw_text(child) if child.type == "variable_name" else None
-        if child.type == "variable_assignment":
+        if last is not None and is_cut_off(before, child) and last in known.texts:
+            whole = evaluator.numbered(known.texts[last], evaluator.words(child))
+            known = known.with_text(last, whole)
+        elif child.type == "variable_assignment":
             known, name = assigned(child, evolve(evaluator, known=known))
         elif name is None:
             word = evolve(evaluator, known=known).text(child)
@@ -75,6 +79,7 @@ def declared(node: Node, evaluator: Evaluator) -> Known:
                 known = known.with_text(name, evolve(word, text=found[2]))
         if exports and name is not None:
             known = evolve(known, exported=known.exported | {name})
+        before, last = child, name
     return known
 
 
@@ -152,7 +157,7 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
     known = known.without(list(counted_in(node)))
     for each in below(node, "expansion"):
-        name = next(iter(each.named_children), None)
-        if name is not None and any(sign.type in {":=", "="} for sign in each.children):
-            known = known.with_text(raw_text(name), evolve(evaluator, known=known).text(each))
+        variable = next(iter(each.named_children), None)
+        if variable is not None and any(sign.type in {":=", "="} for sign in each.children):
+            known = known.with_text(raw_text(variable), evolve(evaluator, known=known).text(each))
     return known
