@@ -110,7 +110,8 @@ def _moved(word: Word, command: Command, own: list[str]) -> Word:
         own += [path]
         return word
     if there.unknown or not there.text.startswith("/"):
-        text = f"`{path}` is the container's own path: on the host it is `{there.text}`, which is not absolute; set it in the profile"
+        why = "known at the start only" if there.unknown else "not absolute"
+        text = f"`{path}` is the container's own path: on the host it is `{there.text}`, which is {why}; set it in the profile"
         told = Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
         return evolve(word, changes=(*word.changes, told))
     if there.text == path:
