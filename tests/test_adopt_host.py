@@ -225,6 +225,17 @@ def test_an_unread_file_is_no_model_that_is_missing(
             assert word not in done.output
 
 
+def test_a_model_that_is_not_named_is_not_to_be_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launch that takes its model from the start is asked for it, and for no file of the catalogue."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.sh").write_text(f"{SERVER} --model-path $M\n", "utf-8")
+    done = CliRunner().invoke(command, ["--check", "--gpu", "h200", "a.sh"], standalone_mode=False)
+    assert "`--var M=...`" in done.stderr
+    assert "catalog/models" not in done.stderr
+
+
 def told_of_file(where: dict[str, str]) -> Outcome:
     """A script that gives a container a file of variables."""
     text = f"docker run --env-file ./x.env {IMAGE} {SERVER} --model-path /m/a\n"

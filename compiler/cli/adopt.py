@@ -126,7 +126,8 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             )
             flags = flags_of_settings(adopted)
             judged = tuple(
-                doubted(_for_launch(each, wanted, flags=flags), adopted) for each in several
+                doubted(_for_launch(each, wanted, adopted, flags=flags), adopted)
+                for each in several
             )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
@@ -255,7 +256,9 @@ def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...
     )
 
 
-def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> Judged:
+def _for_launch(
+    judged: Judged, wanted: Wanted, adopted: Adopted, *, flags: Mapping[str, str]
+) -> Judged:
     """Without what is about a profile that is not written, and with advice in flags."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
@@ -265,6 +268,8 @@ def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> 
         for each in judged.diagnostics
         if each.code not in ABOUT_PROFILES
         and not (each.code == "gpu-unknown" and wanted.gpu is None)
+        # Of a model that is not named a stand-in is judged, which nobody can describe.
+        and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
     )
     return evolve(judged, diagnostics=kept, target_name=None)
 
