@@ -188,4 +188,4 @@ def test_podman_s_secret_is_listed() -> None:
     text = f"[Container]\nImage={IMAGE}\nExec={WORDS}\nSecret=tok,type=env\n"
     got = outcome(read_text(text, name="x.container"), version=None)
     dropped = "\n".join(got.changes(ChangeKind.DROPPED))
-    assert "Podman's secret `tok,type=env` is not carried: the engine is started" in dropped
+    assert "Podman's secret `tok,type=env`" in dropped

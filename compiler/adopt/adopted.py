@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from compiler.adopt.around import Around, Wanted, look_around
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
+from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
@@ -22,6 +23,17 @@ from compiler.value import Value
 
 _BESIDE = frozenset({"description", "targets", "engine"})
 """Tables of settings that neither the command nor its environment come from; of the engine only its Python can fail."""
+
+
+_COUNT = "gpus.count"
+_HANGS_ON = {
+    "serve.context": "serve.context",
+    "memory.fraction": "memory.fraction",
+    "parallel.tensor": _COUNT,
+    "parallel.pipeline": _COUNT,
+    "parallel.data": _COUNT,
+}
+"""What a profile must say, and a flag that is left open decides."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -52,6 +64,15 @@ class Adopted(Value):
     def profile(self) -> Profile | None:
         """The profile, typed."""
         return self.folded.profile
+
+    @property
+    def unsaid(self) -> frozenset[str]:
+        """The settings that stand in no profile of it: those that it does not say, and those that it leaves open."""
+        hanging = (_HANGS_ON.get(each.setting) for each in self.chosen.reading.open)
+        is_counted = self.around.is_counted
+        return frozenset(self.chosen.reading.missing) | frozenset(
+            each for each in hanging if each and not (is_counted and each == _COUNT)
+        )
 
     @property
     def secrets(self) -> tuple[Word, ...]:
@@ -95,7 +116,7 @@ def adopt(
     )
     folded = folder.fold()
     hidden |= _secrets(launch, chosen, around)
-    changes = (
+    changes = gathered(
         *chosen.changes,
         *_of_words(launch),
         *_noted(launch, chosen),
@@ -217,11 +238,11 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
         )
 
 
-def advise_variables(launch: Launch) -> Iterator[str]:
-    """How to say what a launch leaves open, where it is a variable."""
+def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> Iterator[str]:
+    """How to say what a launch leaves open, or some words of it, where it is a variable."""
     names = dict.fromkeys(
         name
-        for word in launch.command.words
+        for word in (launch.command.words if words is None else words)
         for each in word.unknown
         if (name := re.sub(r"\W.*", "", each.replace("~", "HOME").lstrip("${")))
         and name[0].isalpha()

@@ -14,6 +14,7 @@ from compiler.adopt.container import Container, not_carried
 from compiler.adopt.containervariables import VARIABLES, container_variables
 from compiler.adopt.files import Files
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.mounts import CHANGING, mounts_of
 
 
 _RUNTIMES = frozenset({"apptainer", "singularity"})
@@ -54,6 +55,7 @@ def read_apptainer(words: Sequence[Word], *, files: Files) -> Container | None:
         image=words[at],
         environment=variables.told,
         passed=variables.passed,
+        mounts=mounts_of((name, value) for name, value, _ in options),
         is_open=not any(name in _CLOSING for name, _, _ in options),
         changes=(
             *variables.changes,
@@ -81,4 +83,4 @@ def _changes(options: Sequence[tuple[str, Word | None, Word]]) -> Iterator[Chang
     for name, value, word in options:
         if name not in VARIABLES | _CLOSING | _GPUS:
             shown = name if value is None else f"{name} {value.text}"
-            yield not_carried(f"`{shown}`", word)
+            yield not_carried(f"`{shown}`", word, first=name in CHANGING)

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.spent import secret_goes, secret_texts, spent_variables, told_spent
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import identify_model
@@ -53,19 +54,21 @@ class Around(Value):
     Attributes:
         environment: the variables that the server is to get, secrets and what is not known left out.
         secrets: where secrets stand.
+        is_counted: whether the count of GPUs is said beside the launch.
     """
 
     settings: tuple[Setting, ...]
     environment: Mapping[str, str] = field(factory=dict)
     changes: tuple[Change, ...] = ()
     secrets: tuple[Word, ...] = ()
+    is_counted: bool = False
 
 
 def look_around(
     launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Mapping[str, str]
 ) -> Around:
     """All settings but those of flags."""
-    variables, changes, secrets = _environment(launch)
+    variables, changes, secrets = _environment(launch, chosen)
     flags = _flag_settings(chosen)
     gpus, kept = _gpus(launch, chosen, wanted, variables)
     python, said = _python(launch)
@@ -94,20 +97,26 @@ def look_around(
         environment=environment,
         changes=tuple(changes),
         secrets=tuple(secrets),
+        is_counted=wanted.count is not None,
     )
 
 
-def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Word]]:
+def _environment(
+    launch: Launch, chosen: Chosen
+) -> tuple[dict[str, Word], list[Change], list[Word]]:
     variables: dict[str, Word] = {}
     changes: list[Change] = []
     secrets: list[Word] = []
+    spent = spent_variables(launch)
+    given = secret_texts(launch, chosen)
     for name, word in launch.command.environment.items():
         changes += word.changes
         if is_secret(name, word.text):
             secrets.append(word)
-            text = f"the variable `{name}` holds a secret: {_secret_goes(word)}"
+            goes = secret_goes(word, is_replaced=name in spent and word.text in given)
+            text = f"the variable `{name}` holds a secret: {goes}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
-        elif name == _VENV:
+        elif name == _VENV or name in spent:
             continue
         elif word.unknown:
             shown = ", ".join(f"`{each}`" for each in dict.fromkeys(word.unknown))
@@ -115,16 +124,8 @@ def _environment(launch: Launch) -> tuple[dict[str, Word], list[Change], list[Wo
             changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span))
         else:
             variables[name] = word
+    changes += told_spent(launch, spent)
     return variables, changes, secrets
-
-
-def _secret_goes(word: Word) -> str:
-    if word.kept is None:
-        return "set it on the host, in a drop-in that is not committed"
-    path = word.kept.path
-    return (
-        f"`{path}` stays as it is on the host; name it in a drop-in there: `EnvironmentFile={path}`"
-    )
 
 
 def _flag_settings(chosen: Chosen) -> Mapping[tuple[str, ...], object]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from attrs import evolve
 
 from compiler.adopt.apptainer import read_apptainer
+from compiler.adopt.beside import other_commands
 from compiler.adopt.container import Container, read_container
 from compiler.adopt.files import NO_FILES, Files
-from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
-from compiler.adopt.masking import masked, unmasked
-from compiler.adopt.places import locate
+from compiler.adopt.launch import Change, Command, Launch, Word
+from compiler.adopt.mounts import inside_of
+from compiler.adopt.nested import EVAL, SHELL_OPTION, nested_sheet
 from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING
-from compiler.adopt.shell import read_shell
 from compiler.adopt.shell.here import SHELLS
 from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Diagnostic, Span
@@ -23,16 +24,21 @@ from compiler.engines.known import ENGINES
 from compiler.source import Source
 
 
-_SHELL_OPTION = re.compile(r"-[a-z]*c[a-z]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _WITH_VALUE = frozenset({"-X", "-W"})  # of Python
-_EVAL = "eval"
 
 
 def launches_of(
-    command: Command, *, sources: Mapping[str, Source], files: Files = NO_FILES
+    command: Command,
+    *,
+    sources: Mapping[str, Source],
+    files: Files = NO_FILES,
+    said: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[tuple[Launch, ...], tuple[Diagnostic, ...]]:
-    """The launches of a command, with what it says against them when it holds a script that cannot be read."""
+    """The launches of a command, with what it says against them when it holds a script that cannot be read.
+
+    `said` are the values of what a script in it leaves open.
+    """
     if _is_saying(command.words):
         return (), ()
     command = _entered(command)
@@ -41,29 +47,46 @@ def launches_of(
         launch = _launch(command, files) or _by_image(command, files)
         return ((launch,) if launch is not None else ()), ()
     outer = _outer(command, script, files)
-    sheet = _nested(command.words, script, sources=sources, outer=outer)
+    if outer.image is not None:
+        files = inside_of(outer.mounts, files)
+    sheet = nested_sheet(
+        command.words, script, sources=sources, outer=outer, files=files, said=said
+    )
     told = tuple(each for word in command.words[script:] for each in word.changes)
     launches: list[Launch] = []
     found: list[Diagnostic] = []
+    starting: list[Command] = []
     for inner in sheet.commands:
+        names = command.words[script].names
         merged = evolve(
             inner,
+            words=tuple(evolve(each, names=(*each.names, *names)) for each in inner.words),
             environment={**outer.environment, **inner.environment},
             changes=(*told, *outer.changes, *inner.changes),
             settings=outer.settings,
             image=outer.image or inner.image,
             devices=outer.devices or inner.devices,
+            mounts=outer.mounts or inner.mounts,
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
             called=outer.called or inner.called,
             is_untaken=outer.is_untaken or inner.is_untaken,
         )
-        several, faults = launches_of(merged, sources=sources, files=files)
+        several, faults = launches_of(merged, sources=sources, files=files, said=said)
         launches += several
         found += faults
+        starting += [inner] if several or faults else []
+    others = other_commands(sheet.commands, lambda each: each in starting)
+    if others is not None:
+        launches = [_with(each, others) for each in launches]
     if launches or starts_engine(command.words[script].text):
         found += sheet.diagnostics
     return tuple(launches), tuple(found)
+
+
+def _with(launch: Launch, change: Change) -> Launch:
+    command = evolve(launch.command, changes=(*launch.command.changes, change))
+    return evolve(launch, command=command)
 
 
 def _is_saying(words: Sequence[Word]) -> bool:
@@ -83,13 +106,13 @@ def _entered(command: Command) -> Command:
 
 def _script_at(words: Sequence[Word]) -> int | None:
     """The index of the script of `bash -c SCRIPT`, or of a command in one word that a terminal or another host is given."""
-    if words and words[0].text == _EVAL:
+    if words and words[0].text == EVAL:
         return 1 if len(words) > 1 else None
     for at, word in enumerate(words[:-1]):
         if word.text.rpartition("/")[2] not in SHELLS:
             continue
         for behind in range(at + 1, len(words)):
-            if _SHELL_OPTION.fullmatch(words[behind].text):
+            if SHELL_OPTION.fullmatch(words[behind].text):
                 return behind + 1 if behind + 1 < len(words) else None
             if not words[behind].text.startswith("-"):
                 break
@@ -102,62 +125,6 @@ def _first_of(words: Sequence[Word]) -> str:
     """What a command runs first, whatever raises or replaces it."""
     names = (word.text.rpartition("/")[2] for word in words)
     return next((name for name in names if name not in RAISING and name not in PASSING), "")
-
-
-def _nested(
-    words: Sequence[Word], script: int, *, sources: Mapping[str, Source], outer: Command
-) -> Sheet:
-    """A script in a word; its places are looked for where the word stands.
-
-    What it is started with, it can use: the variables that it gets, and the words behind it.
-    """
-    word, arguments = words[script], None
-    if words[0].text == _EVAL:
-        word = evolve(
-            word,
-            text=" ".join(each.text for each in words[1:]),
-            unknown=tuple(part for each in words[1:] for part in each.unknown),
-        )
-    elif script and _SHELL_OPTION.fullmatch(words[script - 1].text):
-        arguments = words[script + 2 :]
-    given = {name: each.text for name, each in outer.environment.items() if not each.unknown}
-    span = word.span
-    # Its caller has replaced these parts before it is read: no quote holds them back.
-    text, signs = masked(word)
-    inside = Source(span.file if span else "", text)
-    sheet = read_shell(inside, given=given, arguments=arguments)
-    # Places in it are none of the file's.
-    sheet = evolve(
-        sheet,
-        commands=unmasked(sheet.commands, signs, lambda each: span or each),
-        diagnostics=unmasked(sheet.diagnostics, signs, lambda each: span or each),
-    )
-    source = sources.get(span.file) if span is not None else None
-    if source is None or span is None:
-        return sheet
-    start, end = (
-        _offset(source, span.line, span.column),
-        _offset(source, span.end_line, span.end_column),
-    )
-    commands: list[Command] = []
-    for command in sheet.commands:
-        spans = list(locate(source, [each.text for each in command.words], start=start, end=end))
-        told = tuple(evolve(each, span=at) for each, at in zip(command.words, spans, strict=True))
-        environment = {name: evolve(each, span=span) for name, each in command.environment.items()}
-        commands.append(
-            evolve(
-                command,
-                words=told,
-                environment=environment,
-                called=span if command.called else None,
-            )
-        )
-        start = _offset(source, spans[-1].end_line, spans[-1].end_column) if spans else start
-    return Sheet(commands=tuple(commands), diagnostics=sheet.diagnostics)
-
-
-def _offset(source: Source, line: int, column: int) -> int:
-    return source.line_starts[line - 1] + column - 1
 
 
 def _outer(command: Command, script: int, files: Files) -> Command:
@@ -221,7 +188,7 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
     container = _container(command.words, files)
     environment = dict(command.environment)
     changes = list(command.changes)
-    image, devices = command.image, command.devices
+    image, devices, mounts = command.image, command.devices, command.mounts
     findings = command.findings
     if container is not None and container.inside <= program:
         before, _ = _assignments(command.words[: container.inside])
@@ -233,7 +200,7 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
             **{name: outside[name] for name in container.passed if name in outside},
         }
         changes += container.changes
-        image, devices = container.image, container.devices
+        image, devices, mounts = container.image, container.devices, container.mounts
         findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
     told, wrappers = _assignments(front)
@@ -247,6 +214,7 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
         findings=findings,
         image=image,
         devices=devices,
+        mounts=mounts,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from compiler.adopt.adopted import Adopted
 from compiler.adopt.launch import Change, Launch
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.leftopen import open_settings, still_errors
 from compiler.adopt.proof import NAME, OneText
 from compiler.adopt.target import DEFAULT_TARGET
 from compiler.catalog import Catalog
@@ -26,14 +27,19 @@ NO_TARGET = f'add `[targets.HOST]` with `kind = "systemd"`, or adopt it with `--
 
 
 def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, ...]:
-    """Every error that `compile` would give on the profile; without a target also those that it had with one."""
+    """Every error that `compile` would give on the profile; without a target also those that it had with one.
+
+    `text` has stand-ins for what the launch leaves open: what hangs on them is not said.
+    """
     span = entry_span(adopted.launch)
     changes: list[Change] = []
     if not has_target(adopted):
         told = f"it has no target: its promise is not judged, and nothing is compiled of it; {NO_TARGET}"
         changes.append(Change(kind=ChangeKind.OPEN, text=told, span=span))
         text = f'{text}\n[targets.{DEFAULT_TARGET}]\nkind = "systemd"\n'
-    errors = (each for each in _judged(text, catalog) if each.is_error)
+    errors = still_errors(_judged(text, catalog), adopted)
+    for told, place in open_settings(adopted):
+        changes.append(Change(kind=ChangeKind.OPEN, text=told, span=place))
     told_once = dict.fromkeys(
         quoted_without_secrets(_said(each, adopted.launch), adopted.hidden) for each in errors
     )

@@ -14,7 +14,8 @@ from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.interpolation import interpolate
-from compiler.adopt.launch import Change, Command, Kept, Setting, Sheet, Word
+from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
+from compiler.adopt.mounts import CHANGING, mount_of, mounts_of, other_port, published
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
@@ -32,10 +33,6 @@ _LOOKED_AT = frozenset(
         "environment",
         "env_file",
         "extends",
-        "container_name",
-        "profiles",
-        "labels",
-        "pull_policy",
     }
 )
 
@@ -97,7 +94,11 @@ class _Reader(Value):
         return Command(
             words=(*entrypoint, *command),
             environment=environment,
-            changes=tuple(self.changes(service, carried=tuple(each.node for each in asked))),
+            changes=(
+                *self.ports(service),
+                *self.changes(service, carried=tuple(each.node for each in asked)),
+            ),
+            mounts=tuple(self.mounts(service)),
             settings=(description,),
             image=self.word(image) if image is not None else None,
             devices=all_of(each.devices for each in asked) or container_devices((), environment),
@@ -189,7 +190,7 @@ class _Reader(Value):
                     "launch-unreadable",
                     summary,
                     label,
-                    help=("put a copy there, or run this on the host",),
+                    help=(f"put a copy at `{full}`, or run this on the host",),
                 ),
             )
         text, faults = as_source(full, data) if data.strip() else (None, ())
@@ -212,4 +213,31 @@ class _Reader(Value):
                 continue
             place = Word(text="", span=self.source.span(key.start, key.end))
             for name, left in left_of(key.text or "", value, carried):
-                yield not_carried(f"`{name}: {' '.join(self.told(left).split())}`", place)
+                shown = " ".join(self.told(left).split())
+                yield not_carried(f"`{name}: {shown}`", place, first=key.text in CHANGING)
+
+    def mounts(self, service: Yaml) -> Iterator[Mount]:
+        """What of the host is in the container, in the short form and the long one."""
+        for each in self.items(service, "volumes"):
+            source, target = each.get("source"), each.get("target")
+            if each.text is not None:
+                yield from mounts_of([("volumes", self.word(each))])
+            elif source is not None and target is not None:
+                mount = mount_of(self.word(source), self.word(target).text)
+                yield from () if mount is None else (mount,)
+
+    def ports(self, service: Yaml) -> Iterator[Change]:
+        """The ports that clients know by another number."""
+        for each in self.items(service, "ports"):
+            outer, inner = each.get("published"), each.get("target")
+            if each.text is not None:
+                yield from published([("ports", self.word(each))])
+            elif outer is not None and inner is not None:
+                yield from other_port(
+                    self.word(outer).text, self.word(inner).text, self.word(outer)
+                )
+
+    def items(self, service: Yaml, key: str) -> tuple[Yaml, ...]:
+        """The items of a list of a service."""
+        told = service.get(key)
+        return told.items if told is not None else ()

@@ -10,7 +10,8 @@ from attrs import evolve, field, frozen
 from compiler.adopt.containervariables import VARIABLES, container_variables
 from compiler.adopt.devices import VISIBLE_INSIDE, all_of, devices_of
 from compiler.adopt.files import NO_FILES, Files
-from compiler.adopt.launch import Change, Devices, Word
+from compiler.adopt.launch import Change, Devices, Mount, Word
+from compiler.adopt.mounts import CHANGING, mounts_of, published
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
@@ -71,6 +72,7 @@ class Container(Value):
     is_open: bool = False
     changes: tuple[Change, ...] = ()
     devices: Devices | None = None
+    mounts: tuple[Mount, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
 
 
@@ -91,11 +93,13 @@ def read_container(words: Sequence[Word], *, files: Files = NO_FILES) -> Contain
         environment=variables.told,
         passed=variables.passed,
         devices=container_devices(options, variables.told),
+        mounts=mounts_of(options),
         findings=shared_memory(
             ((name, value.text if value is not None else "") for name, value in options),
             span=words[at].span,
         ),
         changes=(
+            *published(options),
             *variables.changes,
             *_changes(placed),
             not_carried(f"the image `{words[at].text}`", words[at]),
@@ -113,13 +117,15 @@ def container_devices(
     return found or (devices_of(VISIBLE_INSIDE, visible) if visible is not None else None)
 
 
-def not_carried(what: str, word: Word | None) -> Change:
-    """What a container has, and a service of the host has not."""
+def not_carried(what: str, word: Word | None, *, first: bool = False) -> Change:
+    """What a container has, and a service of the host has not; `first` where the server is another without."""
     span = word.span if word is not None else None
     return Change(
         kind=ChangeKind.DROPPED,
         text=f"{what} is not carried: the engine is started on the host itself",
         span=span,
+        first=first,
+        brief=what,
     )
 
 
@@ -194,4 +200,4 @@ def _changes(options: Sequence[tuple[str, Word | None, Word]]) -> Iterator[Chang
         if value is not None and devices_of(name, value) is not None:
             continue
         what = f"`{name} {value.text}`" if value is not None else f"`{name}`"
-        yield not_carried(what, value if value is not None else word)
+        yield not_carried(what, value if value is not None else word, first=name in CHANGING)

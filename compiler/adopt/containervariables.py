@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
 
@@ -45,7 +46,9 @@ def container_variables(options: Iterable[tuple[str, Word | None]], *, files: Fi
         read = _read(value, files)
         filed |= read or {}
         if read is None:
-            text = f"the variables of the file `{value.text}` are not known: it is not here"
+            where = " or ".join(f"`{each}`" for each in _places(value))
+            looked = f" ({where} would be read)" if where else ""
+            text = f"the variables of the file `{value.text}` are not known: it is not here{looked}"
             changes.append(Change(kind=ChangeKind.UNKNOWN, text=text, span=value.span))
     told = {**filed, **own}
     return Variables(
@@ -67,15 +70,26 @@ def _passed(name: str, word: Word) -> Word:
 
 def _read(path: Word, files: Files) -> Mapping[str, Word] | None:
     """The variables of a file; `None` where it cannot be read."""
-    data = None if path.unknown else files.read(path.text)
+    told = ((each, files.read(each)) for each in _places(path))
+    place, data = next((each for each in told if each[1] is not None), ("", None))
     if data is None:
         return None
-    source, _ = as_source(path.text, data) if data.strip() else (None, ())
-    kept = Kept(path=path.text, is_private=files.is_private(path.text))
+    source, _ = as_source(place, data) if data.strip() else (None, ())
+    kept = Kept(path=path.text, is_private=files.is_private(place))
     return {
         name: _passed(name, path) if value is None else Word(text=value, span=path.span, kept=kept)
         for name, value in (_lines(source.text) if source is not None else ())
     }
+
+
+def _places(path: Word) -> list[str]:
+    """Where a file is looked for: where it is named, from here and from beside the script, and there under its own name."""
+    folder = PurePosixPath(path.span.file).parent if path.span is not None else PurePosixPath()
+    beside = str(folder / PurePosixPath(path.text).name)
+    if path.unknown:
+        name = PurePosixPath(path.text).name
+        return [] if any(each in name for each in path.unknown) else [beside]
+    return list(dict.fromkeys((str(PurePosixPath(path.text)), str(folder / path.text), beside)))
 
 
 def _lines(text: str) -> Iterator[tuple[str, str | None]]:

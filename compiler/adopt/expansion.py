@@ -37,7 +37,7 @@ def expand(
         if whole is None:
             made.append(_inside(word, environment, complete=complete, changes=changes))
         elif whole[1] in environment:
-            made += _split(word, environment[whole[1]])
+            made += _split(word, environment[whole[1]], name=whole[1])
         elif complete:
             text = f"`{word.text}` is not set anywhere: systemd drops the word"
             changes.append(Change(kind=ChangeKind.DROPPED, text=text, span=word.span))
@@ -54,15 +54,16 @@ def shown(word: Word) -> Word:
     return evolve(word, text=_HIDDEN.sub(r"\1", word.text), unknown=(*word.unknown, *unknown))
 
 
-def _split(word: Word, value: Word) -> Iterator[Word]:
+def _split(word: Word, value: Word, *, name: str) -> Iterator[Word]:
     for part in value.text.split():
-        yield Word(text=part, span=word.span, unknown=value.unknown)
+        yield Word(text=part, span=word.span, unknown=value.unknown, names=(name,))
 
 
 def _inside(
     word: Word, environment: Mapping[str, Word], *, complete: bool, changes: list[Change]
 ) -> Word:
     unknown = list(word.unknown)
+    names: list[str] = []
 
     def replace(found: re.Match[str]) -> str:
         if found[0] == "$$":
@@ -70,6 +71,7 @@ def _inside(
         value = environment.get(found[1])
         if value is not None:
             unknown.extend(value.unknown)
+            names.append(found[1])
             return value.text
         if complete:
             text = f"`{found[0]}` is not set anywhere: systemd puts nothing in its place"
@@ -79,4 +81,4 @@ def _inside(
         return found[0]
 
     text = _INSIDE.sub(replace, word.text)
-    return evolve(word, text=text, unknown=tuple(unknown))
+    return evolve(word, text=text, unknown=tuple(unknown), names=(*word.names, *names))

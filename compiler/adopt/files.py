@@ -33,12 +33,14 @@ class Files(Value):
     Attributes:
         read: the bytes of a file by its path; `None` when there is none, or it cannot be read.
         beside: the names in a folder, sorted; none when there is no such folder.
+        moved: where a path stands on the host, of which a container may have another; `None` where that is not known.
         is_private: whether a file is kept from all but its owner and group; `None` where that is not known.
     """
 
     read: Callable[[str], bytes | None]
     beside: Callable[[str], tuple[str, ...]]
     is_private: Callable[[str], bool | None] = lambda _: None
+    moved: Callable[[str], str | None] = lambda path: path
 
 
 NO_FILES = Files(read=lambda _: None, beside=lambda _: ())

@@ -14,11 +14,18 @@ from compiler.value import Value
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Change(Value):
-    """What became of a part that does not stand in the profile as it stood in the file."""
+    """What became of a part that does not stand in the profile as it stood in the file.
+
+    Attributes:
+        first: whether it changes what the server does, or where it is found.
+        brief: what it is about, where others may be said with it.
+    """
 
     kind: ChangeKind
     text: str
     span: Span | None = None
+    first: bool = False
+    brief: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -44,6 +51,7 @@ class Word(Value):
         unknown: the parts of it that are known at start only (`${PORT}`).
         changes: what was taken for granted to come to it.
         kept: the environment file that it comes from.
+        names: the variables that it is made of.
     """
 
     text: str
@@ -51,6 +59,7 @@ class Word(Value):
     unknown: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     kept: Kept | None = None
+    names: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -77,6 +86,14 @@ class Devices(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Mount(Value):
+    """A folder or file of the host, and where a container has it."""
+
+    source: Word
+    target: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Command(Value):
     """One command of a file, with what surrounds it.
 
@@ -87,6 +104,7 @@ class Command(Value):
         settings: what else the file decides: the target, the description.
         image: the container's image, when it runs in one.
         devices: the GPUs that this container is given, where it says which.
+        mounts: what the container has of the host's.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
@@ -99,6 +117,7 @@ class Command(Value):
     settings: tuple[Setting, ...] = ()
     image: Word | None = None
     devices: Devices | None = None
+    mounts: tuple[Mount, ...] = ()
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None

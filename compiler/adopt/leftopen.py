@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
 from compiler.adopt.adopted import Adopted, advise_variables
 from compiler.checks.memory import MEMORY_CODES
-from compiler.diagnostics import Diagnostic, Label, Severity, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, Span, warning
 from compiler.judged import Judged, Verdict
 
 
@@ -38,6 +38,38 @@ def doubted(judged: Judged, adopted: Adopted) -> Judged:
         plan=evolve(plan, memory=None) if sizes and plan is not None else plan,
         diagnostics=(*found, _left_open(adopted, names, sizes=sizes)),
     )
+
+
+def still_errors(several: Iterable[Diagnostic], adopted: Adopted) -> Iterator[Diagnostic]:
+    """The errors that a launch has whatever it leaves open."""
+    left = adopted.chosen.reading.open
+    sizes = any(each.sizes for each in left)
+    for each in several:
+        is_doubt = left and (
+            _doubted(each, "").is_error is False or (sizes and each.code in MEMORY_CODES)
+        )
+        if each.is_error and not is_doubt:
+            yield each
+
+
+def open_settings(adopted: Adopted) -> Iterator[tuple[str, Span | None]]:
+    """What a profile does not say since the launch leaves it open, each with how to say it, and its place."""
+    for each in adopted.chosen.reading.open:
+        words = [adopted.launch.command.words[at] for at in each.words]
+        span = words[0].span
+        if not each.flag.startswith("-"):
+            how = "write its flags under `[flags]`"
+        elif each.setting:
+            how = f"set `{each.setting}`" + (
+                ", and `gpus.count`"
+                if "gpus.count" in adopted.unsaid and each.setting.startswith("parallel.")
+                else ""
+            )
+        else:
+            how = f"set `{each.flag.lstrip('-')}` under `[flags]`"
+        told = "memory is not judged before" if each.sizes else "nothing is written of it"
+        advised = "".join(f", or {one}" for one in advise_variables(adopted.launch, words=words))
+        yield f"`{each.flag}` is known at start only, and {told}: {how}{advised}", span
 
 
 def _doubted(found: Diagnostic, names: str) -> Diagnostic:

@@ -12,6 +12,7 @@ from compiler.adopt.expansion import expand, shown
 from compiler.adopt.files import Files
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Change, Command, Sheet, Word
+from compiler.adopt.mounts import CHANGING, mounts_of, published
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.target import target_changes, target_settings
@@ -51,10 +52,17 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
     command = Command(
         words=words,
         environment=inside.variables,
-        changes=(*inside.changes, *changes, *_container(sheet), *target_changes(sheet)),
+        changes=(
+            *published(_all(sheet)),
+            *inside.changes,
+            *changes,
+            *_container(sheet),
+            *target_changes(sheet),
+        ),
         settings=target_settings(_named(sheet)),
         image=Word(text=image.value, span=image.span) if image is not None else None,
         devices=container_devices(_options(sheet), inside.variables),
+        mounts=mounts_of(_all(sheet)),
         unit=sheet.name.rpartition(".")[0],
         findings=shared_memory(
             ((each.key, each.raw) for each in sheet.assigned if each.section == CONTAINER),
@@ -99,7 +107,14 @@ def _container(sheet: UnitSheet) -> Iterator[Change]:
         elif not options or not all(
             value is not None and devices_of(name, value) for name, value in options
         ):
-            yield not_carried(f"`{each.key}={each.raw}`", Word(text=each.value, span=each.span))
+            word = Word(text=each.value, span=each.span)
+            yield not_carried(f"`{each.key}={each.raw}`", word, first=each.key in CHANGING)
+
+
+def _all(sheet: UnitSheet) -> list[tuple[str, Word | None]]:
+    """Every line of `[Container]` as options."""
+    lines = (each for each in sheet.assigned if each.section == CONTAINER and each.value)
+    return [option for each in lines for option in _told(each)]
 
 
 def _options(sheet: UnitSheet) -> Iterator[tuple[str, Word | None]]:

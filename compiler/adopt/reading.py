@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
+from compiler.adopt.beside import other_commands
 from compiler.adopt.command import launches_of
 from compiler.adopt.compose import read_compose
 from compiler.adopt.dockerfile import read_dockerfile
@@ -23,6 +24,7 @@ from compiler.adopt.launchfaults import (
     too_long,
 )
 from compiler.adopt.manifest import read_manifest
+from compiler.adopt.mounts import on_host
 from compiler.adopt.places import locate
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
@@ -40,14 +42,6 @@ from compiler.value import Value
 _LEFT = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_@*#?!0-9]\w*|`[^`]+`")
 
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_NO_LOSS = frozenset(
-    {
-        *("set", "shift", "export", "echo", "printf", "read", "wait", "sleep", "exit", "return"),
-        *("break", "continue", "true", "false", "test", "[", "[[", ":"),
-    }
-)
-"""Commands that leave nothing behind which a launch could need."""
-
 PASTED = "command line"
 """What a pasted command is called in messages."""
 
@@ -76,7 +70,7 @@ def read_file(
     """
     kind = kind_of(source)
     sheet = _sheet(source, kind, files=files, given=given)
-    launches, found = _launches(sheet, files)
+    launches, found = _launches(sheet, files, given)
     if not launches and sheet.documents:
         written = _of_documents(sheet, source, files=files, given=given)
         if written is not None:
@@ -99,16 +93,18 @@ def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, 
         case FileKind.SUPERVISOR:
             return read_supervisor(source, given=given)
         case FileKind.SCRIPT:
-            return read_shell(source, given=given)
+            return read_shell(source, given={}, said=given, files=files)
 
 
-def _launches(sheet: Sheet, files: Files) -> tuple[list[Launch], list[Diagnostic]]:
+def _launches(
+    sheet: Sheet, files: Files, given: Mapping[str, str]
+) -> tuple[list[Launch], list[Diagnostic]]:
     """The launches of all commands, and what is wrong."""
     found = list(sheet.diagnostics)
     launches: list[Launch] = []
     for command in sheet.commands:
-        several, faults = launches_of(command, sources=sheet.sources, files=files)
-        launches += several
+        several, faults = launches_of(command, sources=sheet.sources, files=files, said=given)
+        launches += map(on_host, several)
         found += faults
     return launches, found
 
@@ -129,7 +125,7 @@ def _of_documents(
             continue
         written = prepared(document, whole)
         sheet = written.placed(_sheet(written.source, kind, files=files, given=given))
-        several, faults = _launches(sheet, files)
+        several, faults = _launches(sheet, files, given)
         if several:
             sheets.append(sheet)
             launches += several
@@ -158,7 +154,7 @@ def read_words(
         for text, span in zip(words, spans, strict=True)
     )
     sheet = Sheet(commands=(Command(words=told),), sources={source.name: source})
-    launches, found = _launches(sheet, files)
+    launches, found = _launches(sheet, files, given)
     return _chosen(sheet, launches, found, whole=source, kind=FileKind.SCRIPT, line=None)
 
 
@@ -197,20 +193,9 @@ def _chosen(
 def _beside(launch: Launch, sheet: Sheet) -> Launch:
     """The launch with a word about the script's other commands."""
     start = entry_span(launch)
-    others = [
-        each.words[0]
-        for each in sheet.commands
-        if each.words
-        and not each.is_untaken
-        and each.words[0].text not in _NO_LOSS
-        and not each.words[0].text.startswith("--")
-        and not _holds(each, start)
-    ]
-    if not others:
+    change = other_commands(sheet.commands, lambda each: _holds(each, start))
+    if change is None:
         return launch
-    names = dict.fromkeys(f"`{word.text}`" for word in others)
-    text = f"the script's other commands are not carried: {', '.join(names)}"
-    change = Change(kind=ChangeKind.DROPPED, text=text, span=others[0].span)
     command = evolve(launch.command, changes=(*launch.command.changes, change))
     return evolve(launch, command=command)
 

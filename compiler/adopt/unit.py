@@ -42,7 +42,7 @@ def read_unit_file(source: Source, *, files: Files, given: Mapping[str, str]) ->
             if script is None:
                 commands.append(command)
                 continue
-            read = _followed(command, script, given=given)
+            read = _followed(command, script, given=given, files=files)
             sources |= read.sources
             found += read.diagnostics
             commands += read.commands
@@ -119,16 +119,17 @@ def _script(command: Command, *, files: Files) -> Source | None:
     return None
 
 
-def _followed(command: Command, script: Source, *, given: Mapping[str, str]) -> Sheet:
+def _followed(command: Command, script: Source, *, given: Mapping[str, str], files: Files) -> Sheet:
     """The commands of a script that a unit runs, in the unit's environment."""
-    known = dict(given)
-    known |= {name: word.text for name, word in command.environment.items() if not word.unknown}
+    known = {name: word.text for name, word in command.environment.items() if not word.unknown}
     at = next(
         at
         for at, word in enumerate(command.words)
         if word.text.endswith(script.name.rpartition("/")[2])
     )
-    read = read_shell(script, given=known, arguments=command.words[at + 1 :])
+    read = read_shell(
+        script, given=known, said=given, arguments=command.words[at + 1 :], files=files
+    )
     return evolve(
         read,
         commands=tuple(

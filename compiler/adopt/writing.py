@@ -29,8 +29,8 @@ _TOLD = (
 
 
 def adopted_toml(adopted: Adopted, *, whole: bool = False) -> str:
-    """The profile of an adopted launch; `whole` has the stand-ins for what the launch does not say, too."""
-    missing = set(adopted.chosen.reading.missing)
+    """The profile of an adopted launch; `whole` has the stand-ins for what the launch does not say or leaves open, too."""
+    missing = adopted.unsaid
     settings = [each for each in adopted.settings if whole or ".".join(each.path) not in missing]
     remarks = {}
     if any(each.value == UNKNOWN_GPU and each.path == ("gpus", "kind") for each in settings):

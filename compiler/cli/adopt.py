@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 import click
 from attrs import evolve
 
+from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
-from compiler.cli.session import find_tree, wants_colour, width, write_lines
+from compiler.cli.session import find_tree, write_lines
 from compiler.diagnostics import Diagnostic
-from compiler.source import Source
 
 
 if TYPE_CHECKING:
     from compiler.adopt.adopted import Adopted
     from compiler.adopt.around import Wanted
-    from compiler.adopt.launch import Change
     from compiler.adopt.reading import Read
     from compiler.catalog import Catalog
     from compiler.judged import Judged
@@ -119,27 +118,28 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     top = (*read.diagnostics, *read.findings, *faults)
     judged: tuple[Judged, ...] = ()
     if adopted is not None:
-        top = (*top, *adopted.diagnostics, *secret_findings(adopted))
-        if adopted.profile is not None:
+        top = (*top, *known_findings(read, adopted), *secret_findings(adopted))
+        if adopted.profile is not None and not is_guess(read, adopted):
             name = entry_file(adopted)
             several = judge_profile(
                 name, adopted.profile, origins(adopted), inputs, left_out=ABOUT_PROFILES
             )
             flags = flags_of_settings(adopted)
             judged = tuple(
-                doubted(_for_launch(each, wanted, flags=flags), adopted) for each in several
+                doubted(_for_launch(each, wanted, adopted, flags=flags), adopted)
+                for each in several
             )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
         from compiler.report.contract import adopt_json  # noqa: PLC0415 - what only some runs need
 
-        told = adopt_json(checked.diagnostics, judged=judged, changes=_told(adopted))
-        print_json(told, hidden=_hidden(read, adopted))
+        told = adopt_json(checked.diagnostics, judged=judged, changes=changes_of(adopted))
+        print_json(told, hidden=secrets_of(read, adopted))
     else:
         from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - as above
 
-        _show(checked.all_diagnostics, read, adopted)
-        _show_changes(adopted, left_out=_SAID_OTHERWISE)
+        show_findings(checked.all_diagnostics, read, adopted)
+        show_changes(adopted, left_out=_SAID_OTHERWISE)
         if adopted is not None and wanted.gpu is None:
             sys.stderr.write(
                 "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
@@ -154,7 +154,7 @@ def _write(
     """Write the profile of a launch, once it is proved to be compiled to the same."""
     inputs = _inputs()
     adopted, faults = _adopt(read, wanted, inputs.catalog)
-    found = (*read.diagnostics, *faults, *(adopted.diagnostics if adopted is not None else ()))
+    found = (*read.diagnostics, *faults, *known_findings(read, adopted))
     text: str | None = None
     if adopted is not None and not any(each.is_error for each in found):
         from compiler.adopt.proof import prove  # noqa: PLC0415 - only this verb
@@ -169,12 +169,12 @@ def _write(
 
         told = None if refused else text
         print_json(
-            adopt_json(found, judged=(), changes=_told(adopted), profile=told),
-            hidden=_hidden(read, adopted),
+            adopt_json(found, judged=(), changes=changes_of(adopted), profile=told),
+            hidden=secrets_of(read, adopted),
         )
     else:
-        _show(found, read, adopted)
-        _show_changes(adopted)
+        show_findings(found, read, adopted)
+        show_changes(adopted)
     if refused or text is None:
         return Exit.REFUSED
     if output is None:
@@ -189,7 +189,9 @@ def _with_open(adopted: Adopted, catalog: Catalog) -> Adopted:
     from compiler.adopt.compiling import left_to_say  # noqa: PLC0415 - only this verb
     from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
 
-    left = left_to_say(adopted_toml(adopted), adopted, catalog)
+    # What is missing altogether is asked for; what is open has a stand-in.
+    text = adopted_toml(adopted, whole=not adopted.chosen.reading.missing)
+    left = left_to_say(text, adopted, catalog)
     return evolve(adopted, changes=(*left, *adopted.changes))
 
 
@@ -200,7 +202,7 @@ def _next(path: Path, adopted: Adopted | None) -> str:
 
     if adopted is not None and not has_target(adopted):
         return f"it has no target, so that `poolproof check {path}` does not judge its promise: {NO_TARGET}"
-    if any(each.kind is ChangeKind.OPEN for each in _told(adopted)):
+    if any(each.kind is ChangeKind.OPEN for each in changes_of(adopted)):
         return f"`poolproof check {path}` refuses it until what is `open` above is mended"
     return f"`poolproof check {path}` judges it"
 
@@ -238,7 +240,25 @@ def entry_file(adopted: Adopted) -> str:
     return span.file if span is not None else ""
 
 
-def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> Judged:
+def is_guess(read: Read, adopted: Adopted) -> bool:
+    """Whether a launch is read in part only, so that what it does not say may stand where nobody could look."""
+    unread = any(each.is_error for each in read.diagnostics)
+    return unread and bool(adopted.chosen.reading.missing or adopted.chosen.reading.open)
+
+
+def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...]:
+    """What is found in a launch, without what an unread part of it may say."""
+    if adopted is None:
+        return ()
+    is_part = is_guess(read, adopted)
+    return tuple(
+        each for each in adopted.diagnostics if not (is_part and each.code == "launch-incomplete")
+    )
+
+
+def _for_launch(
+    judged: Judged, wanted: Wanted, adopted: Adopted, *, flags: Mapping[str, str]
+) -> Judged:
     """Without what is about a profile that is not written, and with advice in flags."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
@@ -248,41 +268,10 @@ def _for_launch(judged: Judged, wanted: Wanted, *, flags: Mapping[str, str]) -> 
         for each in judged.diagnostics
         if each.code not in ABOUT_PROFILES
         and not (each.code == "gpu-unknown" and wanted.gpu is None)
+        # Of a model that is not named a stand-in is judged, which nobody can describe.
+        and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
     )
     return evolve(judged, diagnostics=kept, target_name=None)
-
-
-def _told(adopted: Adopted | None) -> tuple[Change, ...]:
-    return adopted.changes if adopted is not None else ()
-
-
-def _show(found: Sequence[Diagnostic], read: Read, adopted: Adopted | None) -> None:
-    """Findings on stderr, in the launch's own text, with its secrets covered."""
-    if not found:
-        return
-    from compiler.adopt.showing import cover  # noqa: PLC0415 - only this verb
-    from compiler.report.counting import summary_line  # noqa: PLC0415 - as above
-    from compiler.report.text import render_text  # noqa: PLC0415 - as above
-    from compiler.secrecy import hide  # noqa: PLC0415 - as above
-
-    secrets = adopted.secrets if adopted is not None else ()
-    hidden = _hidden(read, adopted)
-    sources: Mapping[str, Source] = cover(read.sources, secrets, hidden=hidden)
-    text = render_text(found, sources=sources, colour=wants_colour(sys.stderr), width=width())
-    sys.stderr.write(f"{hide(text, hidden)}\n{summary_line(found)}\n")
-
-
-def _show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozenset()) -> None:
-    from compiler.adopt.writing import place_of  # noqa: PLC0415 - only this verb
-    from compiler.language.shapes import printable  # noqa: PLC0415 - as above
-
-    for each in _told(adopted):
-        if each.kind.value not in left_out:
-            sys.stderr.write(f"{each.kind.value}: {printable(each.text)}{place_of(each)}\n")
-
-
-def _hidden(read: Read, adopted: Adopted | None) -> frozenset[str]:
-    return adopted.hidden if adopted is not None else read.hidden
 
 
 def _write_file(path: Path, text: str, *, overwrite: bool, then: str) -> int:

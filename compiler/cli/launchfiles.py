@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from attrs import evolve
 
 from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
 from compiler.adopt.reading import Read, read_file, read_words
@@ -21,7 +23,7 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
     Errors: those of `adopt.reading`.
     """
     if len(words) > 1:
-        return read_words(words, files=_files(), given=given)
+        return _with_unused(lambda told: read_words(words, files=_files(), given=told), given)
     name = words[0]
     if name == STDIN:
         source, faults = as_source("stdin", sys.stdin.buffer.read(LARGEST_BYTES + 1))
@@ -34,7 +36,17 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
         files = _files()
     if source is None:
         return Read(launch=None, diagnostics=faults)
-    return read_file(source, files=files, given=given, line=line)
+    return _with_unused(lambda told: read_file(source, files=files, given=told, line=line), given)
+
+
+def _with_unused(read: Callable[[Mapping[str, str]], Read], given: Mapping[str, str]) -> Read:
+    """What is read, with a word about each variable that was given for nothing."""
+    told = read(given)
+    if not given:
+        return told
+    from compiler.adopt.unused import unused_variables  # noqa: PLC0415 - only where some are given
+
+    return evolve(told, diagnostics=(*told.diagnostics, *unused_variables(read, given)))
 
 
 def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:

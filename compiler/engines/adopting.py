@@ -77,11 +77,13 @@ class LeftOpen(Value):
     Attributes:
         flag: as it is written; the word itself where it is no flag.
         sizes: whether memory may hang on it.
+        setting: the typed setting that it decides; empty where there is none.
     """
 
     flag: str
     words: tuple[int, ...]
     sizes: bool = True
+    setting: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -6,13 +6,15 @@ The syntax is read by the Bash grammar of tree-sitter. A function is read where 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from compiler.adopt.files import unreadable
+from compiler.adopt.files import NO_FILES, Files, unreadable
 from compiler.adopt.launch import Sheet, Word
 from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.syntax import data_of
 from compiler.adopt.shell.walk import Walk
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.source import Source
@@ -26,17 +28,20 @@ _DEEPEST = 150
 
 
 def read_shell(
-    source: Source, *, given: Mapping[str, str], arguments: Sequence[Word] | None = None
+    source: Source,
+    *,
+    given: Mapping[str, str],
+    said: Mapping[str, str] = MappingProxyType({}),
+    arguments: Sequence[Word] | None = None,
+    files: Files = NO_FILES,
 ) -> Sheet:
     """The commands of a script; `given` are variables that its caller sets, `arguments` what it is called with.
 
+    `said` are the values of what is not known for certain; `files` are read that the script takes over.
+
     Errors: `launch-unreadable`.
     """
-    import tree_sitter_bash  # noqa: PLC0415 - what only a script needs
-    from tree_sitter import Language, Parser  # noqa: PLC0415 - as above
-
-    data = source.text.encode(errors="surrogateescape")
-    root = Parser(Language(tree_sitter_bash.language())).parse(data).root_node
+    root = _root(source)
     if _is_deep(root):
         return Sheet(
             diagnostics=(unreadable(source.name, "it nests too deep for a launch"),),
@@ -44,10 +49,12 @@ def read_shell(
         )
     walk = Walk(
         source=source,
-        data=data,
-        given=frozenset(given),
+        data=data_of(source),
+        parse=_sound,
+        files=files,
         known=Known(
-            texts={name: Word(text=value) for name, value in given.items()},
+            texts={name: Word(text=value) for name, value in {**said, **given}.items()},
+            said=said,
             arguments=tuple(arguments) if arguments is not None else None,
         ),
     )
@@ -56,8 +63,21 @@ def read_shell(
         commands=tuple(walk.commands),
         documents=tuple(walk.documents),
         diagnostics=tuple(_faults(root, walk)),
-        sources={source.name: source},
+        sources={**walk.sources, source.name: source},
     )
+
+
+def _root(source: Source) -> Node:
+    import tree_sitter_bash  # noqa: PLC0415 - what only a script needs
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - as above
+
+    return Parser(Language(tree_sitter_bash.language())).parse(data_of(source)).root_node
+
+
+def _sound(source: Source) -> Node | None:
+    """The tree of a file that is a script as a whole."""
+    root = _root(source)
+    return None if root.has_error or _is_deep(root) else root
 
 
 def _is_deep(root: Node) -> bool:

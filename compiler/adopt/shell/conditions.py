@@ -32,6 +32,7 @@ _NUMBERS: Mapping[str, Callable[[int, int], bool]] = {
     "-gt": operator.gt,
     "-ge": operator.ge,
 }
+_OF_FILES = frozenset({"-f", "-e", "-r", "-s"})
 _EMPTY = frozenset({"$1", "${1}", "$@", "$*"})
 
 
@@ -123,6 +124,10 @@ def _test(node: Node, evaluator: Evaluator) -> Condition:
         if sign == "!":
             return _test(operand, evaluator).negated()
         word = _word(operand, evaluator)
+        if sign in _OF_FILES and evaluator.is_here(word):
+            text = f"`{raw_text(node)}` is taken to hold: the file is here"
+            taken = Change(kind=ChangeKind.ASSUMED, text=text, span=evaluator.place(node))
+            return Condition(holds=True, changes=(taken,))
         if sign not in {"-z", "-n"} or word.unknown:
             return Condition()
         return Condition(holds=bool(word.text) is (sign == "-n"), changes=word.changes)

@@ -21,12 +21,18 @@ class Known(Value):
         arrays: variables with a list of words.
         exported: the variables that commands get.
         arguments: the words that the script or a function of it is given; `None` where they are not known.
+        said: the values that whoever adopts it gives for what is not known for certain.
+        is_open: whether a file that could not be read may have set any variable.
+        exports_all: whether each variable that is set is exported (`set -a`).
     """
 
     texts: Mapping[str, Word] = field(factory=dict)
     arrays: Mapping[str, tuple[Word, ...]] = field(factory=dict)
     exported: frozenset[str] = frozenset()
     arguments: tuple[Word, ...] | None = None
+    said: Mapping[str, str] = field(factory=dict)
+    is_open: bool = False
+    exports_all: bool = False
 
     @property
     def environment(self) -> Mapping[str, Word]:
@@ -35,7 +41,16 @@ class Known(Value):
 
     def with_text(self, name: str, word: Word) -> Known:
         """The same with one variable set."""
-        return evolve(self, texts={**self.texts, name: word})
+        exported = self.exported | {name} if self.exports_all else self.exported
+        return evolve(self, texts={**self.texts, name: word}, exported=exported)
+
+    def opened(self) -> Known:
+        """The same where every variable may have any value."""
+        return evolve(self.without([*self.texts, *self.arrays]), is_open=True)
+
+    def unsure(self, name: str) -> Word:
+        """A variable that is not known for certain: as it is said, where it is."""
+        return Word(text=self.said[name]) if name in self.said else open_word(name)
 
     def without(self, names: Sequence[str]) -> Known:
         """The same with variables that may have any value."""
@@ -44,7 +59,7 @@ class Known(Value):
             self,
             texts={
                 **self.texts,
-                **{name: open_word(name) for name in names if name in self.texts},
+                **{name: self.unsure(name) for name in names if name in self.texts},
             },
             arrays={
                 **self.arrays,
@@ -61,7 +76,7 @@ def open_word(name: str) -> Word:
 def joined(before: Known, several: Sequence[Known]) -> Known:
     """What is known behind branches of which one is taken: what they set alike."""
     texts = {
-        name: _either(name, before.texts.get(name), [each.texts.get(name) for each in several])
+        name: _either(name, before, [each.texts.get(name) for each in several])
         for name in dict.fromkeys(name for each in several for name in each.texts)
     }
     arrays = {
@@ -71,18 +86,23 @@ def joined(before: Known, several: Sequence[Known]) -> Known:
         for name in dict.fromkeys(name for each in several for name in each.arrays)
     }
     same = {each.arguments for each in several}
-    return Known(
+    return evolve(
+        before,
         texts=texts,
         arrays=arrays,
         exported=frozenset().union(*(each.exported for each in several)),
         arguments=same.pop() if len(same) == 1 else before.arguments,
+        is_open=any(each.is_open for each in several),
+        exports_all=any(each.exports_all for each in several),
     )
 
 
-def _either(name: str, before: Word | None, several: Sequence[Word | None]) -> Word:
-    first = several[0]
+def _either(name: str, known: Known, several: Sequence[Word | None]) -> Word:
+    first, before = several[0], known.texts.get(name)
     if first is not None and all(_same(each, first) for each in several):
         return first
+    if name in known.said:
+        return known.unsure(name)
     told = [each for each in several if each is not None]
     if before is not None and before.text and all(_goes_on(each, before) for each in told):
         return evolve(

@@ -13,13 +13,14 @@ from compiler.value import Value
 
 @frozen(eq=False, repr=False)
 class Piece(Value):
-    """A part of a word: `splits` when blanks in it separate words; `words` when it stands for several."""
+    """A part of a word: `splits` when blanks in it separate words; `words` when it stands for several; `names` as of a word."""
 
     text: str
     unknown: tuple[str, ...] = ()
     splits: bool = False
     words: tuple[Word, ...] | None = None
     changes: tuple[Change, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def joined(self) -> str:
@@ -34,7 +35,8 @@ class Piece(Value):
             return self
         unknown = tuple(each for word in self.words for each in word.unknown)
         changes = tuple(each for word in self.words for each in word.changes)
-        return Piece(self.joined, unknown, changes=changes)
+        names = tuple(each for word in self.words for each in word.names)
+        return Piece(self.joined, unknown, changes=changes, names=names)
 
 
 def split_piece(piece: Piece) -> Sequence[str]:
@@ -71,4 +73,5 @@ def lengthened(word: Word, piece: Piece, *, text: str) -> Word:
         text=word.text + text,
         unknown=(*word.unknown, *unknown),
         changes=(*word.changes, *piece.changes),
+        names=(*word.names, *piece.names) if piece.names else word.names,
     )

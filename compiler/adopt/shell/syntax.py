@@ -24,6 +24,11 @@ def raw_text(node: Node) -> str:
     return (node.text or b"").decode(errors="surrogateescape")
 
 
+def data_of(source: Source) -> bytes:
+    """The bytes that the grammar reads of a text."""
+    return source.text.encode(errors="surrogateescape")
+
+
 def place_of(node: Node, source: Source, data: bytes) -> Span:
     """Where a node stands in a text; `data` are its bytes."""
 
@@ -33,6 +38,16 @@ def place_of(node: Node, source: Source, data: bytes) -> Span:
         return byte if is_plain else len(data[:byte].decode(errors="surrogateescape"))
 
     return source.span(offset(node.start_byte), offset(node.end_byte))
+
+
+def is_cut_off(before: Node | None, node: Node) -> bool:
+    """Whether the grammar has cut a word in front of a digit: it reads `$A/$1` as `$A/$`, and `1`."""
+    return (
+        before is not None
+        and before.end_byte == node.start_byte
+        and raw_text(before).endswith("$")
+        and raw_text(node)[:1].isdigit()
+    )
 
 
 def below(node: Node, kind: str) -> Iterator[Node]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -11,7 +12,7 @@ from attrs import evolve
 from compiler.adopt.files import LARGEST_BYTES
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known, open_word
-from compiler.adopt.shell.syntax import below, counted_in, raw_text
+from compiler.adopt.shell.syntax import below, counted_in, is_cut_off, raw_text
 from compiler.adopt.shell.words import Evaluator
 from compiler.engines.adopting import ChangeKind
 
@@ -37,12 +38,7 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
     name = raw_text(name_node)
     adds = any(each.type == "+=" for each in node.children)
     if value is not None and value.type == "array":
-        words = tuple(
-            word
-            for each in value.named_children
-            if each.type != "comment"
-            for word in evaluator.words(each)
-        )
+        words = evaluator.listed([each for each in value.named_children if each.type != "comment"])
         before = known.arrays.get(name, ()) if adds else ()
         several = (*before, *words)
         if len(several) > _MOST_WORDS:
@@ -57,6 +53,9 @@ def assigned(node: Node, evaluator: Evaluator) -> tuple[Known, str | None]:
             unknown=(*first.unknown, *told.unknown),
             changes=(*first.changes, *told.changes),
         )
+    is_own = name in known.said and re.search(rf"\$\{{?{name}\b", raw_text(node)) is not None
+    if told.unknown and name in known.said and not adds and not is_own:
+        told = known.unsure(name)
     return known.with_text(name, told if len(told.text) <= LARGEST_BYTES else open_word(name)), name
 
 
@@ -64,9 +63,13 @@ def declared(node: Node, evaluator: Evaluator) -> Known:
     """Behind `export`, `local`, and the like."""
     exports = node.children[0].type == "export"
     known = evaluator.known
+    before, last = None, None
     for child in node.named_children:
         name = raw_text(child) if child.type == "variable_name" else None
-        if child.type == "variable_assignment":
+        if last is not None and is_cut_off(before, child) and last in known.texts:
+            whole = evaluator.numbered(known.texts[last], evaluator.words(child))
+            known = known.with_text(last, whole)
+        elif child.type == "variable_assignment":
             known, name = assigned(child, evolve(evaluator, known=known))
         elif name is None:
             word = evolve(evaluator, known=known).text(child)
@@ -76,6 +79,7 @@ def declared(node: Node, evaluator: Evaluator) -> Known:
                 known = known.with_text(name, evolve(word, text=found[2]))
         if exports and name is not None:
             known = evolve(known, exported=known.exported | {name})
+        before, last = child, name
     return known
 
 
@@ -90,6 +94,18 @@ def open_exports(node: Node, evaluator: Evaluator) -> Iterator[Change]:
         if word.unknown and not _ASSIGNMENT.fullmatch(word.text):
             text = f"which variables `export {word.text}` sets is not known before the start"
             yield Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span)
+
+
+def _exporting(known: Known, texts: Sequence[str]) -> Known:
+    """Behind `set -a`, `set +a`, and `set -o allexport`."""
+    for before, text in pairwise(texts):
+        if text == "--":
+            break
+        if re.fullmatch(r"[-+][a-z]*a[a-z]*", text) or (
+            text == "allexport" and before[1:].endswith("o")
+        ):
+            known = evolve(known, exports_all=(text if text != "allexport" else before)[0] == "-")
+    return known
 
 
 def turn_of(node: Node, evaluator: Evaluator) -> tuple[str, Word] | None:
@@ -121,13 +137,18 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
     known = evaluator.known
     texts = [word.text for word in words]
     first = texts[0] if texts else ""
+    if first == "set":
+        known = _exporting(known, texts)
     if first == "set" and "--" in texts:
         known = evolve(known, arguments=tuple(words[texts.index("--") + 1 :]))
     elif first == "shift" and known.arguments is not None:
         count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
         known = evolve(known, arguments=known.arguments[count:])
     elif first in _READING:
-        known = forgotten(known, {each for each in texts[1:] if not each.startswith("-")})
+        names = {each for each in texts[1:] if not each.startswith("-")}
+        known = forgotten(known, names)
+        for name in names & known.said.keys():
+            known = known.with_text(name, known.unsure(name))
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
         if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it
@@ -136,7 +157,7 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         known = evolve(known.with_text("VIRTUAL_ENV", folder), exported=exported)
     known = known.without(list(counted_in(node)))
     for each in below(node, "expansion"):
-        name = next(iter(each.named_children), None)
-        if name is not None and any(sign.type in {":=", "="} for sign in each.children):
-            known = known.with_text(raw_text(name), evolve(evaluator, known=known).text(each))
+        variable = next(iter(each.named_children), None)
+        if variable is not None and any(sign.type in {":=", "="} for sign in each.children):
+            known = known.with_text(raw_text(variable), evolve(evaluator, known=known).text(each))
     return known

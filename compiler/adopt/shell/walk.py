@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from compiler.adopt.launch import Change, Command, Document, Word
+from compiler.adopt.launch import Command, Document, Word
 from compiler.adopt.shell.conditions import (
     Condition,
     decide,
@@ -16,85 +16,46 @@ from compiler.adopt.shell.conditions import (
     decide_clause,
     decide_loop,
 )
+from compiler.adopt.shell.frames import Frames
 from compiler.adopt.shell.here import fed, here_text, written_to
-from compiler.adopt.shell.known import Known, joined
+from compiler.adopt.shell.known import joined
+from compiler.adopt.shell.simple import NO_WORDS, read_simple
 from compiler.adopt.shell.syntax import (
     counted_in,
     leaves,
-    locals_of,
-    place_of,
     raw_text,
     set_in,
     split_clause,
 )
 from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
-from compiler.adopt.shell.words import Evaluator
-from compiler.diagnostics import Span
-from compiler.source import Source
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
-_NO_WORDS = frozenset(
-    {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
-)
-_JOINED = b"\\\n"
-_MOST_CALLS = 200
-"""Calls of functions that are followed; the longest public script has twenty."""
 
 
 @define
-class Walk:
-    """Goes through a script, and keeps what it has said.
+class Walk(Frames):
+    """Goes through a script, and keeps what it has said."""
 
-    Attributes:
-        given: the variables that its caller sets.
-        untaken: how many of the branches it is in are known not to be taken.
-        taken: what decided that, and what else holds for all commands behind it.
-        calls: the functions it is in, and where they are called.
-    """
-
-    source: Source
-    data: bytes
-    known: Known
-    given: frozenset[str] = frozenset()
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
-    untaken: int = 0
-    taken: tuple[Change, ...] = ()
-    functions: dict[str, Node] = field(factory=dict)
-    called: set[str] = field(factory=set)
-    calls: list[tuple[str, Span]] = field(factory=list)
-    followed: int = 0
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
 
     def script(self, root: Node) -> None:
         """A whole script; a function that nobody calls by its name is read at the end."""
         self.statements(root)
-        for name, body in tuple(self.functions.items()):
+        for name, (body, source) in tuple(self.functions.items()):
             if name not in self.called:
                 self.called.add(name)
                 self.known = evolve(self.known, arguments=None)
-                self._branches([(Condition(), partial(self.statements, body))])
-
-    def statements(self, node: Node) -> None:
-        """Every statement below a node, in order."""
-        for child in node.named_children:
-            self._statement(child)
+                self._branches([(Condition(), partial(self.within, source, body))])
 
     def _run(self, nodes: Sequence[Node]) -> None:
         for each in nodes:
-            self._statement(each)
-
-    def place(self, node: Node) -> Span:
-        """Where a node stands."""
-        return place_of(node, self.source, self.data)
-
-    def evaluator(self) -> Evaluator:
-        """What makes words of nodes here."""
-        return Evaluator(known=self.known, place=self.place)
+            self.statement(each)
 
     def __attrs_post_init__(self) -> None:
         """What is done with each kind of statement; all others are looked through."""
@@ -115,7 +76,8 @@ class Walk:
             "compound_statement": self._compound,
         }
 
-    def _statement(self, node: Node) -> None:
+    def statement(self, node: Node) -> None:
+        """One statement."""
         self._walks.get(node.type, self.statements)(node)
 
     def _assign(self, node: Node) -> None:
@@ -132,7 +94,7 @@ class Walk:
     def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
-            self.functions[raw_text(name)] = body
+            self.functions[raw_text(name)] = (body, self.source)
 
     def _apart(self, node: Node) -> None:
         """A shell of its own, whose variables are gone behind it."""
@@ -183,30 +145,30 @@ class Walk:
             self.statements(node)
             return
         left, sign, right = node.children
-        self._statement(left)
+        self.statement(left)
         told = decide(left, self.evaluator())
         if sign.type == "&&" and not told.is_test:
             # One step after the other, each of which works out.
-            self._statement(right)
+            self.statement(right)
             return
         told = told if sign.type == "&&" else told.negated()
         told = Condition() if told.holds and leaves([right]) else told
-        self._branches([(told, partial(self._statement, right))])
+        self._branches([(told, partial(self.statement, right))])
 
     def _loop(self, node: Node) -> None:
         body = node.child_by_field_name("body")
         condition = node.child_by_field_name("condition")
         if condition is not None:
-            self._statement(condition)
+            self.statement(condition)
         told = decide_loop(node, self.evaluator())
         turn = turn_of(node, self.evaluator())
-        if turn is not None and turn[0] not in self.given:
+        if turn is not None and turn[0] not in self.known.said:
             self.known = self.known.with_text(*turn)
         if body is None:
             return
         if told.holds is not False:
             # What one turn sets, the next one has.
-            names = [each for each in set_in(node) if each not in self.given]
+            names = [each for each in set_in(node) if each not in self.known.said]
             self.known = self.known.without(names)
         self._branches([(told, partial(self.statements, body))])
 
@@ -217,7 +179,7 @@ class Walk:
             self.statements(node)
             return
         text, is_exact = here_text(here, self.evaluator())
-        starts = [each for each in node.named_children if each.type not in _NO_WORDS]
+        starts = [each for each in node.named_children if each.type not in NO_WORDS]
         behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
         for each in (*starts, *behind):
             self._receive(each, text)
@@ -233,61 +195,25 @@ class Walk:
             for child in node.named_children:
                 self._receive(child, text)
         else:
-            self._statement(node)
+            self.statement(node)
 
     def _command(self, node: Node, text: Word | None = None) -> None:
         evaluator = self.evaluator()
-        words: list[Word] = []
-        end = node.start_byte
-        for child in node.children:
-            if child.type == "variable_assignment":
-                name = child.child_by_field_name("name")
-                value = evaluator.text(child.child_by_field_name("value"))
-                called = raw_text(name) if name is not None else ""
-                exported = self.known.exported | {called}
-                self.known = evolve(self.known.with_text(called, value), exported=exported)
-            elif child.type == "herestring_redirect" and child.named_children:
-                text = evaluator.text(child.named_children[-1])
-            elif child.type not in _NO_WORDS and child.is_named:
-                several = evaluator.words(child)
-                if words and several and self.data[end : child.start_byte] == _JOINED:
-                    # The grammar ends a word there, and a shell does not.
-                    words[-1] = evaluator.beside(words[-1], several[0])
-                    several = several[1:]
-                words += several
-            end = child.end_byte
-        if not self._call(node, words):
+        told = read_simple(node, evaluator, data=self.data, text=text)
+        self.known, words, text = told.known, told.words, told.text
+        if not self.call(node, words) and not self.take_over(words):
             self.commands.append(
                 Command(
-                    words=fed(words, text) if text is not None else tuple(words),
+                    words=fed(words, text) if text is not None else words,
                     environment=self.known.environment,
                     changes=self.taken,
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evaluator)
+            self.known = learned(node, words, evaluator) if words else told.known
         for child in node.named_children:
             self._inside(child)
-
-    def _call(self, node: Node, words: Sequence[Word]) -> bool:
-        """Follow a function into its body; whether it is one."""
-        body = self.functions.get(words[0].text) if words else None
-        is_again = body is not None and any(name == words[0].text for name, _ in self.calls)
-        if body is None or is_again or self.followed >= _MOST_CALLS:
-            return False
-        self.called.add(words[0].text)
-        self.followed += 1
-        self.calls.append((words[0].text, self.place(node)))
-        before = self.known
-        self.known = evolve(before, arguments=tuple(words[1:]))
-        self.statements(body)
-        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
-        self.known = evolve(
-            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
-        )
-        self.calls.pop()
-        return True
 
     def _inside(self, node: Node) -> None:
         """Commands of a substitution are commands, too."""

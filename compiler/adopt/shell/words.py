@@ -12,6 +12,7 @@ from compiler.adopt.launch import Change, Word
 from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.numbers import evaluate_number
 from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
+from compiler.adopt.shell.syntax import is_cut_off
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -44,10 +45,15 @@ Placed = Callable[["Node"], Span]
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Evaluator(Value):
-    """Evaluates words with what a script has said so far."""
+    """Evaluates words with what a script has said so far.
+
+    Attributes:
+        is_here: whether a word names a file that the script takes over, and that can be read.
+    """
 
     known: Known
     place: Placed
+    is_here: Callable[[Word], bool] = lambda _: False
 
     def words(self, node: Node) -> tuple[Word, ...]:
         """The words that a shell makes of one."""
@@ -70,8 +76,26 @@ class Evaluator(Value):
 
     def beside(self, one: Word, other: Word) -> Word:
         """Two words as one."""
-        piece = Piece(other.text, other.unknown, changes=other.changes)
+        piece = Piece(other.text, other.unknown, changes=other.changes, names=other.names)
         return lengthened(one, piece, text=other.text)
+
+    def numbered(self, word: Word, behind: Sequence[Word]) -> Word:
+        """A word with an argument of the script at its end, of which the grammar has cut off the digit."""
+        first = behind[0]
+        digit, rest = first.text[:1], first.text[1:]
+        value = self.value(digit) or Word(text=f"${digit}", unknown=(f"${digit}",))
+        front = evolve(word, text=word.text.removesuffix("$"))
+        return self.beside(self.beside(front, value), evolve(first, text=rest))
+
+    def listed(self, nodes: Sequence[Node]) -> tuple[Word, ...]:
+        """The words of several nodes side by side."""
+        made: list[Word] = []
+        for before, node in zip((None, *nodes), nodes, strict=False):
+            several = self.words(node)
+            if made and several and is_cut_off(before, node):
+                made[-1], several = self.numbered(made[-1], several), several[1:]
+            made += several
+        return tuple(made)
 
     def text(self, node: Node | None) -> Word:
         """One word, without splitting: what an assignment stores."""
@@ -164,7 +188,7 @@ class Evaluator(Value):
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)
         name = (plain or default or instead or ("", ""))[1]
-        value = self._value(name)
+        value = self.value(name)
         if value is not None and instead is not None and not value.unknown:
             return (
                 self._default(node, raw, quoted=quoted, is_told=True)
@@ -172,12 +196,18 @@ class Evaluator(Value):
                 else Piece("", splits=not quoted)
             )
         if value is not None and (value.text or plain) and instead is None:
-            return Piece(value.text, value.unknown, splits=not quoted, changes=value.changes)
-        if default is not None:
+            return Piece(
+                value.text,
+                value.unknown,
+                splits=not quoted,
+                changes=value.changes,
+                names=(*value.names, name),
+            )
+        if default is not None and not (self.known.is_open and name not in self.known.texts):
             return self._default(node, raw, quoted=quoted)
         return Piece(raw, (raw,))
 
-    def _value(self, name: str) -> Word | None:
+    def value(self, name: str) -> Word | None:
         """A variable; an argument that is not given is empty."""
         arguments = self.known.arguments
         if arguments is not None and name.isdecimal() and name != "0":
@@ -203,7 +233,7 @@ class Evaluator(Value):
         open_names: list[str] = []
 
         def look_up(name: str) -> str | None:
-            value = self._value(name)
+            value = self.value(name)
             if value is None or value.unknown:
                 open_names.append(f"${name}")
                 return None

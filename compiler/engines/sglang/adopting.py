@@ -25,8 +25,7 @@ from compiler.engines.sglang.arguments.words import Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.comparing import differences, same, values_of
 from compiler.engines.sglang.grouping import Group, argument, culprits, groups
-from compiler.engines.sglang.spelling import owned_flags
-from compiler.engines.sglang.unspelling import settings_of_flag
+from compiler.engines.sglang.unspelling import setting_of_flag, settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
 from compiler.secrecy import is_secret
@@ -189,13 +188,14 @@ class Adopter(Value):
 
     def _open(self, doubtful: Sequence[Group]) -> Iterator[LeftOpen]:
         for each in doubtful:
-            setting = owned_flags().get(each.full_name, "")
+            setting = setting_of_flag(each.full_name, release=self.release)
             if setting in _NO_MATTER or each.words[0].text in _ARGUMENTS:
                 continue
             yield LeftOpen(
                 flag=each.name or each.words[0].text,
                 words=each.places,
                 sizes=each.full_name not in _NO_SIZE,
+                setting=setting,
             )
 
     def _notes(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Noted]:

@@ -24,6 +24,11 @@ def settings_of_flag(name: str, value: object, *, release: Release) -> Mapping[s
     return {setting: value} if special is None else special(value)
 
 
+def setting_of_flag(name: str, *, release: Release) -> str:
+    """The typed setting that writes a flag, by its full name; empty where none does."""
+    return _owners(release).get(name, "")
+
+
 def is_typed(name: str, values: tuple[str, ...], *, release: Release | None) -> bool:
     """Whether a typed setting can say what a raw flag says."""
     if release is None:

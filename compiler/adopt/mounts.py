@@ -1,0 +1,139 @@
+"""What a container mounts goes in; the paths of a launch in it come out as the host has them, and which port clients use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from attrs import evolve
+
+from compiler.adopt.files import Files
+from compiler.adopt.launch import Change, Command, Launch, Mount, Word
+from compiler.adopt.masking import masked
+from compiler.engines.adopting import ChangeKind
+
+
+_VOLUMES = frozenset({"-v", "--volume", "Volume", "--bind", "-B", "volumes"})
+_MOUNTS = frozenset({"--mount", "Mount"})
+_PORTS = frozenset({"-p", "--publish", "PublishPort", "ports"})
+CHANGING = _VOLUMES | _MOUNTS | _PORTS
+"""Options that decide what the server finds, and where it is found."""
+_SOURCES = ("source", "src")
+_TARGETS = ("target", "dst", "destination")
+
+
+def mounts_of(options: Iterable[tuple[str, Word | None]]) -> tuple[Mount, ...]:
+    """The folders of the host that options put into a container; a volume that has a name is none of them."""
+    told = (_mount(name, value) for name, value in options if value is not None)
+    return tuple(each for each in told if each is not None)
+
+
+def mount_of(source: Word, target: str) -> Mount | None:
+    """One of them, by its two paths."""
+    is_path = source.text.startswith(("/", ".", "~", "$")) or bool(source.unknown)
+    return (
+        Mount(source=source, target=target.rstrip("/") or "/")
+        if is_path and target.startswith("/")
+        else None
+    )
+
+
+def _mount(name: str, value: Word) -> Mount | None:
+    # What is not known may hold a colon of its own: `${DIR:-/srv}`.
+    text, signs = masked(value)
+    if name in _VOLUMES:
+        source, colon, rest = text.partition(":")
+        target = rest.partition(":")[0] if colon else ""
+    elif name in _MOUNTS:
+        told = dict(each.partition("=")[::2] for each in text.split(","))
+        source = next((told[each] for each in _SOURCES if each in told), "")
+        target = next((told[each] for each in _TARGETS if each in told), "")
+    else:
+        return None
+    unknown = tuple(part for sign, part in signs.items() if chr(sign) in source)
+    return mount_of(evolve(value, text=source.translate(signs), unknown=unknown), target)
+
+
+def moved(path: str, mounts: Sequence[Mount]) -> Word | None:
+    """A path of a container as the host has it; `None` where it is below no folder of the host."""
+    at = PurePosixPath(path)
+    fitting = [each for each in mounts if at.is_relative_to(each.target)]
+    if not fitting:
+        return None
+    # Of two for the same place the last one counts, and the inner one before the outer.
+    mount = max(reversed(fitting), key=lambda each: len(each.target))
+    rest = str(at.relative_to(mount.target))
+    text = mount.source.text if rest == "." else f"{mount.source.text.rstrip('/')}/{rest}"
+    return evolve(mount.source, text=text)
+
+
+def inside_of(mounts: Sequence[Mount], files: Files) -> Files:
+    """Files as a script in a container names them."""
+
+    def there(path: str) -> str | None:
+        word = moved(path, mounts)
+        return None if word is None or word.unknown or word.text.startswith("~") else word.text
+
+    return evolve(files, moved=there)
+
+
+def on_host(launch: Launch) -> Launch:
+    """A launch in a container with the host's paths, and a word about each."""
+    command = launch.command
+    if command.image is None:
+        return launch
+    own: list[str] = []
+    words = [
+        word if at < launch.found.arguments else _moved(word, command, own)
+        for at, word in enumerate(command.words)
+    ]
+    environment = {name: _moved(word, command, []) for name, word in command.environment.items()}
+    changes = command.changes
+    if own:
+        shown = ", ".join(f"`{each}`" for each in dict.fromkeys(own))
+        text = f"the paths in the container are taken to be the host's own, too: {shown}"
+        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=command.image.span)
+        changes = (*changes, taken)
+    told = evolve(command, words=tuple(words), environment=environment, changes=changes)
+    return evolve(launch, command=told)
+
+
+def _moved(word: Word, command: Command, own: list[str]) -> Word:
+    """A word as the host has it; what has no other place there is added to `own`."""
+    front, equals, path = (
+        word.text.partition("=") if word.text.startswith("--") else ("", "", word.text)
+    )
+    if not path.startswith("/") or ":" in path or word.unknown:
+        return word
+    there = moved(path, command.mounts)
+    if there is None:
+        own += [path]
+        return word
+    if there.unknown or not there.text.startswith("/"):
+        why = "known at the start only" if there.unknown else "not absolute"
+        text = f"`{path}` is the container's own path: on the host it is `{there.text}`, which is {why}; set it in the profile"
+        told = Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
+        return evolve(word, changes=(*word.changes, told))
+    if there.text == path:
+        return word
+    text = f"`{path}` in the container is `{there.text}` on the host"
+    told = Change(kind=ChangeKind.ASSUMED, text=text, span=word.span, first=True)
+    return evolve(word, text=f"{front}{equals}{there.text}", changes=(*word.changes, told))
+
+
+def published(options: Iterable[tuple[str, Word | None]]) -> Iterator[Change]:
+    """A word about each port that clients know by another number than the server does."""
+    for name, value in options:
+        if value is None or name not in _PORTS:
+            continue
+        text, _ = masked(value)
+        *front, inner = text.partition("/")[0].split(":")
+        if front:
+            yield from other_port(front[-1], inner, value)
+
+
+def other_port(outer: str, inner: str, word: Word) -> Iterator[Change]:
+    """The word about one."""
+    if outer.isdecimal() and inner.isdecimal() and outer != inner:
+        text = f"clients use port {outer}, which is the container's {inner}: on the host itself the server is found at its own port; set `serve.port = {outer}`, or tell the clients"
+        yield Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)
