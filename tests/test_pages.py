@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from compiler.accept import ACCEPTABLE
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.explain import codes, page
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.report.verdicts import verdict_lines
 from deployments import check_text, codes_of
 from emitted import PACKAGE, emitted_codes

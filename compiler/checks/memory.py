@@ -6,24 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
-from compiler.memory.outcome import Outcome, load_outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import (
+    POOL_CODES,
+    RESERVE_CODES,
+    Outcome,
+    load_outcome,
+    pool_outcome,
+    reserve_outcome,
+)
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.rules import rule
 
 
-POOL_CODES: Mapping[Outcome, str] = {
-    Outcome.UNCERTAIN: "pool-uncertain",
-    Outcome.LIKELY_SHORT: "pool-likely-short",
-    Outcome.TOO_SMALL: "pool-too-small",
-}
-RESERVE_CODES: Mapping[Outcome, str] = {
-    Outcome.UNCERTAIN: "reserve-uncertain",
-    Outcome.LIKELY_SHORT: "reserve-likely-short",
-    Outcome.TOO_SMALL: "reserve-too-small",
-}
-MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
 _POOL_SUMMARY: Mapping[Outcome, str] = {
     Outcome.UNCERTAIN: "the KV pool may be too small for the promised context",
     Outcome.LIKELY_SHORT: "the KV pool is likely too small for the promised context",

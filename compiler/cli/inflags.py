@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, frozen
 
 from compiler.adopt.advice import in_flags, only_in_flags
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Asked, Facts
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.judged import Judged
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, plan_of
 from compiler.predict import DEPLOYMENT, Predictor, Question

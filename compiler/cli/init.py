@@ -14,10 +14,10 @@ from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
-from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, show, write_lines
 from compiler.diagnostics import Diagnostic
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
