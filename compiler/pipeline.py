@@ -27,14 +27,7 @@ from compiler.language.merge import Resolved, merge_graph
 from compiler.language.settings import list_settings
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.unused import unused_fragments
-from compiler.memory.outcome import (
-    MEMORY_CODES,
-    POOL_CODES,
-    RESERVE_CODES,
-    Outcome,
-    pool_outcome,
-    reserve_outcome,
-)
+from compiler.memory.outcome import BUDGETS, MEMORY_CODES, Outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
@@ -222,10 +215,7 @@ def verdict(plan: Plan) -> Verdict:
     if plan.memory is None:
         return Verdict.UNKNOWN
     return max(
-        (
-            _verdict_of(pool_outcome(plan.memory), POOL_CODES, plan),
-            _verdict_of(reserve_outcome(plan.memory), RESERVE_CODES, plan),
-        ),
+        (_verdict_of(judge(plan.memory), codes, plan) for judge, codes in BUDGETS),
         key=list(Verdict).index,
     )
 

@@ -309,9 +309,10 @@ def test_a_branch_that_is_called_otherwise(tree: Checkout) -> None:
     assert "there is `master`" in tree.run("diff", "main").err
     for number in range(8):
         git(tree.root, "branch", f"x{number}")
-    assert "there are `master`, `x0`, `x1`, `x2`, `x3`, `x4`, and 3 more" in tree.run(
-        "diff", "main"
-    ).err
+    assert (
+        "there are `master`, `x0`, `x1`, `x2`, `x3`, `x4`, and 3 more"
+        in tree.run("diff", "main").err
+    )
 
 
 def test_a_revision_that_looks_like_an_option(tree: Checkout) -> None:

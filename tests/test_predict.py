@@ -62,7 +62,14 @@ def codes_of(judged: Judged) -> set[str]:
 )
 def test_a_name_that_was_nearly_hit(gpu: str, model: str, meant: str) -> None:
     """What no flag mends is advised in the words of the catalogue: the name that was meant."""
-    words = ["--gpu", gpu, "--engine", "sglang@0.5.10", "--", *server(f"--model-path {model}").split()]
+    words = [
+        "--gpu",
+        gpu,
+        "--engine",
+        "sglang@0.5.10",
+        "--",
+        *server(f"--model-path {model}").split(),
+    ]
     done = CliRunner().invoke(command, words)
     assert f"a known name is similar: `{meant}`" in done.stderr
 

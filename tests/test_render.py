@@ -519,7 +519,10 @@ def test_a_review_says_what_its_verdict_leaves_out(tmp_path: Path) -> None:
     priced, unpriced = (
         render_review(check_text(tmp_path / "profiles", text, name=name).judged)
         for name, text in (
-            ("priced", case.read_text("utf-8").replace("enable-two-batch", "# ").replace("moe-", "# ")),
+            (
+                "priced",
+                case.read_text("utf-8").replace("enable-two-batch", "# ").replace("moe-", "# "),
+            ),
             ("unpriced", case.read_text("utf-8")),
         )
     )

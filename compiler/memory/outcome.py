@@ -57,6 +57,10 @@ def reserve_outcome(memory: Memory) -> Outcome:
     return outcome(0.0, memory.reserve.margin_gib)
 
 
+BUDGETS = ((pool_outcome, POOL_CODES), (reserve_outcome, RESERVE_CODES))
+"""What judges each budget, and the code of what it finds."""
+
+
 def load_outcome(memory: Memory) -> Outcome:
     """Whether what is free holds the weights while they load; never just likely."""
     need, free = memory.load_gib, memory.free_before_load_gib
