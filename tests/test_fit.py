@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tomllib
@@ -369,9 +370,34 @@ def test_the_most_of_what_is_refused_already(tree: Checkout) -> None:
     assert "the most is serve.context = 101_100, less than now: the pool is" in done.out
     write_long(tree)
     done = tree.run("fit", "long", "--max", "context")
-    assert (
-        "serve.context = 40_960, less than now: the model and its draft declare no more" in done.out
+    assert "serve.context = 40_960, less than now: context-beyond-model, " in done.out
+
+
+def test_a_context_beyond_the_model_has_one_most(tree: Checkout) -> None:
+    """Where the profile allows a context that the model does not declare, `--max` and `fit` say the same of it."""
+    allowed = '[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"'
+    write_long(tree, more=allowed)
+    (found,) = re.findall(
+        r"with the reserve .* the most is (serve.context = [\d_]+), less than now",
+        tree.run("fit", "long", "--max", "context").out,
     )
+    assert f"{found}\n" in tree.run("fit", "long").out
+    write_long(tree, concurrency=1, more=allowed)
+    most = tree.run("fit", "long", "--max", "context").out
+    assert "serve.context = 131_072" in most
+    assert "declare 40,960, and the profile goes beyond that already" in most
+
+
+def test_a_pool_that_no_fraction_gives(tree: Checkout) -> None:
+    """The most pool that the reserve bears is named with what it lacks, and the low end is not called the best estimate."""
+    write_long(tree, more='[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"')
+    said = tree.run("fit", "long", "--max", "pool").out
+    assert re.search(
+        r"none is enough: memory.fraction = 0\.\d+ is the most that the reserve bears, and the pool is [\d,]+ tokens short at worst then",
+        said,
+    )
+    assert "by the best estimate, none" not in said
+    assert "there is no more pool" not in said
 
 
 def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
