@@ -68,6 +68,12 @@ def test_a_page_says_whether_it_can_be_accepted(code: str) -> None:
     assert (f'can be accepted: `[accept] {code} = "why"`' in text_of(code)) == (code in ACCEPTABLE)
 
 
+@pytest.mark.parametrize("code", sorted(ACCEPTABLE))
+def test_what_can_be_accepted_is_listed(code: str) -> None:
+    """Who misspells a code reads all that there are."""
+    assert f"`{code}`" in text_of("accept-unknown")
+
+
 @pytest.mark.parametrize("code", codes())
 def test_a_page_is_a_screen_long(code: str) -> None:
     """Between 15 and 40 lines of at most 120 characters, with one newline at the end."""

@@ -33,7 +33,11 @@ _RESERVE_SUMMARY: Mapping[Outcome, str] = {
 _LARGEST_LINES = 4
 
 
-@rule("weights-too-large", "weights-uncertain")
+UNLOADABLE = "weights-too-large"
+"""The finding that others follow from."""
+
+
+@rule(UNLOADABLE, "weights-uncertain")
 def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The weights must fit on a GPU while they load."""
     memory = plan.memory
@@ -51,7 +55,14 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "path": "model.id",
     }
     if result is Outcome.TOO_SMALL:
-        yield error("weights-too-large", "the weights do not fit on the GPU", **where_it_is)
+        yield error(
+            UNLOADABLE,
+            "the weights do not fit on the GPU",
+            help=(
+                "use more GPUs with tensor parallelism, GPUs with more memory, or a checkpoint of fewer bits: no fraction helps",
+            ),
+            **where_it_is,
+        )
     else:
         yield warning(
             "weights-uncertain", "the weights may not fit on the GPU while they load", **where_it_is
@@ -71,7 +82,9 @@ def pool(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         summary=_POOL_SUMMARY[result],
         primary=where.primary("serve.context", text=_need_text(plan, memory)),
         secondary=_pool_places(plan, memory, where),
-        notes=(
+        notes=(_FOLLOWS,)
+        if _does_not_load(memory)
+        else (
             *memory.pool.best_formula,
             _shortfall(memory),
             _reserve_note(memory),
@@ -102,7 +115,9 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
         ),
-        notes=(
+        notes=(_FOLLOWS,)
+        if _does_not_load(memory)
+        else (
             f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
             *_largest(memory),
             f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
@@ -128,6 +143,14 @@ def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         help=("leave more reserve than the plan asks for, or watch the first long prefill",),
         path="memory.fraction",
     )
+
+
+_FOLLOWS = f"the weights alone do not fit, which `{UNLOADABLE}` is about"
+
+
+def _does_not_load(memory: Memory) -> bool:
+    """Whether both budgets are short of what is not even loaded: their arithmetic would hide the cause."""
+    return load_outcome(memory) is Outcome.TOO_SMALL
 
 
 def _severity(result: Outcome) -> Severity:

@@ -7,7 +7,7 @@ from functools import cache
 
 from compiler.bisection import Margins, least
 from compiler.plan import Plan
-from compiler.remedy.change import Cost, Goal, Lever, Moves, Remedy
+from compiler.remedy.change import Cost, Goal, Lever, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import (
     LESS_AT_ONCE,
     LOWER_FRACTION,
@@ -24,6 +24,7 @@ _PROMISES = (LESS_AT_ONCE, SHORTER_CONTEXT)
 _CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
 _CHEAP_PAIRS = tuple(pair for pair in PAIRS if max(pair.first.cost, pair.second.cost) <= Cost.START)
 _FEW = 8
+_LESS = 0.8  # a fifth less given up; below that nobody takes two more changes for it
 
 
 def nearest(
@@ -50,12 +51,17 @@ def nearest(
             if (
                 remedy is not None
                 and frozenset(remedy.settings) not in seen
-                and given_up(plan, remedy.plan) <= HALF
+                and given_up(plan, remedy.plan) <= _worth(plan, alone)
             ):
                 seen.add(frozenset(remedy.settings))
                 yield remedy
             # What is less certain is of interest only where it gives up less.
             last = min(enough, number or enough, last + 1) - 1
+
+
+def _worth(plan: Plan, alone: Remedy | Unhelpful) -> float:
+    """The share of the promise that a change beside others may give up: what it saves must be worth them."""
+    return HALF if isinstance(alone, Unhelpful) else min(HALF, _LESS * given_up(plan, alone.plan))
 
 
 def _number(moves: Moves, remedy: Remedy) -> int:
