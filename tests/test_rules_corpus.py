@@ -57,7 +57,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
             {
                 "backend-changed": 1,
                 "backend-gpu": 30,
-                "context-beyond-model": 6,
+                "context-beyond-model": 8,
                 "draft-tokens-changed": 1,
                 "mixed-chunk": 4,
                 "state-slots": 3,
@@ -72,7 +72,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
                 "backend-changed": 1,
                 "backend-gpu": 16,
                 "backend-hybrid": 3,
-                "context-beyond-model": 6,
+                "context-beyond-model": 8,
                 "draft-tokens-changed": 1,
                 "mixed-chunk": 4,
                 "state-slots": 3,
