@@ -106,6 +106,8 @@ def test_what_cannot_be_followed(override: object) -> None:
 def test_a_text_model_inside_another(tmp_path: Path) -> None:
     """The keys of a model with a vision tower stand one table further in, and nothing outside is read."""
     inside = {"text_config": {"max_position_embeddings": 65_536}}
+    # As the vendor's card of Qwen3.5 has it.
+    mixed = {**YARN, "mrope_interleaved": True, "mrope_section": [11, 11, 10], "rope_theta": 10**7}
     model = next(
         each
         for id_ in CATALOG.ids(Kind.MODEL)
@@ -113,6 +115,7 @@ def test_a_text_model_inside_another(tmp_path: Path) -> None:
         and (each.rope is None or each.rope.kind == "yarn")
     )
     assert is_read(model, json.dumps(inside))
+    assert is_read(model, json.dumps({"text_config": {"rope_parameters": mixed}}))
     assert not is_read(model, json.dumps(inside["text_config"]))
     assert declared(model, with_override(tmp_path, inside)).context == 65_536
 

@@ -21,8 +21,11 @@ from compiler.predict import Question, make_predictor
 COMMANDS = Path(__file__).parent / "data" / "launch-commands.jsonl"
 CODES = frozenset(code for rule in RULES for code in rule.codes)
 ENTRIES = {"module": ("python", "-m", "sglang.launch_server"), "serve": ("sglang", "serve")}
-MOST_REFUSED = 0.02
-"""Share of the commands that may be refused for another reason than the generation of the GPU."""
+MOST_REFUSED = 0.025
+"""Share of the commands that may be refused for another reason than the generation of the GPU.
+
+Two of them scale positions and lack the variable that the model's vendor sets with it: the file holds flags alone.
+"""
 
 
 def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
