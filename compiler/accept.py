@@ -24,11 +24,17 @@ ACCEPTABLE = frozenset(
         "hub-offline",
         "peer-access",
         "unified-memory",
+        # What is beside a promise that holds; where the server is certain to refuse, it is an error and stays one.
+        "context-beyond-model",
+        "reserve-unpriced",
+        "weights-uncertain",
     }
 )
 """The findings a profile may accept: those that are likely, never those that are certain."""
 
 CERTAIN = frozenset({"pool-too-small", "reserve-too-small"})
+WARNINGS = frozenset({"context-beyond-model"})
+"""Those that are likely as warnings only: as errors they say what the server does for certain."""
 
 
 def apply_accepts(
@@ -37,11 +43,12 @@ def apply_accepts(
     """Turn accepted errors into warnings that carry the reason, and judge the waivers themselves."""
     accepted = plan.profile.accept
     codes = {each.code for each in found}
+    certain = CERTAIN | {each.code for each in found if _is_certain(each)}
     kept = [_accepted(each, accepted[each.code]) if _may(each, plan) else each for each in found]
     faults = [
         fault
         for code in sorted(accepted)
-        if (fault := _judge(code, plan, codes, where)) is not None
+        if (fault := _judge(code, plan, codes, where, certain=certain)) is not None
     ]
     return (*kept, *faults)
 
@@ -56,7 +63,11 @@ def is_accepted(plan: Plan, code: str) -> bool:
 
 
 def _may(each: Diagnostic, plan: Plan) -> bool:
-    return is_accepted(plan, each.code)
+    return is_accepted(plan, each.code) and not _is_certain(each)
+
+
+def _is_certain(each: Diagnostic) -> bool:
+    return each.code in WARNINGS and each.is_error
 
 
 def _accepted(each: Diagnostic, reason: str) -> Diagnostic:
@@ -65,9 +76,11 @@ def _accepted(each: Diagnostic, reason: str) -> Diagnostic:
     )
 
 
-def _judge(code: str, plan: Plan, codes: set[str], where: Origins) -> Diagnostic | None:
+def _judge(
+    code: str, plan: Plan, codes: set[str], where: Origins, *, certain: frozenset[str]
+) -> Diagnostic | None:
     setting = f"accept.{code}"
-    if code in CERTAIN:
+    if code in certain:
         return error(
             "accept-certain",
             f"`{code}` is certain and cannot be accepted",

@@ -19,7 +19,6 @@ from attrs import evolve, field, frozen
 from compiler.accept import apply_accepts, is_accepted
 from compiler.catalog import Catalog
 from compiler.checks import check
-from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic, Severity
 from compiler.judged import Judged, Verdict
 from compiler.language.graph import link
@@ -28,7 +27,7 @@ from compiler.language.merge import Resolved, merge_graph
 from compiler.language.settings import list_settings
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.unused import unused_fragments
-from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import BUDGETS, MEMORY_CODES, Outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
@@ -216,10 +215,7 @@ def verdict(plan: Plan) -> Verdict:
     if plan.memory is None:
         return Verdict.UNKNOWN
     return max(
-        (
-            _verdict_of(pool_outcome(plan.memory), POOL_CODES, plan),
-            _verdict_of(reserve_outcome(plan.memory), RESERVE_CODES, plan),
-        ),
+        (_verdict_of(judge(plan.memory), codes, plan) for judge, codes in BUDGETS),
         key=list(Verdict).index,
     )
 

@@ -179,6 +179,8 @@ def look_up(
                 code="engine-unknown", name=engine.name, setting="engine.name", missing=missing
             ),
         )
+    if model is not None and engine.name in ENGINES:
+        model = ENGINES[engine.name].declared(model, profile)
     facts = Facts(gpu=gpu, model=model, draft=draft, release=release, boots=known)
     return (
         facts,

@@ -138,6 +138,8 @@ class Predictor(Value):
         model = self.catalog.model(profile.model.id)[0]
         own = question.model
         model = model if own is None else evolve(own, id=profile.model.id or own.id)
+        if model is not None and self.engine is not None:
+            model = self.engine.declared(model, profile)
         asked = profile.speculative
         draft = self.catalog.draft(asked.draft)[0] if asked and asked.draft else None
         return Facts(

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import compiler
-from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.checks.unknown import unknown
 from compiler.language.typed import FaultKind
+from compiler.memory.outcome import POOL_CODES, RESERVE_CODES
 
 
 PACKAGE = Path(compiler.__file__).parent

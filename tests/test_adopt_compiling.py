@@ -150,6 +150,7 @@ def test_a_secret_in_a_file_of_the_host(tree: Path, kind: str, name: str) -> Non
     launch = "a.service" if kind == "unit" else "a.yaml"
     done = run("--check", launch, "--gpu", "h200")
     assert done.return_value == code, done.stderr
+    assert ("refused by secret-in-env; memory: " in done.stdout) == (code == 1)
     assert all(each in done.stderr for each in said)
     assert ("secret-in-env" in done.stderr) == bool(said)
     done = run(launch)

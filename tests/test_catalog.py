@@ -332,6 +332,16 @@ def test_a_broken_entry_of_a_team_hides_the_shipped_one() -> None:
     assert only_fault(faults).code == "catalogue-invalid"
 
 
+@pytest.mark.parametrize("text", ["", "\n", "  \n\t\n"])
+def test_an_empty_entry_is_one_finding(text: str) -> None:
+    """What a shell emptied before it was filled is said to be empty, once, and not to lack each key."""
+    catalog = open_catalog(Files({"catalog/gpus/h100.toml": text}))
+    gpu, faults = catalog.gpu("h100")
+    assert gpu is None
+    assert only_fault(faults).summary == "the file is empty"
+    assert "delete it to use the shipped one" in only_fault(faults).help[0]
+
+
 def test_only_what_is_asked_for_is_read_and_only_once() -> None:
     """A lookup opens its own file, not its neighbours, and a second one opens nothing."""
     reader = Files(TEAM)

@@ -82,6 +82,12 @@ def test_overlap_by_switches() -> None:
     assert said("0.5.9", algorithm="eagle", flags={"disable-overlap-schedule": True}) == ""
 
 
+def test_the_variable_that_would_overlap_is_named() -> None:
+    """Where a variable lets a release overlap after all, the sentence names it; an earlier one has no such way."""
+    assert "only with `env.SGLANG_ENABLE_SPEC_V2`" in said("0.5.10", algorithm="eagle")
+    assert "this release cannot" in said("0.5.6", algorithm="eagle")
+
+
 def test_the_host_pays_for_each_rank() -> None:
     """64 GB on four ranks are 256 GB of the host, and none where the tier is off."""
     tier: dict[str, Argument] = {"enable-hierarchical-cache": True, "hicache-size": 64}

@@ -70,6 +70,18 @@ def test_nothing_changed(tree: Checkout) -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["text", "markdown"])
+@pytest.mark.parametrize("name", ["schema.json", ".#draft.toml", "notes.md", "boots/.k26.toml.swp"])
+def test_a_committed_file_that_is_no_profile(tree: Checkout, form: str, name: str) -> None:
+    """What editors keep beside the profiles, such as the committed schema, is no input on either side."""
+    path = tree.root / "profiles" / name
+    path.write_text("{}\n", "utf-8")
+    commit(tree)
+    assert "no service changes" in tree.run("diff", f"--format={form}").out
+    path.unlink()
+    assert name not in tree.run("diff", f"--format={form}").out
+
+
 def test_a_setting_with_what_it_does(tree: Checkout) -> None:
     """A changed fraction is told with its place, the pool and the reserve before and after, and the restart."""
     edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
@@ -289,6 +301,18 @@ def test_a_revision_that_is_not_there(tree: Checkout) -> None:
     assert (done.code, done.out) == (1, "")
     assert "error[revision-unknown]: there is no revision `relaese`" in done.err
     assert "`release`" in done.err
+
+
+def test_a_branch_that_is_called_otherwise(tree: Checkout) -> None:
+    """Where no name is like the one asked for, as `main` and `master` are not, those that there are are named."""
+    git(tree.root, "branch", "-m", "main", "master")
+    assert "there is `master`" in tree.run("diff", "main").err
+    for number in range(8):
+        git(tree.root, "branch", f"x{number}")
+    assert (
+        "there are `master`, `x0`, `x1`, `x2`, `x3`, `x4`, and 3 more"
+        in tree.run("diff", "main").err
+    )
 
 
 def test_a_revision_that_looks_like_an_option(tree: Checkout) -> None:

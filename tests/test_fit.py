@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tomllib
@@ -21,9 +22,9 @@ from compiler.pipeline import Inputs, check_profiles
 from compiler.plan import Plan
 from compiler.planner import plan_profile
 from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
-from compiler.remedy.change import CERTAIN, LIKELY, Remedy
+from compiler.remedy.change import CERTAIN, LIKELY, Cost, Remedy
 from compiler.remedy.fitting import Fitting, fit
-from compiler.remedy.levers import LEVERS
+from compiler.remedy.levers import LESS_AT_ONCE, LEVERS, RAISE_FRACTION, SHORTER_CONTEXT
 from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, RULE, given_up
 from compiler.remedy.replanning import Replanner
@@ -40,6 +41,8 @@ MOST_ASKED = 75
 STORY_ASKED = 26
 MOST_PLANS = 14
 """To plan and to judge takes two milliseconds; it is done with what is offered."""
+BENT_ASKED, BENT_PLANS = 400, 65
+"""Where no cheap change keeps the whole promise, the least of it to give up beside others is searched for: half a second."""
 DEPLOYED, *OTHERS = ENGINES
 SOME_ENGINES = (DEPLOYED, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS))
 
@@ -128,6 +131,48 @@ def test_a_change_is_the_smallest(name: str, profiles: Path, catalog: Catalog) -
     assert seen or name in {"story 0.85", "capped", "uncertain", "thin", "default chunk", *HOPELESS}
 
 
+@pytest.mark.parametrize("engine", ["sglang-ddtree", "sglang-dflash"])
+@pytest.mark.parametrize("name", ["many at once", "many at once, no reserve", "longest"])
+def test_the_least_of_a_promise_is_given_up(
+    name: str, engine: str, profiles: Path, catalog: Catalog
+) -> None:
+    """Beside a cheap change less of the promise is given up than alone, and a little less than that is not enough."""
+    plan, fitting, trials = fitted(name, profiles, catalog, engine=engine)
+    bent = [
+        each
+        for each in fitting.remedies
+        if each.levers[0] in (LESS_AT_ONCE, SHORTER_CONTEXT) and len(each.levers) > 1
+    ]
+    assert bent or any(each.cost <= Cost.START for each in fitting.remedies)
+    for remedy in bent:
+        (lever, *_), goal = remedy.levers, CERTAIN
+        if not holds(remedy.plan.balance, goal):
+            goal = LIKELY
+        alone = try_lever(lever, plan, trials, goal=goal)
+        assert not isinstance(alone, Remedy) or given_up(plan, remedy.plan) < given_up(
+            plan, alone.plan
+        )
+        moves = lever.moves(plan)
+        assert not isinstance(moves, str)
+        number = next(
+            each
+            for each in range(1, moves.count + 1)
+            if moves.at(each).settings[0] == remedy.settings[0]
+        )
+        if number > 1:
+            before = trials.plan(moves.at(number - 1).profile)
+            assert not isinstance(try_lever(RAISE_FRACTION, before, trials, goal=goal), Remedy)
+
+
+def test_more_cards_than_the_host_has(tree: Checkout) -> None:
+    """More GPUs are more than the profile's host is said to have, whatever they would mend."""
+    write_long(tree, more='[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"')
+    assert (
+        "4 GPUs, not 2: more than the host of this profile is said to have"
+        in tree.run("fit", "long").out
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["h100", "rtx-4090", "rtx-pro-6000-blackwell"])
 def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
@@ -172,6 +217,9 @@ def test_every_lever_is_accounted_for(
     alone = {each.levers[0] for each in fitting.remedies if len(each.levers) == 1}
     assert len(alone) + len(fitting.unhelpful) == len(LEVERS)
     assert all(each.why for each in fitting.unhelpful)
+    if not any(each.cost <= Cost.START for each in fitting.remedies):
+        assert (trials.asked <= BENT_ASKED, trials.count <= BENT_PLANS) == (True, True)
+        return
     is_story = (name, engine) == ("story 0.85", DEPLOYED)
     assert trials.asked <= (STORY_ASKED if is_story else MOST_ASKED)
     assert trials.count <= MOST_PLANS
@@ -369,9 +417,34 @@ def test_the_most_of_what_is_refused_already(tree: Checkout) -> None:
     assert "the most is serve.context = 101_100, less than now: the pool is" in done.out
     write_long(tree)
     done = tree.run("fit", "long", "--max", "context")
-    assert (
-        "serve.context = 40_960, less than now: the model and its draft declare no more" in done.out
+    assert "serve.context = 40_960, less than now: context-beyond-model, " in done.out
+
+
+def test_a_context_beyond_the_model_has_one_most(tree: Checkout) -> None:
+    """Where the profile allows a context that the model does not declare, `--max` and `fit` say the same of it."""
+    allowed = '[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"'
+    write_long(tree, more=allowed)
+    (found,) = re.findall(
+        r"with the reserve .* the most is (serve.context = [\d_]+), less than now",
+        tree.run("fit", "long", "--max", "context").out,
     )
+    assert f"{found}\n" in tree.run("fit", "long").out
+    write_long(tree, concurrency=1, more=allowed)
+    most = tree.run("fit", "long", "--max", "context").out
+    assert "serve.context = 131_072" in most
+    assert "declare 40,960, and the profile goes beyond that already" in most
+
+
+def test_a_pool_that_no_fraction_gives(tree: Checkout) -> None:
+    """The most pool that the reserve bears is named with what it lacks, and the low end is not called the best estimate."""
+    write_long(tree, more='[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"')
+    said = tree.run("fit", "long", "--max", "pool").out
+    assert re.search(
+        r"none is enough: memory.fraction = 0\.\d+ is the most that the reserve bears, and the pool is [\d,]+ tokens short at worst then",
+        said,
+    )
+    assert "by the best estimate, none" not in said
+    assert "there is no more pool" not in said
 
 
 def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:

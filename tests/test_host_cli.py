@@ -192,6 +192,7 @@ def test_a_tree_that_was_edited(image: Image) -> None:
     done = image("switch", SMALL)
     assert (done.code, "error[staged-edited]" in done.err) == (1, True)
     assert f"`{SMALL}/ct200/{UNIT}` was changed after it was compiled" in done.err
+    assert f"`poolproof compile --overwrite {SMALL}`" in done.err
     unit.write_text(text)
     extra = image.out / SMALL / "ct200" / "extra"
     extra.write_text("")

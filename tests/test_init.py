@@ -166,6 +166,66 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
     assert written(tmp_path) == set()
 
 
+@pytest.mark.parametrize(
+    ("option", "given", "meant"),
+    [
+        ("--gpu", "3090", "rtx-3090"),
+        ("--gpu", "H100", "h100"),
+        ("--model", "qwen3-32b", "Qwen/Qwen3-32B"),
+        ("--model", "qwen/qwen3-32b", "Qwen/Qwen3-32B"),
+    ],
+)
+def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, meant: str) -> None:
+    """What is clearly a known one is refused before anything is written, with the name that it has."""
+    made = poolproof(tmp_path, "init", *QWEN, option, given)
+    assert made.returncode == 2
+    assert f"is called `{given}`; a similar one is `{meant}`" in made.stderr
+    assert written(tmp_path) == set()
+
+
+def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path) -> None:
+    """Many models are called alike: the near name is a word on the way."""
+    made = poolproof(tmp_path, "init", *QWEN, "--model", "acme/Qwen3-32B-chat")
+    assert made.returncode == 0, made.stderr
+    assert "a similar one is `Qwen/" in made.stderr
+
+
+@pytest.mark.parametrize("engine", ["0.5.10", "sglang@0.5.10"])
+def test_a_release_with_or_without_its_engine(tmp_path: Path, engine: str) -> None:
+    """A release is named as the other verbs name it, or by itself."""
+    assert poolproof(tmp_path, "init", *QWEN, "--engine", engine).returncode == 0
+    texts = [path.read_text("utf-8") for path in (tmp_path / "profiles").rglob("*.toml")]
+    assert any('version = "0.5.10"' in each for each in texts)
+
+
+@pytest.mark.parametrize("engine", ["vllm@0.5.10", "sglang@", "@0.5.10"])
+def test_an_engine_that_init_does_not_write(tmp_path: Path, engine: str) -> None:
+    """A starter tree is one for SGLang."""
+    made = poolproof(tmp_path, "init", *QWEN, "--engine", engine)
+    assert made.returncode == 2
+    assert "expected a release of SGLang" in made.stderr
+
+
+def test_a_terminal_is_asked_again(tmp_path: Path) -> None:
+    """On a terminal a name that was nearly hit is asked for again, with the near one."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*command(), "init", "--model", "Qwen/Qwen3-32B"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        os.close(theirs)
+        os.write(ours, b"H100\nh100\n2\ngpu01\n\n")
+        said, _ = running.communicate(timeout=60)
+    os.close(ours)
+    assert running.returncode == 0, said
+    assert "a similar one is `h100`" in said
+
+
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
     """On a terminal the answers are asked for one by one; an empty one takes what is offered."""
     ours, theirs = pty.openpty()

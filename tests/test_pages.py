@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from compiler.accept import ACCEPTABLE
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.explain import codes, page
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.report.verdicts import verdict_lines
 from deployments import check_text, codes_of
 from emitted import PACKAGE, emitted_codes
@@ -66,6 +66,12 @@ def test_a_page_has_its_parts(code: str) -> None:
 def test_a_page_says_whether_it_can_be_accepted(code: str) -> None:
     """The findings that `[accept]` may name say so and show how; the others do not."""
     assert (f'can be accepted: `[accept] {code} = "why"`' in text_of(code)) == (code in ACCEPTABLE)
+
+
+@pytest.mark.parametrize("code", sorted(ACCEPTABLE))
+def test_what_can_be_accepted_is_listed(code: str) -> None:
+    """Who misspells a code reads all that there are."""
+    assert f"`{code}`" in text_of("accept-unknown")
 
 
 @pytest.mark.parametrize("code", codes())

@@ -56,6 +56,32 @@ def codes_of(judged: Judged) -> set[str]:
     return {each.code for each in judged.diagnostics}
 
 
+@pytest.mark.parametrize(
+    ("gpu", "model", "meant"),
+    [("3090", "Qwen/Qwen3-32B", "rtx-3090"), ("h100", "Qwen/Qwen3-32", "Qwen/Qwen3-32B")],
+)
+def test_a_name_that_was_nearly_hit(gpu: str, model: str, meant: str) -> None:
+    """What no flag mends is advised in the words of the catalogue: the name that was meant."""
+    words = [
+        "--gpu",
+        gpu,
+        "--engine",
+        "sglang@0.5.10",
+        "--",
+        *server(f"--model-path {model}").split(),
+    ]
+    done = CliRunner().invoke(command, words)
+    assert f"a known name is similar: `{meant}`" in done.stderr
+
+
+def test_a_stage_of_the_pipeline_is_priced_in_its_layers() -> None:
+    """What a token costs with pipeline stages is worked out by the layers of one, not said as its own sum."""
+    judged = ask(server("--model-path Qwen/Qwen3-32B --pp-size 4"), gpu="h100", count=4)
+    assert memory_of(judged).pool.best_formula[0] == (
+        "cell = 16 layers x 8 heads x (128 + 128) x 2 B on the stage with most of the 64 = 65,536 B a token"
+    )
+
+
 def test_the_log_decides_the_pool() -> None:
     """Kimi K2.5 on eight cards: 94.14 before and 21.82 after the load gave 4,578 slots, a trap that the server starts with."""
     judged = ask(

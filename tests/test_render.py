@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -25,7 +26,9 @@ from compiler.quoting.unitfile import read_unit
 from compiler.quoting.unitvalue import read_command_line
 from compiler.render import RenderedFile, render_target, templates
 from compiler.render.proof import prove
+from compiler.render.review import render_review
 from compiler.render.start import probe_url
+from deployments import check_text
 from judges import program, understood_by_systemd, verify_unit
 from nasty import names, texts
 from plans import PYTHON, story_plan, story_profile, story_target
@@ -506,6 +509,30 @@ def test_a_file_that_was_not_rendered_is_found() -> None:
 
 
 # The real judges
+
+
+def test_a_review_says_what_its_verdict_leaves_out(tmp_path: Path) -> None:
+    """What is not priced is no part of the range, and advice of other findings changes no verdict."""
+    shared = Path(__file__).parent / "rules" / "shared"
+    shutil.copytree(shared, tmp_path / "profiles")
+    case = shared.parent / "reserve-unpriced" / "two-batches.toml"
+    priced, unpriced = (
+        render_review(check_text(tmp_path / "profiles", text, name=name).judged)
+        for name, text in (
+            (
+                "priced",
+                case.read_text("utf-8").replace("enable-two-batch", "# ").replace("moe-", "# "),
+            ),
+            ("unpriced", case.read_text("utf-8")),
+        )
+    )
+    for text in (priced, unpriced):
+        assert "**Verdict: pass**, the promise holds over the whole range" in text
+        assert "What would change the verdict" not in text
+    assert "left out of it" not in priced
+    assert "what is not priced below is left out of it" in unpriced
+    assert "What would mend the findings:" in unpriced
+    assert "leave more reserve than the plan asks for" in unpriced
 
 
 def test_systemd_starts_what_the_plan_says(plan: Plan) -> None:

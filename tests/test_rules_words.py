@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from checkouts import run
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.diagnostics import Diagnostic
+from compiler.memory.outcome import MEMORY_CODES
 from deployments import check_text, check_texts
 from test_predict import ask, codes_of
 
@@ -185,6 +187,37 @@ def test_a_pool_at_its_best_estimate(
     """A pool that is as large as needed by the best estimate is short at worst only."""
     text = words_of(profiles, catalog, story("ddtree", context=context, fraction=0.92), code)
     assert part in text
+
+
+def test_what_does_not_load_comes_first(tmp_path: Path) -> None:
+    """Weights that do not fit are the first finding, with what helps; the budgets that follow say no more than that."""
+    text = (
+        'schema = 1\nextends = ["base/small"]\n[model]\nid = "deepseek-ai/DeepSeek-V3.1"\n'
+        '[gpus]\nkind = "rtx-3090"\ncount = 4\n[parallel]\ntensor = 4\n'
+        '[targets.a]\nkind = "systemd"\nuser = "sglang"\n'
+    )
+    shutil.copytree(SHARED, tmp_path / "profiles")
+    errors = [
+        each for each in check_text(tmp_path / "profiles", text).all_diagnostics if each.is_error
+    ]
+    assert errors[0].code == "weights-too-large"
+    assert "more GPUs" in errors[0].help[0]
+    assert {each.code for each in errors} >= {"pool-too-small", "reserve-too-small"}
+    for each in errors:
+        if each.code in MEMORY_CODES:
+            assert each.notes == (
+                "the weights alone do not fit, which `weights-too-large` is about",
+            )
+
+
+@pytest.mark.parametrize(("accepted", "code"), [(False, 1), (True, 0)])
+def test_strict_takes_what_is_accepted(tmp_path: Path, *, accepted: bool, code: int) -> None:
+    """A warning that a profile accepts with a reason passes `--strict`, so that both can be used together."""
+    case = Path(__file__).parent / "rules" / "reserve-unpriced" / "two-batches.toml"
+    shutil.copytree(case.parent.parent / "shared", tmp_path / "profiles")
+    reason = '[accept]\nreserve-unpriced = "seen to leave 3 GiB"\n' if accepted else ""
+    (tmp_path / "profiles" / "a.toml").write_text(case.read_text("utf-8") + reason, "utf-8")
+    assert run("check", "--strict", "a", here=tmp_path).code == code
 
 
 def test_what_decides_a_pool_is_shown(profiles: Path, catalog: Catalog) -> None:

@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from compiler.checks.memory import POOL_CODES, RESERVE_CODES
 from compiler.facts import Evidence
 from compiler.judged import Verdict
-from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import (
+    POOL_CODES,
+    RESERVE_CODES,
+    Outcome,
+    pool_outcome,
+    reserve_outcome,
+)
 from compiler.pipeline import Checked
 from deployments import check_text, codes_of, help_of, memory_of, only_plan
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from compiler.adopt.adopted import Adopted, advise_variables
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic, Label, Severity, Span, warning
 from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import MEMORY_CODES
 
 
 _WHATEVER_IT_IS = frozenset(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, evolve, fields_dict
 
-from compiler.catalog.shelves import EntryFile, whole_file
+from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, whole_file
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Boot, Build
 from compiler.language.scalars import Key
@@ -67,6 +67,8 @@ def read_entry(
     source, faults = decode(file, code=code)
     if source is None:
         return None, faults
+    if not source.text.strip():
+        return None, (_empty(file, code=code),)
     values, faults = parse_toml(source)
     if values is None:
         return None, tuple(evolve(each, code=code) for each in faults)
@@ -75,6 +77,20 @@ def read_entry(
     if found:
         return None, _diagnose(found, source, code=code)
     return fact, ()
+
+
+def _empty(file: EntryFile, *, code: str) -> Diagnostic:
+    """A shell empties a file before the command that shall fill it runs, and that then reads the empty one."""
+    return error(
+        code,
+        "the file is empty",
+        Label(whole_file(file.shown)),
+        help=(
+            "delete it to use the shipped one; print into another file first: `poolproof catalog show ID > entry.toml`",
+        )
+        if code == CATALOGUE_INVALID
+        else ("delete it, or put it back",),
+    )
 
 
 def decode(file: EntryFile, *, code: str) -> tuple[Source | None, tuple[Diagnostic, ...]]:

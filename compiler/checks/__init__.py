@@ -43,12 +43,12 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
     """Judge one plan: the engine's own rules, then those of every engine.
 
     A typed setting's flag is not reported once more when an engine rule refused something in the same table: the rule's
-    words are better.
+    words are better. What does not even load comes first: much of the rest follows from it.
     """
     engine = ENGINES.get(plan.profile.engine.name)
     own = _judge(engine.rules if engine else (), plan, where)
     explained = {_table(each) for each in own if each.is_error}
-    return (
+    found = (
         *own,
         *(
             each
@@ -56,6 +56,7 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
             if each.code not in flags.CODES or _table(each) not in explained
         ),
     )
+    return tuple(sorted(found, key=lambda each: each.code != memory.UNLOADABLE))
 
 
 def _judge(rules: tuple[Rule, ...], plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:

@@ -6,24 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
-from compiler.memory.outcome import Outcome, load_outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import (
+    POOL_CODES,
+    RESERVE_CODES,
+    Outcome,
+    load_outcome,
+    pool_outcome,
+    reserve_outcome,
+)
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.rules import rule
 
 
-POOL_CODES: Mapping[Outcome, str] = {
-    Outcome.UNCERTAIN: "pool-uncertain",
-    Outcome.LIKELY_SHORT: "pool-likely-short",
-    Outcome.TOO_SMALL: "pool-too-small",
-}
-RESERVE_CODES: Mapping[Outcome, str] = {
-    Outcome.UNCERTAIN: "reserve-uncertain",
-    Outcome.LIKELY_SHORT: "reserve-likely-short",
-    Outcome.TOO_SMALL: "reserve-too-small",
-}
-MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
 _POOL_SUMMARY: Mapping[Outcome, str] = {
     Outcome.UNCERTAIN: "the KV pool may be too small for the promised context",
     Outcome.LIKELY_SHORT: "the KV pool is likely too small for the promised context",
@@ -37,7 +33,11 @@ _RESERVE_SUMMARY: Mapping[Outcome, str] = {
 _LARGEST_LINES = 4
 
 
-@rule("weights-too-large", "weights-uncertain")
+UNLOADABLE = "weights-too-large"
+"""The finding that others follow from."""
+
+
+@rule(UNLOADABLE, "weights-uncertain")
 def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The weights must fit on a GPU while they load."""
     memory = plan.memory
@@ -55,7 +55,14 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "path": "model.id",
     }
     if result is Outcome.TOO_SMALL:
-        yield error("weights-too-large", "the weights do not fit on the GPU", **where_it_is)
+        yield error(
+            UNLOADABLE,
+            "the weights do not fit on the GPU",
+            help=(
+                "use more GPUs with tensor parallelism, GPUs with more memory, or a checkpoint of fewer bits: no fraction helps",
+            ),
+            **where_it_is,
+        )
     else:
         yield warning(
             "weights-uncertain", "the weights may not fit on the GPU while they load", **where_it_is
@@ -75,7 +82,9 @@ def pool(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         summary=_POOL_SUMMARY[result],
         primary=where.primary("serve.context", text=_need_text(plan, memory)),
         secondary=_pool_places(plan, memory, where),
-        notes=(
+        notes=(_FOLLOWS,)
+        if _does_not_load(memory)
+        else (
             *memory.pool.best_formula,
             _shortfall(memory),
             _reserve_note(memory),
@@ -106,7 +115,9 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
         ),
-        notes=(
+        notes=(_FOLLOWS,)
+        if _does_not_load(memory)
+        else (
             f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
             *_largest(memory),
             f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
@@ -132,6 +143,14 @@ def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         help=("leave more reserve than the plan asks for, or watch the first long prefill",),
         path="memory.fraction",
     )
+
+
+_FOLLOWS = f"the weights alone do not fit, which `{UNLOADABLE}` is about"
+
+
+def _does_not_load(memory: Memory) -> bool:
+    """Whether both budgets are short of what is not even loaded: their arithmetic would hide the cause."""
+    return load_outcome(memory) is Outcome.TOO_SMALL
 
 
 def _severity(result: Outcome) -> Severity:

@@ -144,7 +144,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             sys.stderr.write(
                 "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
             )
-        write_lines(verdict_lines(judged))
+        write_lines(verdict_lines(judged, beside=top))
     return Exit.REFUSED if checked.refused else Exit.OK
 
 

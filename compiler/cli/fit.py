@@ -9,7 +9,6 @@ import click
 from attrs import evolve
 
 from compiler.amend import Amended, Wanted, amend, stranger
-from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.fitted import Answer, answer_json, answer_lines
 from compiler.cli.session import Format, Session, open_session, show, write_lines
@@ -17,7 +16,7 @@ from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
 from compiler.language.graph import link
-from compiler.memory.outcome import Outcome, memory_outcome
+from compiler.memory.outcome import MEMORY_CODES, Outcome, memory_outcome
 from compiler.pipeline import check_profiles, resolve
 from compiler.plan import Plan
 from compiler.remedy.fitting import fit

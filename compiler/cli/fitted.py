@@ -148,7 +148,7 @@ def _way_on(answer: Answer) -> str:
     if answer.spare is not None:
         return "nothing to change"
     if answer.most is not None:
-        return f"there is no more {answer.most.value} to ask for; what keeps the promise: poolproof fit {name}"
+        return f"no {answer.most.value} that can be asked for keeps the promise with the rest as it is; what does: poolproof fit {name}"
     if answer.first:
         codes = ", ".join(f"`{each}`" for each in dict.fromkeys(each.code for each in answer.first))
         return f"nothing that was tried keeps the promise and passes the check: mend {codes}, and ask again"

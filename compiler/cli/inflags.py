@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, frozen
 
 from compiler.adopt.advice import in_flags, only_in_flags
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Asked, Facts
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.judged import Judged
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, plan_of
 from compiler.predict import DEPLOYMENT, Predictor, Question
@@ -61,8 +61,14 @@ def with_flags(
     return evolve(judged, diagnostics=tuple(_told(each, flags) for each in found))
 
 
+_NAMES = frozenset({"gpu-unknown", "model-unknown", "draft-unknown"})
+"""What was named by an option or in the command, and how to describe it: no flag mends that."""
+
+
 def _told(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     """What memory asks for was found among flags; of other advice, what flags can follow."""
+    if found.code in _NAMES:
+        return found
     return in_flags(found, flags) if found.code in MEMORY_CODES else only_in_flags(found, flags)
 
 

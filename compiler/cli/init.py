@@ -14,10 +14,10 @@ from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
-from compiler.checks.memory import MEMORY_CODES
 from compiler.cli.exits import Exit
 from compiler.cli.session import Format, Session, show, write_lines
 from compiler.diagnostics import Diagnostic
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
@@ -38,6 +38,18 @@ def _host(_: click.Context, option: click.Parameter, value: str | None) -> str |
             "expected a host's short name: letters, digits, `-`, `.`, `_`", param=option
         )
     return value
+
+
+def _version(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """A release by itself, or after its engine as the other verbs take it."""
+    if value is None or "@" not in value:
+        return value
+    name, _at, version = value.partition("@")
+    if name != ENGINE or not version:
+        raise click.BadParameter(
+            f"expected a release of SGLang: `0.5.11`, or `{ENGINE}@0.5.11`", param=option
+        )
+    return version
 
 
 def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> Path:
@@ -64,8 +76,9 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
 @click.option(
     "--engine",
     "version",
+    callback=_version,
     metavar="VERSION",
-    help="The release of SGLang; the newest that is described.",
+    help="The release of SGLang, such as `0.5.11` or `sglang@0.5.11`; the newest that is described.",
 )
 @click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
 @click.option(
@@ -151,10 +164,9 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
         raise click.UsageError(
             f"{', '.join(missing)} must be given where there is no terminal to ask on"
         )
-    model = given["model"] or click.prompt("Model (its id on the hub)")
-    _hint(model, catalog.ids(Kind.MODEL), "model")
-    gpu = given["gpu"] or click.prompt(f"GPU ({', '.join(catalog.ids(Kind.GPU))})")
-    _hint(gpu, catalog.ids(Kind.GPU), "kind of GPU")
+    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
+    model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
+    gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
     count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
     host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
     known, _ = catalog.model(model)
@@ -186,11 +198,32 @@ def _asked_host(value: str) -> str:
     return value
 
 
-def _hint(given: str, known: Sequence[str], what: str) -> None:
-    """A word where a known name was nearly hit; an unknown one may well be meant."""
+def _name(given: str | None, known: Sequence[str], *, what: str, ask: str) -> str:
+    """A name by its option, or by the terminal, which asks again where it cannot be meant."""
+    if given:
+        return _meant(given, known, what)
+    answer: str = click.prompt(ask, value_proc=lambda value: _meant(value, known, what))
+    return answer
+
+
+def _meant(given: str, known: Sequence[str], what: str) -> str:
+    """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
+
+    Of a model that is certain only where its capitals or its owner are missing: many are called alike, and one that nobody
+    described may well be meant.
+
+    Raises:
+        click.UsageError: with the near name.
+    """
     similar = None if given in known else near(given, known)
-    if similar:
-        click.echo(f"no {what} is called `{given}`; a similar one is `{similar}`", err=True)
+    if similar is None:
+        return given
+    said = f"no {what} is called `{given}`; a similar one is `{similar}`"
+    _, _, short = similar.rpartition("/")
+    if "/" in similar and given.lower() not in (similar.lower(), short.lower()):
+        click.echo(said, err=True)
+        return given
+    raise click.UsageError(said)
 
 
 def _judge(wanted: Wanted, texts: Mapping[str, str], catalog: Catalog) -> tuple[Checked, Session]:

@@ -8,9 +8,9 @@ from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import Checked
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Remedy, Unhelpful

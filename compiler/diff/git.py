@@ -23,6 +23,7 @@ _QUIET = {
 }
 _LINK = "120000"
 _MOST_LINKS = 8  # one after another; more is a loop
+_NAMED = 6  # branches and tags that a message names
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -163,6 +164,15 @@ def _unusable(reason: str, help_: str) -> Diagnostic:
     )
 
 
+def _there_are(names: Sequence[str]) -> tuple[str, ...]:
+    """The names that there are instead, the first few: `main` is nothing like `master`."""
+    if not names:
+        return ()
+    said = ", ".join(f"`{each}`" for each in names[:_NAMED])
+    more = "" if len(names) <= _NAMED else f", and {len(names) - _NAMED} more"
+    return (f"there {'is' if len(names) == 1 else 'are'} {said}{more}",)
+
+
 def _unknown(name: str, root: Path, *, shallow: bool) -> Diagnostic:
     from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 
@@ -177,6 +187,6 @@ def _unknown(name: str, root: Path, *, shallow: bool) -> Diagnostic:
         )
     else:
         similar = near(name, names)
-        advice = (f"a similar name exists: `{similar}`",) if similar else ()
+        advice = (f"a similar name exists: `{similar}`",) if similar else _there_are(names)
     summary = "there is no commit yet" if name == "HEAD" else f"there is no revision `{name}`"
     return error("revision-unknown", summary, help=advice)

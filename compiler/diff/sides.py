@@ -82,12 +82,19 @@ def side_of_revision(revision: Revision) -> Side:
         label=short if same else f"{revision.name} ({short})",
         inputs=Inputs(reader=reader, catalog=open_catalog(files)),
         names=reader.names(),
-        texts={path: each for path, each in revision.files.items() if path.endswith(SUFFIXES)},
+        texts={path: each for path, each in revision.files.items() if _is_read(path)},
     )
 
 
 SUFFIXES = (SUFFIX, ".json")
 """What profiles, boots, and catalogue files end with."""
+
+
+def _is_read(path: str) -> bool:
+    """Whether a file below `profiles/` is a profile, a boot, or an entry; the editors' `schema.json` beside them is none."""
+    first, *_ = parts = path.split("/")
+    hidden = any(part.startswith(".") for part in parts)
+    return not hidden and path.endswith(SUFFIXES if first in NO_PROFILES else SUFFIX)
 
 
 def side_of_folder(profiles: Path, *, label: str, inputs: Inputs | None = None) -> Side:
@@ -107,9 +114,8 @@ def side_of_folder(profiles: Path, *, label: str, inputs: Inputs | None = None) 
 
 
 def _below(folder: Path, root: Path) -> Iterator[str]:
-    for path in sorted(folder.rglob("*")):
-        if path.name.endswith(SUFFIXES) and not path.name.startswith("."):
-            yield path.relative_to(root).as_posix()
+    several = (path.relative_to(root).as_posix() for path in sorted(folder.rglob("*")))
+    yield from filter(_is_read, several)
 
 
 def _bytes(files: FolderReader, path: str) -> bytes | None:

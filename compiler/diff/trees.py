@@ -7,13 +7,13 @@ from itertools import groupby
 
 from attrs import frozen
 
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.diff.comparing import Change, FileState, Kind, appeared, compare, vanished
 from compiler.diff.ingredients import ingredients_of
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Snapshot, place, snapshot
 from compiler.judged import Judged
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import Checked, check_profiles, render_profile, resolve
 from compiler.tree import OutFile
 from compiler.value import Value

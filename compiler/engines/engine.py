@@ -199,6 +199,9 @@ class Engine(Protocol):
     ) -> Spelled:
         """The command line for a release; `fraction` stands where the profile may say "fit"."""
 
+    def declared(self, model: Model, profile: Profile) -> Model:
+        """The model as the server reads it, where the profile changes its config."""
+
     def sizer(self, profile: Profile, facts: Facts) -> Sizer:
         """What gives both budgets of one GPU at a fraction; make it once for many fractions."""
 

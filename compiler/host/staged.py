@@ -157,7 +157,9 @@ def _edited(out: Path, profile: str, faults: list[str]) -> Diagnostic:
         "staged-edited",
         f"`{profile}` in `{out.name}` is not what a compile wrote, so it is not what was reviewed",
         notes=tuple(faults),
-        help=(f"run `poolproof compile {profile}`, and review the difference",),
+        help=(
+            f"run `poolproof compile --overwrite {profile}`, which writes over what was edited, and review the difference",
+        ),
     )
 
 

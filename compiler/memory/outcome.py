@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 from compiler.plan import Balance, Memory
@@ -19,6 +20,20 @@ class Outcome(IntEnum):
     """Enough at the high end only."""
     TOO_SMALL = 3
     """Not enough over the whole range."""
+
+
+POOL_CODES: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "pool-uncertain",
+    Outcome.LIKELY_SHORT: "pool-likely-short",
+    Outcome.TOO_SMALL: "pool-too-small",
+}
+RESERVE_CODES: Mapping[Outcome, str] = {
+    Outcome.UNCERTAIN: "reserve-uncertain",
+    Outcome.LIKELY_SHORT: "reserve-likely-short",
+    Outcome.TOO_SMALL: "reserve-too-small",
+}
+MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
+"""The findings that a verdict about memory is made of; every other one leaves it as it is."""
 
 
 def outcome(need: float, there: Range) -> Outcome:
@@ -40,6 +55,10 @@ def pool_outcome(memory: Memory) -> Outcome:
 def reserve_outcome(memory: Memory) -> Outcome:
     """Whether what the fraction leaves free holds what must fit there."""
     return outcome(0.0, memory.reserve.margin_gib)
+
+
+BUDGETS = ((pool_outcome, POOL_CODES), (reserve_outcome, RESERVE_CODES))
+"""What judges each budget, and the code of what it finds."""
 
 
 def load_outcome(memory: Memory) -> Outcome:

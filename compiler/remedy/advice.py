@@ -9,9 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from compiler.checks.memory import MEMORY_CODES, POOL_CODES, RESERVE_CODES
 from compiler.diagnostics import Diagnostic
-from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome, reserve_outcome
+from compiler.memory.outcome import (
+    MEMORY_CODES,
+    POOL_CODES,
+    RESERVE_CODES,
+    Outcome,
+    memory_outcome,
+    pool_outcome,
+    reserve_outcome,
+)
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy

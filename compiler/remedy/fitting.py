@@ -11,6 +11,7 @@ from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Goal, Lever, Remedy, Unhelpful
 from compiler.remedy.levers import LEVERS, PAIRS
 from compiler.remedy.moves import memory_of
+from compiler.remedy.nearest import nearest
 from compiler.remedy.ranking import HALF, given_up, rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials, holds
@@ -51,6 +52,7 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
         if not helpful:
             unhelpful += [each for each in several[-1:] if isinstance(each, Unhelpful)]
     remedies += _pairs(plan, trials, goals, alone=remedies)
+    remedies += nearest(plan, trials, goals, found=remedies)
     if goals is CERTAIN_ONLY:
         remedies, too_dear = _affordable(plan, remedies)
         unhelpful += too_dear

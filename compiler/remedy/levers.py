@@ -158,7 +158,8 @@ MORE_GPUS = Lever(
     moves=moves.more_gpus,
     gives=lambda _, after: _pool(after),
     loses=lambda before, after: (
-        f"{after.profile.gpus.count} GPUs, not {before.profile.gpus.count}{_evidence(after)}"
+        f"{after.profile.gpus.count} GPUs, not {before.profile.gpus.count}: more than the host of this profile is said to have"
+        f"{_evidence(after)}"
     ),
 )
 

@@ -162,13 +162,7 @@ def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
 
 def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
     """The last number at which a goal is reached, and no rule refuses it."""
-
-    def over(number: int) -> Margins:
-        return margins(trials.balance(scale.at(number).profile), goal, budgets=scale.budgets)
-
-    # What is asked for now mostly holds, and then nothing below it is of interest.
-    begin = scale.now if scale.now <= scale.count and min(over(scale.now)) >= 0 else 1
-    number = most(low=begin, high=scale.count, margins=over)
+    number = _edge(scale, trials, goal)
     if number is not None and _refused(scale, number, trials) is not None:
         number = most(
             low=1,
@@ -176,6 +170,17 @@ def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
             margins=lambda number: (1.0 if _refused(scale, number, trials) is None else -1.0,),
         )
     return number if number and holds(trials.balance(scale.at(number).profile), goal) else None
+
+
+def _edge(scale: Scale, trials: Trials, goal: Goal) -> int | None:
+    """The last number that the budgets bear which go down with the setting."""
+
+    def over(number: int) -> Margins:
+        return margins(trials.balance(scale.at(number).profile), goal, budgets=scale.budgets)
+
+    # What is asked for now mostly holds, and then nothing below it is of interest.
+    begin = scale.now if scale.now <= scale.count and min(over(scale.now)) >= 0 else 1
+    return most(low=begin, high=scale.count, margins=over)
 
 
 def _refused(scale: Scale, number: int, trials: Trials) -> str | None:
@@ -196,20 +201,37 @@ def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> st
     here = scale.at(at).profile
     why = (scale.bound if at < scale.now else "") or shortfall(trials.balance(here), goal)
     why = why or trials.objection(here) or ""
-    surely = "surely" if goal is CERTAIN else "by the best estimate"
+    # A pool is never offered by its best estimate alone: `LIKELY`.
+    surely = "surely" if goal is CERTAIN else "with the reserve by its best estimate"
     if number is None:
+        edge = None if scale.budgets is Budget.BOTH else _edge(scale, trials, goal)
+        if edge is not None:
+            last = scale.at(edge)
+            short = shortfall(trials.balance(last.profile), goal)
+            return f"{surely}, none is enough: {last} is the most that the reserve bears, and {short} then"
         return f"{surely}, none is enough: {why}"
+    beyond = scale.at(min(number + 1, scale.count)).profile
+    if holds(trials.balance(beyond), goal):  # then it is a rule that stands between
+        why = trials.objection(beyond) or why
     return f"{surely}, the most is {scale.at(number)}, less than now: {why}"
 
 
 def _context(plan: Plan) -> Scale:
     limits = [each.context for each in (plan.model, plan.draft) if each is not None]
-    longest = min(limits)
+    longest, now = min(limits), plan.profile.serve.tokens
+    last = -(-longest // CONTEXT_STEP)
+
+    def at(number: int) -> Change:
+        tokens = min(number * CONTEXT_STEP, max(longest, now))
+        return with_context(plan.profile, longest if number == last else tokens)
+
+    bound = "the model and its draft declare no more"
+    if now > longest:  # what a variable or a scaling may allow: the rules know
+        bound = (
+            f"the model and its draft declare {longest:,}, and the profile goes beyond that already"
+        )
     return Scale(
-        count=-(-longest // CONTEXT_STEP),
-        now=-(-plan.profile.serve.tokens // CONTEXT_STEP),
-        at=lambda number: with_context(plan.profile, min(number * CONTEXT_STEP, longest)),
-        bound="the model and its draft declare no more",
+        count=max(last, -(-now // CONTEXT_STEP)), now=-(-now // CONTEXT_STEP), at=at, bound=bound
     )
 
 

@@ -8,9 +8,10 @@ from typing import Protocol
 from attrs import define, field
 
 from compiler.bisection import Margins
-from compiler.memory.outcome import spare_gib, spare_tokens
+from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Balance, Plan
 from compiler.profile import Profile
+from compiler.ranges import Range
 from compiler.remedy.change import UNSET, Budget, Change, Goal
 from compiler.remedy.objections import Objection, Rules
 
@@ -112,7 +113,15 @@ def shortfall(balance: Balance | None, goal: Goal) -> str:
         return "its memory is not known"
     tokens, gib = spare_tokens(balance, worst=goal.pool), spare_gib(balance, worst=goal.reserve)
     said = [
-        f"the pool is {-tokens:,.0f} tokens short" if tokens < 0 else "",
-        f"the reserve is {max(-gib, 0.01):.2f} GiB short" if gib < 0 else "",
+        f"the pool is {-tokens:,.0f} tokens short{_at_worst(balance.tokens, goal.pool)}"
+        if tokens < 0
+        else "",
+        f"the reserve is {max(-gib, 0.01):.2f} GiB short{_at_worst(balance.reserve.margin_gib, goal.reserve)}"
+        if gib < 0
+        else "",
     ]
     return " and ".join(filter(None, said))
+
+
+def _at_worst(known: Range, asked: Outcome) -> str:
+    return "" if known.is_exact or asked is not Outcome.PASSES else " at worst"

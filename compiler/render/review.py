@@ -8,6 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration
 from compiler.ranges import Range
@@ -21,6 +22,8 @@ VERDICTS = {
     Verdict.UNKNOWN: "memory is not judged: something was not described",
     Verdict.REFUSED: "the promise does not hold",
 }
+
+BUT_UNPRICED = "; what is not priced below is left out of it, and takes of the margin"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -61,7 +64,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "name": plan.profile_name,
         "description": plan.profile.description,
         "verdict": first.verdict.value,
-        "meaning": VERDICTS[first.verdict],
+        "meaning": _meaning(first.verdict, memory),
         "deployment": _deployment(plan),
         "promise": tuple(_promise(plan)),
         "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
@@ -72,11 +75,18 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "margin": _margin_sentence(memory) if memory else None,
         "unpriced": memory.unpriced if memory else (),
         "findings": tuple(_finding(each) for each in first.diagnostics),
-        "changes": tuple(_changes(first.diagnostics)),
+        "changes": tuple(_changes(first.diagnostics, of_memory=True)),
+        "advice": tuple(_changes(first.diagnostics, of_memory=False)),
         "accepted": tuple(sorted(plan.profile.accept.items())),
         "assumptions": plan.assumptions,
         "services": tuple(_service(each) for each in several),
     }
+
+
+def _meaning(verdict: Verdict, memory: Memory | None) -> str:
+    """What a verdict says, and what it leaves out."""
+    left_out = verdict in (Verdict.PASS, Verdict.UNCERTAIN) and memory and memory.unpriced
+    return f"{VERDICTS[verdict]}{BUT_UNPRICED if left_out else ''}"
 
 
 def _deployment(plan: Plan) -> str:
@@ -208,9 +218,11 @@ def _finding(each: Diagnostic) -> str:
     )
 
 
-def _changes(found: Sequence[Diagnostic]) -> Iterator[str]:
-    """The lines of all advice, but for commands to run."""
+def _changes(found: Sequence[Diagnostic], *, of_memory: bool) -> Iterator[str]:
+    """The lines of the advice that changes the verdict, or of all the other, but for commands to run."""
     for each in found:
+        if (each.code in MEMORY_CODES) is not of_memory:
+            continue
         for entry in each.help:
             yield from (line for line in entry.split("\n") if "poolproof " not in line)
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged, Verdict
 from compiler.language.shapes import printable
 from compiler.plan import Memory
 from compiler.ranges import Range
 
 
-def verdict_lines(judged: Sequence[Judged]) -> Iterator[str]:
-    """The verdict of each service, aligned."""
+def verdict_lines(judged: Sequence[Judged], *, beside: Sequence[Diagnostic] = ()) -> Iterator[str]:
+    """The verdict of each service, aligned; an error `beside` them, such as one of the file they are of, refuses all."""
     names = [_name(each) for each in judged]
     wide = max((len(name) for name in names), default=0)
     for name, each in zip(names, judged, strict=True):
-        yield f"{name.ljust(wide)}  {_said(each)}".rstrip()
+        yield f"{name.ljust(wide)}  {_said(each, beside=beside)}".rstrip()
 
 
 def verdict_line(judged: Judged) -> str:
@@ -23,11 +24,11 @@ def verdict_line(judged: Judged) -> str:
     return _said(judged, wide=0)
 
 
-def _said(judged: Judged, *, wide: int = 9) -> str:
+def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -> str:
     """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
     if judged.plan is None:
         return f"{judged.verdict.value:<{wide}}  not planned: see the errors"
-    codes = [each.code for each in judged.diagnostics if each.is_error]
+    codes = [each.code for each in (*beside, *judged.diagnostics) if each.is_error]
     if not codes or judged.verdict is Verdict.REFUSED:
         return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
     return refused_by(codes, judged.verdict, _numbers(judged))

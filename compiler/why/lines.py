@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.checks.memory import MEMORY_CODES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Facts
 from compiler.judged import Judged
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.origins import Origins, dotted
 from compiler.plan import Plan
 from compiler.value import Value

@@ -9,8 +9,9 @@ from attrs import frozen
 
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
+from compiler.engines.sglang.overrides import declared
 from compiler.engines.sglang.rules import RULES
-from compiler.facts import Flag, Release
+from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory
 from compiler.profile import Profile
 from compiler.ranges import Range
@@ -35,6 +36,9 @@ class _Sglang(Value):
         self, profile: Profile, release: Release | None, *, fraction: float | None
     ) -> Spelled:
         return spelling.spell(profile, release, fraction=fraction)
+
+    def declared(self, model: Model, profile: Profile) -> Model:
+        return declared(model, profile)
 
     def sizer(self, profile: Profile, facts: Facts) -> Sizer:
         return sizing.sizer(profile, facts)

@@ -9,6 +9,9 @@ from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, RUNNING_REQUESTS, STEPWISE
 
 
+_OVERLAPS = "SGLANG_ENABLE_SPEC_V2"
+
+
 def changes(settings: Settings) -> Iterator[str]:
     """The decisions that a profile's settings bring with them."""
     profile, parallel = settings.profile, settings.profile.parallel
@@ -68,6 +71,8 @@ def _without_overlap(settings: Settings) -> str | None:
     if at_least(version, "0.5.11"):
         tree = (settings.whole("speculative-eagle-topk") or 1) > 1
         return "a drafted tree of this release cannot" if tree else None
-    if at_least(version, "0.5.7") and "SGLANG_ENABLE_SPEC_V2" in profile.env:
+    if not at_least(version, "0.5.7"):
+        return f"`{algorithm}` of this release cannot"
+    if _OVERLAPS in profile.env:
         return None
-    return f"`{algorithm}` of this release cannot"
+    return f"`{algorithm}` of this release does so only with `env.{_OVERLAPS}`"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.pool import NONE, Hypothesis
-from compiler.memory.attention import cell_formula
+from compiler.memory.attention import cell_bytes, cell_formula
 from compiler.memory.weights import GIB
 
 
@@ -75,19 +75,18 @@ def _cell(case: Case, best: Hypothesis) -> str:
 
 def _target(case: Case, best: Hypothesis) -> str:
     model = case.model
-    plain = cell_formula(
-        model.attention,
-        layers=model.layers,
-        element_bytes=case.launch.kv_bytes,
-        ranks=case.launch.attention_ranks,
-    )
+    sizes = {"element_bytes": case.launch.kv_bytes, "ranks": case.launch.attention_ranks}
     simple = model.state is None and model.window is None
     whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
     parts = (getattr(model.attention, name, None) for name in ("indexer", "selector"))
-    indexed = any(part is not None for part in parts)
-    if simple and whole and not indexed:
-        return plain
+    plain = simple and not any(part is not None for part in parts)
+    if plain and whole:
+        return cell_formula(model.attention, layers=model.layers, **sizes)
     priced = best.cell.target_bytes - best.cell.unpriced_target_bytes
+    layers, rest = divmod(priced, cell_bytes(model.attention, layers=1, **sizes))
+    if plain and layers and not rest:
+        formula = cell_formula(model.attention, layers=int(layers), **sizes)
+        return f"{formula} on the stage with most of the {model.layers}"
     return f"{priced:,.0f} B in the layers with attention"
 
 

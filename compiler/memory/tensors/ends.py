@@ -47,25 +47,32 @@ def rotary_tensors(model: Model, *, layers: int) -> Iterator[Tensors]:
     time a table of complex numbers beside them.
     """
     attention = model.attention
-    copies = 1
-    if isinstance(attention, Mla):
-        dims: tuple[int, ...] = (attention.qk_rope_head_dim,)
-        copies = 3
-    elif isinstance(attention, Compressed):
-        # One base for the window, another for compressed entries.
-        dims, copies = (attention.rope_head_dim,) * 2, 4
-    else:
-        dims = (attention.head_dim,)
+    copies = 3 if isinstance(attention, Mla) else 4 if isinstance(attention, Compressed) else 1
     yarn = model.rope is not None and model.rope.kind == "yarn"
     owners = layers if model.rope is not None and model.rope.each_layer else 1
-    for dim in model.rope.dims if model.rope is not None else dims:
+    # The table of a YaRN is as long as its scaling reaches (layers/rotary_embedding/yarn.py, `_compute_cos_sin_cache`).
+    reaches = model.rope.reaches or 0 if model.rope is not None else 0
+    for dim in rotary_dims(model):
         yield Tensors(
             role="rotary tables",
-            elements=model.context * dim,
+            elements=max(model.context, reaches) * dim,
             bits=_ROTARY_BITS,
             count=(copies if yarn else 1) * owners,
             whole=True,
         )
+
+
+def rotary_dims(model: Model) -> tuple[int, ...]:
+    """The dimensions that a table rotates, one for each table."""
+    attention = model.attention
+    if model.rope is not None:
+        return model.rope.dims
+    if isinstance(attention, Mla):
+        return (attention.qk_rope_head_dim,)
+    if isinstance(attention, Compressed):
+        # One base for the window, another for compressed entries.
+        return (attention.rope_head_dim,) * 2
+    return (attention.head_dim,)
 
 
 def table_tensors(tables: Tables, *, split: Split) -> Iterator[Tensors]:

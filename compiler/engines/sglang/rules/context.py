@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.overrides import FLAG as OVERRIDES
+from compiler.engines.sglang.overrides import leaves_context
 from compiler.engines.sglang.rules.places import at, caution
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -21,7 +23,7 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The promised context must be one the checkpoint declares, and the draft's too.
 
     Refused from 0.5.1; up to 0.4.9.post6 the variable is on by itself. A config that the command line changes declares what it
-    says there, which is not read here.
+    says there (`overrides`); where that cannot be followed the model is not judged.
     """
     if plan.profile.serve.context == AUTO:
         return  # of a model that nobody described
@@ -42,7 +44,7 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where.primary("serve.context", text=f"{asked:,} tokens"),
             secondary=present(where.label(setting, f"declares {limit:,} tokens")),
             notes=(
-                f"the server starts, by `{OVERRIDE}` or the release's own choice; what it answers beyond {limit:,} tokens is not what the model learned"
+                f"the server starts, {_by_what(given)}; what it answers beyond {limit:,} tokens is not what the model learned"
                 if allowed
                 else "the server refuses to start",
             ),
@@ -58,22 +60,30 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
+def _by_what(given: Given) -> str:
+    """What lets the server start all the same."""
+    if given.switched_on(OVERRIDE):
+        return f"by `env.{OVERRIDE}`, which the profile sets"
+    return f"as {given.plan.profile.engine.version} does without being asked"
+
+
 def _advice(setting: str, limit: int, *, allowed: bool, scaled: bool) -> Iterator[str]:
     yield f"set `serve.context` to {limit:_} or less"
     if scaled:
         yield f'or set `env.{OVERRIDE} = "1"`: the rotary scaling reaches as far, and the server does not count it'
+    elif setting == "model.id":
+        yield (
+            f"or scale positions as the model's vendor says, often by YaRN: a `rope_scaling` in `flags.{OVERRIDES}`, "
+            f'with `env.{OVERRIDE} = "1"` and what the vendor measured beyond {limit:,} tokens'
+        )
     elif not allowed and setting == "speculative.draft":
         # What a draft proposes is verified, whatever it knows of a position.
         yield f'or set `env.{OVERRIDE} = "1"`: beyond what it learned the draft is guessed right less often, and answers stay the same'
 
 
-_OVERRIDES = "json-model-override-args"
-_LENGTHS = ("rope_scaling", "rope_parameters", "max_position_embeddings")
-
-
 def _limits(given: Given) -> Iterator[tuple[str, str, int]]:
-    plan, overrides = given.plan, given.word(_OVERRIDES) or ""
-    if plan.model is not None and not any(each in overrides for each in _LENGTHS):
+    plan, overrides = given.plan, given.value(OVERRIDES)
+    if plan.model is not None and leaves_context(plan.model, overrides):
         yield "model.id", plan.model.id, plan.model.context
     if plan.draft is not None:
         yield "speculative.draft", plan.draft.id, plan.draft.context
@@ -81,22 +91,8 @@ def _limits(given: Given) -> Iterator[tuple[str, str, int]]:
 
 def _scaled(given: Given) -> int:
     """The tokens that the rotary scaling of the config, or of the command line in its place, reaches; 0 without one."""
-    overrides, model = given.word(_OVERRIDES), given.plan.model
-    if overrides is not None and any(each in overrides for each in _LENGTHS):
-        return _overridden(overrides)
+    model = given.plan.model
     return model.rope.reaches or 0 if model is not None and model.rope is not None else 0
-
-
-def _overridden(text: str) -> int:
-    # Few command lines have it.
-    import json  # noqa: PLC0415
-
-    try:
-        found = json.loads(text)
-        scaling = found.get("rope_scaling") or found.get("rope_parameters") or {}
-        return int(scaling["original_max_position_embeddings"] * scaling["factor"])
-    except (ValueError, LookupError, AttributeError, TypeError, OverflowError):
-        return 0
 
 
 @rule("context-unscaled")
@@ -120,8 +116,8 @@ def scaling_is_used(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where,
             "serve.context",
             text=f"{context:,} tokens",
-            beside={_OVERRIDES: "scales positions"}
-            if given.value(_OVERRIDES)
+            beside={OVERRIDES: "scales positions"}
+            if given.value(OVERRIDES)
             else {"model.id": "its config scales positions"},
         ),
         because="a scaling does not lengthen the context by itself; it is paid for in short requests all the same",

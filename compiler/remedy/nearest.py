@@ -1,0 +1,112 @@
+"""A plan in; the least of its promise that has to be given up once cheaper levers make up for the rest, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from compiler.bisection import Margins, least
+from compiler.plan import Plan
+from compiler.remedy.change import Cost, Goal, Lever, Moves, Remedy, Unhelpful
+from compiler.remedy.levers import (
+    LESS_AT_ONCE,
+    LOWER_FRACTION,
+    PAIRS,
+    RAISE_FRACTION,
+    SHORTER_CONTEXT,
+)
+from compiler.remedy.ranking import HALF, given_up
+from compiler.remedy.search import try_lever, try_pair
+from compiler.remedy.trials import Trials
+
+
+_PROMISES = (LESS_AT_ONCE, SHORTER_CONTEXT)
+_CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
+_CHEAP_PAIRS = tuple(pair for pair in PAIRS if max(pair.first.cost, pair.second.cost) <= Cost.START)
+_FEW = 8
+_LESS = 0.8  # a fifth less given up; below that nobody takes two more changes for it
+
+
+def nearest(
+    plan: Plan, trials: Trials, goals: Sequence[Goal], *, found: Sequence[Remedy]
+) -> Iterator[Remedy]:
+    """What gives up less of the promise than a smaller one alone does, and not more than half of it.
+
+    Nothing where the whole of it can be kept cheaply.
+
+    `found` are the changes that there are already.
+    """
+    if any(each.cost <= Cost.START for each in found):
+        return
+    seen = {frozenset(each.settings) for each in found}
+    for lever in _PROMISES:
+        moves = lever.moves(plan)
+        if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
+            continue
+        last = moves.count
+        for goal in goals:
+            alone = try_lever(lever, plan, trials, goal=goal)
+            enough = _number(moves, alone) if isinstance(alone, Remedy) else last + 1
+            number, remedy = _least(lever, plan, trials, goal, last=min(enough - 1, last))
+            if (
+                remedy is not None
+                and frozenset(remedy.settings) not in seen
+                and given_up(plan, remedy.plan) <= _worth(plan, alone)
+            ):
+                seen.add(frozenset(remedy.settings))
+                yield remedy
+            # What is less certain is of interest only where it gives up less.
+            last = min(enough, number or enough, last + 1) - 1
+
+
+def _worth(plan: Plan, alone: Remedy | Unhelpful) -> float:
+    """The share of the promise that a change beside others may give up: what it saves must be worth them."""
+    return HALF if isinstance(alone, Unhelpful) else min(HALF, _LESS * given_up(plan, alone.plan))
+
+
+def _number(moves: Moves, remedy: Remedy) -> int:
+    """The move that a remedy is."""
+    several = range(1, moves.count + 1)
+    return next(each for each in several if moves.at(each).settings == remedy.settings)
+
+
+def _least(
+    lever: Lever, plan: Plan, trials: Trials, goal: Goal, *, last: int
+) -> tuple[int | None, Remedy | None]:
+    """The smallest move up to `last` with which cheap levers reach the goal, and what they do together."""
+    moves = lever.moves(plan)
+    if isinstance(moves, str) or last < 1:
+        return None, None
+
+    @cache
+    def made(number: int) -> Remedy | None:
+        return _made_up(trials.plan(moves.at(number).profile), trials, goal)
+
+    def over(number: int) -> Margins:
+        return (-1.0 if made(number) is None else 1.0,)
+
+    if last <= _FEW:
+        number = next((each for each in range(1, last + 1) if made(each) is not None), None)
+    else:
+        number = least(low=1, high=last, margins=over)
+    rest = None if number is None else made(number)
+    if number is None or rest is None:
+        return None, None
+    return number, Remedy(
+        settings=(*moves.at(number).settings, *rest.settings),
+        gives=f"less of the promise is given up; {lever.gives(plan, rest.plan)}",
+        loses=(lever.loses(plan, rest.plan), *rest.loses),
+        plan=rest.plan,
+        cost=max(lever.cost, rest.cost),
+        levers=(lever, *rest.levers),
+    )
+
+
+def _made_up(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
+    """The cheap levers that mend a plan, one or two."""
+    for lever in _CHEAP:
+        alone = try_lever(lever, plan, trials, goal=goal)
+        if isinstance(alone, Remedy):
+            return alone
+    several = (try_pair(pair, plan, trials, goals=(goal,)) for pair in _CHEAP_PAIRS)
+    return next((each for each in several if each is not None), None)
