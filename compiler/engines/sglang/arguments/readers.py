@@ -127,6 +127,7 @@ _READERS: dict[str, Reader] = {
     "str": str,
     "int": int,
     "float": float,
+    "bool": bool,
     "json": loads,
     "json-list": json_list_type,
     "int-with-suffix": human_readable_int,

@@ -17,6 +17,7 @@ TYPES: Mapping[str, str] = {
     "str": "str",
     "int": "int",
     "float": "float",
+    "bool": "bool",  # any text but an empty one is true, `0` and `False` as well
     "json.loads": "json",
     "orjson.loads": "json",
     "json_list_type": "json-list",
