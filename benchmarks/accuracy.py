@@ -29,6 +29,7 @@ FITTED: Sequence[str] = (
     "free memory of one H200, B200, RTX 3090, and MI355X alone: from one to three of these boots each, and a spread of 0.38 GiB",
     "free memory of several L4: one of these boots, and the same spread",
     "free memory of several MI355X: the best is the median of five of these boots",
+    "the doubt of a pool that is carried to another budget: looked for because four of tier C lay outside; the 2 MiB are the driver's",
     "which boots are set aside, in part: four without a fraction, a slice of a larger card, two private forks",
     "seven more set aside as of builds from before their model's release: by the bytes of a token that logs show",
     "what three failing boots leave open (`not_known`): the number of requests by the size of the block that did not fit",

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from compiler.catalog import Catalog, FolderReader, open_catalog
 from hosts import PrivateHost, private_host
 
+
+SHARED_BY_CASES = Path(__file__).parent / "rules" / "shared"
 
 # A run that was sent to the background ignores interrupts, and so would what it starts; some tests send them one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree with what the rule cases share."""
+    folder = tmp_path_factory.mktemp("tree") / "profiles"
+    shutil.copytree(SHARED_BY_CASES, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(profiles: Path) -> Catalog:
+    """What is known in that tree."""
+    return open_catalog(FolderReader(profiles))
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.catalog import Catalog
 from compiler.catalog.moves import Move, read_moves, releases_with
 from compiler.checks.table import value_fault
 from compiler.diagnostics import Diagnostic
@@ -41,20 +40,6 @@ version = "{version}"
 kind = "systemd"
 user = "sglang"
 """
-
-
-@pytest.fixture(scope="module")
-def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tree with what the rule cases share."""
-    folder = tmp_path_factory.mktemp("tree") / "profiles"
-    shutil.copytree(SHARED, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def catalog(profiles: Path) -> Catalog:
-    """What is known in that tree."""
-    return open_catalog(FolderReader(profiles))
 
 
 def flag_findings(

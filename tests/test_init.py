@@ -206,12 +206,12 @@ def test_an_engine_that_init_does_not_write(tmp_path: Path, engine: str) -> None
     assert "expected a release of SGLang" in made.stderr
 
 
-def test_a_terminal_is_asked_again(tmp_path: Path) -> None:
-    """On a terminal a name that was nearly hit is asked for again, with the near one."""
+def on_a_terminal(folder: Path, *words: str, answers: bytes) -> str:
+    """What `init` says to somebody at a terminal, who gets a tree."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*command(), "init", "--model", "Qwen/Qwen3-32B"],
-        cwd=tmp_path,
+        [*command(), "init", *words],
+        cwd=folder,
         env=environment(),
         stdin=theirs,
         stdout=subprocess.PIPE,
@@ -219,30 +219,23 @@ def test_a_terminal_is_asked_again(tmp_path: Path) -> None:
         text=True,
     ) as running:
         os.close(theirs)
-        os.write(ours, b"H100\nh100\n2\ngpu01\n\n")
+        os.write(ours, answers)
         said, _ = running.communicate(timeout=60)
     os.close(ours)
     assert running.returncode == 0, said
+    return said
+
+
+def test_a_terminal_is_asked_again(tmp_path: Path) -> None:
+    """On a terminal a name that was nearly hit is asked for again, with the near one."""
+    answers = b"H100\nh100\n2\ngpu01\n\n"
+    said = on_a_terminal(tmp_path, "--model", "Qwen/Qwen3-32B", answers=answers)
     assert "a similar one is `h100`" in said
 
 
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
     """On a terminal the answers are asked for one by one; an empty one takes what is offered."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*command(), "init", "--gpu", "h100"],
-        cwd=tmp_path,
-        env=environment(),
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as running:
-        os.close(theirs)
-        os.write(ours, b"Qwen/Qwen3-32B\n2\ngpu01\n\n")
-        said, _ = running.communicate(timeout=60)
-    os.close(ours)
-    assert running.returncode == 0, said
+    on_a_terminal(tmp_path, "--gpu", "h100", answers=b"Qwen/Qwen3-32B\n2\ngpu01\n\n")
     assert "context = 32_768" in (tmp_path / "profiles/qwen3-32b-gpu01.toml").read_text()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import run
-from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import MEMORY_CODES
 from deployments import check_text, check_texts
@@ -22,20 +22,6 @@ STORY = (
     'extends = ["base/kimi-k2.6", "base/service", "base/sglang-{engine}", "hw/8x-rtx-pro-6000"]\n'
 )
 TARGET = '\n[targets.ct200]\nkind = "systemd"\nuser = "sglang"\n'
-
-
-@pytest.fixture(scope="module")
-def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tree with what the rule cases share."""
-    folder = tmp_path_factory.mktemp("tree") / "profiles"
-    shutil.copytree(SHARED, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def catalog(profiles: Path) -> Catalog:
-    """What is known in that tree."""
-    return open_catalog(FolderReader(profiles))
 
 
 def said(found: Diagnostic) -> str:

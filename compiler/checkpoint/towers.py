@@ -32,15 +32,19 @@ def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
     return None
 
 
+def _patches(keys: Keys, width: int) -> int:
+    """The matrix that takes the patches in, of as many frames as one holds; without a bias."""
+    frames = keys.number("temporal_patch_size") or 1
+    return _COLOURS * frames * keys.need("patch_size") ** 2 * width
+
+
 def _qwen(keys: Keys, hidden: int) -> Vision:
     width = keys.need("hidden_size")
     merged = _MERGED * width
     merger = 2 * width + merged * merged + merged + merged * hidden + hidden
     deep = keys.values.get("deepstack_visual_indexes")
     mergers = 1 + (len(deep) if isinstance(deep, list) else 0)
-    patch = keys.need("patch_size")
-    frames = keys.number("temporal_patch_size") or 1
-    embedding = _COLOURS * frames * patch * patch * width + width
+    embedding = _patches(keys, width) + width
     return Vision(
         layers=keys.need("depth"),
         hidden=width,
@@ -54,25 +58,23 @@ def _qwen(keys: Keys, hidden: int) -> Vision:
 
 def _qwen2(keys: Keys, hidden: int) -> Vision:
     # `hidden_size` is that of the text model here.
-    width, patch = keys.need("embed_dim"), keys.need("patch_size")
+    width = keys.need("embed_dim")
     merged = _MERGED * width
-    frames = keys.number("temporal_patch_size") or 1
     return Vision(
         layers=keys.need("depth"),
         hidden=width,
         intermediate=keys.need("mlp_ratio") * width,
         heads=keys.need("num_heads"),
         projector_parameters=2 * width + merged * merged + merged + merged * hidden + hidden,
-        other_parameters=_COLOURS * frames * patch * patch * width,
+        other_parameters=_patches(keys, width),
         split=(*_BOTH, VisionPart.PROJECTOR),
     )
 
 
 def _qwen25(keys: Keys, hidden: int) -> Vision:
     # Its norms have no bias, and neither has what takes the patches in.
-    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    width = keys.need("hidden_size")
     merged = _MERGED * width
-    frames = keys.number("temporal_patch_size") or 1
     return Vision(
         layers=keys.need("depth"),
         hidden=width,
@@ -80,7 +82,7 @@ def _qwen25(keys: Keys, hidden: int) -> Vision:
         heads=keys.need("num_heads"),
         gated=True,
         projector_parameters=width + merged * merged + merged + merged * hidden + hidden,
-        other_parameters=_COLOURS * frames * patch * patch * width,
+        other_parameters=_patches(keys, width),
         split=(*_BOTH, VisionPart.PROJECTOR),
     )
 
@@ -90,9 +92,8 @@ def _glm(keys: Keys, hidden: int) -> Vision:
     # before that MLP is whole: a projection, and the convolution that takes four patches together.
     width, patch = keys.need("hidden_size"), keys.need("patch_size")
     out = keys.number("out_hidden_size") or hidden
-    frames = keys.number("temporal_patch_size") or 1
     positions = (keys.need("image_size") // patch) ** 2
-    embedding = _COLOURS * frames * patch * patch * width + width + positions * width
+    embedding = _patches(keys, width) + width + positions * width
     return Vision(
         layers=keys.need("depth"),
         hidden=width,

@@ -1,4 +1,8 @@
-"""A plan in; the least of its promise that has to be given up once cheaper levers make up for the rest, out."""
+"""A plan in; the fewest requests at once that have to be given up when cheaper levers make up for the rest, out.
+
+A context is not searched so: it has hundreds of steps, each with a search below it, and `fit` would take four times as long
+as it may.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from functools import cache
 
 from compiler.bisection import Margins, least
 from compiler.plan import Plan
-from compiler.remedy.change import Cost, Goal, Lever, Moves, Remedy, Unhelpful
+from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import (
     LESS_AT_ONCE,
     LOWER_FRACTION,
@@ -19,8 +23,6 @@ from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials
 
 
-# A context has hundreds of steps, each with a search below it: `fit` would take four times as long as it may.
-_PROMISES = (LESS_AT_ONCE,)
 _CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
 _CHEAP_PAIRS = tuple(pair for pair in PAIRS if max(pair.first.cost, pair.second.cost) <= Cost.START)
 _FEW = 8
@@ -38,25 +40,24 @@ def nearest(
     """
     if any(each.cost <= Cost.START for each in found):
         return
+    moves = LESS_AT_ONCE.moves(plan)
+    if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
+        return
     seen = {frozenset(each.settings) for each in found}
-    for lever in _PROMISES:
-        moves = lever.moves(plan)
-        if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
-            continue
-        last = moves.count
-        for goal in goals:
-            alone = try_lever(lever, plan, trials, goal=goal)
-            enough = _number(moves, alone) if isinstance(alone, Remedy) else last + 1
-            number, remedy = _least(lever, plan, trials, goal, last=min(enough - 1, last))
-            if (
-                remedy is not None
-                and frozenset(remedy.settings) not in seen
-                and given_up(plan, remedy.plan) <= _worth(plan, alone)
-            ):
-                seen.add(frozenset(remedy.settings))
-                yield remedy
-            # What is less certain is of interest only where it gives up less.
-            last = min(enough, number or enough, last + 1) - 1
+    last = moves.count
+    for goal in goals:
+        alone = try_lever(LESS_AT_ONCE, plan, trials, goal=goal)
+        enough = _number(moves, alone) if isinstance(alone, Remedy) else last + 1
+        number, remedy = _least(moves, plan, trials, goal, last=min(enough - 1, last))
+        if (
+            remedy is not None
+            and frozenset(remedy.settings) not in seen
+            and given_up(plan, remedy.plan) <= _worth(plan, alone)
+        ):
+            seen.add(frozenset(remedy.settings))
+            yield remedy
+        # What is less certain is of interest only where it gives up less.
+        last = min(enough, number or enough, last + 1) - 1
 
 
 def _worth(plan: Plan, alone: Remedy | Unhelpful) -> float:
@@ -71,11 +72,10 @@ def _number(moves: Moves, remedy: Remedy) -> int:
 
 
 def _least(
-    lever: Lever, plan: Plan, trials: Trials, goal: Goal, *, last: int
+    moves: Moves, plan: Plan, trials: Trials, goal: Goal, *, last: int
 ) -> tuple[int | None, Remedy | None]:
     """The smallest move up to `last` with which cheap levers reach the goal, and what they do together."""
-    moves = lever.moves(plan)
-    if isinstance(moves, str) or last < 1:
+    if last < 1:
         return None, None
 
     @cache
@@ -94,11 +94,11 @@ def _least(
         return None, None
     return number, Remedy(
         settings=(*moves.at(number).settings, *rest.settings),
-        gives=f"less of the promise is given up; {lever.gives(plan, rest.plan)}",
-        loses=(lever.loses(plan, rest.plan), *rest.loses),
+        gives=f"less of the promise is given up; {LESS_AT_ONCE.gives(plan, rest.plan)}",
+        loses=(LESS_AT_ONCE.loses(plan, rest.plan), *rest.loses),
         plan=rest.plan,
-        cost=max(lever.cost, rest.cost),
-        levers=(lever, *rest.levers),
+        cost=max(LESS_AT_ONCE.cost, rest.cost),
+        levers=(LESS_AT_ONCE, *rest.levers),
     )
 
 

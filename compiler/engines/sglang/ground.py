@@ -116,11 +116,15 @@ class Ground(Value):
         `fraction` is the share that weights and pool really get; between two cards it decides what is likely, and on the
         same ones whether this start reads the memory that the recorded one read.
         """
-        share = known.boot.fraction * self.launch.fraction_scale
-        key = (known.boot.name, fraction if known.boot.shipped or fraction == share else None)
+        again = self._is_of(known, fraction)
+        key = (known.boot.name, fraction if known.boot.shipped or again else None)
         if key not in self._carried:
             self._carried[key] = tuple(self._carry(known, fraction))
         return self._carried[key]
+
+    def _is_of(self, known: KnownBoot, fraction: float) -> bool:
+        """Whether the share is the recorded start's own."""
+        return fraction == known.boot.fraction * self.launch.fraction_scale
 
     def _carry(self, known: KnownBoot, fraction: float) -> Iterator[Hypothesis]:
         start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
@@ -132,8 +136,7 @@ class Ground(Value):
             boot.algorithm,
             start.launch.rule.since,
         )
-        same = alike and fraction == boot.fraction * self.launch.fraction_scale
-        piece = 0.0 if same else DRIVER_PAGE_GIB
+        piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
