@@ -122,7 +122,7 @@ def _no_tree(here: Path) -> Diagnostic:
     return error(
         "tree-missing",
         f"there is no `{PROFILES}/` or `{PIN_FILE}` in `{here}` or above it",
-        help=(f"run this inside a tree, or make one: a folder `{PROFILES}/` with a profile in it",),
+        help=("run this inside a tree, or make one: `poolproof init` asks what it needs",),
     )
 
 
