@@ -163,6 +163,22 @@ def predictor(version: str) -> Predictor:
     return make_predictor(_catalogue(), engine="sglang", version=version)
 
 
+def question(
+    case: Case, *, measured: Measured | None = None, boots: tuple[Boot, ...] = ()
+) -> Question:
+    """What is told of a case beside its command."""
+    return Question(
+        gpu=case.gpu or "",
+        count=case.count or 1,
+        engine="sglang",
+        version=case.version,
+        gpu_memory_gib=case.gpu_memory_gib,
+        measured=measured or Measured(),
+        boots=boots,
+        public=False,
+    )
+
+
 def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> Answer:
     """Put a case to `predict`, without the boots that the catalogue ships: some are of these very cases."""
     measured = Measured()
@@ -170,18 +186,8 @@ def ask(case: Case, *, with_log: bool = False, boots: tuple[Boot, ...] = ()) -> 
         measured = Measured(
             free_before_gib=case.free_before_gib, free_after_gib=case.free_after_gib
         )
-    question = Question(
-        gpu=case.gpu or "",
-        count=case.count or 1,
-        engine="sglang",
-        version=case.version,
-        gpu_memory_gib=case.gpu_memory_gib,
-        measured=measured,
-        boots=boots,
-        public=False,
-    )
-    judged = predictor(case.version).predict(case.command, question)
-    return Answer(case=case, judged=judged)
+    about = question(case, measured=measured, boots=boots)
+    return Answer(case=case, judged=predictor(case.version).predict(case.command, about))
 
 
 def counted(answers: Iterable[Answer]) -> tuple[Answer, ...]:

@@ -8,6 +8,7 @@ less.
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from benchmarks.fitting import rows
 from benchmarks.fleet import write_fleet
 from benchmarks.peers import installed
+from benchmarks.rate import BUDGETS, COMMANDS, measured
 from benchmarks.timing import Run, median, ratio, rounds, run
 
 
@@ -59,6 +61,8 @@ def _report(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     yield from _cold(python, scratch, count=count)
     yield ""
     yield from _fitting(python, scratch, count=max(3, count // 3))
+    yield ""
+    yield from _predictions(python, count=max(3, count // 3))
     yield ""
     yield from _fleets(python, scratch, count=max(3, count // 5))
 
@@ -109,6 +113,20 @@ def _fitting(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     yield "where the profile is judged to the printed lines. The aim is 50 ms."
     yield ""
     yield from rows(python, tree, count=count)
+
+
+def _predictions(python: str, *, count: int) -> Iterator[str]:
+    found = [measured(ROOT, python=python) for _ in range(count)]
+    yield "## Predictions, in one process"
+    yield ""
+    yield "The commands of the public boots, as `python -m benchmarks.rate` counts them. A whole command goes through its release's"
+    yield "parser and all rules to a verdict in words; both budgets of a profile are the prediction alone, which `fit` makes."
+    yield ""
+    yield "| what | a second, median | at best |"
+    yield "|---|---|---|"
+    for kind in (COMMANDS, BUDGETS):
+        rates = [each[kind] for each in found]
+        yield f"| {kind} | {statistics.median(rates):,.0f} | {max(rates):,.0f} |"
 
 
 def _runs(command: Sequence[str], folder: Path) -> bool:
