@@ -18,17 +18,23 @@ Judge = Callable[[Plan, Origins], Iterable[Diagnostic]]
 
 @frozen(eq=False, repr=False)
 class Rule(Value):
-    """One rule with the codes it may give."""
+    """One rule with the codes it may give.
+
+    Attributes:
+        flags: of an engine, without dashes; where none of them is given there is nothing to judge. None for a rule that
+            judges every plan.
+    """
 
     codes: tuple[str, ...]
     judge: Judge
+    flags: frozenset[str] = frozenset()
 
 
-def rule(*codes: str) -> Callable[[Judge], Rule]:
-    """Make a function a `Rule`; `codes` are all it may give, each with an explanation page."""
+def rule(*codes: str, flags: Iterable[str] = ()) -> Callable[[Judge], Rule]:
+    """Make a function a `Rule`; `codes` are all it may give, each with an explanation page; `flags` as in `Rule`."""
 
     def wrap(judge: Judge) -> Rule:
-        return Rule(codes, judge)
+        return Rule(codes, judge, frozenset(flags))
 
     return wrap
 

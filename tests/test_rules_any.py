@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.catalog import open_catalog
 from compiler.diagnostics import Span
-from compiler.engines.sglang.rules import RULES
+from compiler.engines.sglang.rules import RULES, rules_for
 from compiler.origins import Origins
 from compiler.planner import plan_profile
 from compiler.profile import (
@@ -97,7 +97,7 @@ PROFILES = st.builds(
 @given(profile=PROFILES)
 @settings(derandomize=True, deadline=None, max_examples=1500)
 def test_rules_hold_on_anything(profile: Profile) -> None:
-    """No layout and no value of a flag breaks a rule; it gives its own codes."""
+    """No layout and no value of a flag breaks a rule; it gives its own codes, and none without a flag that it declares."""
     _judge(profile)
 
 
@@ -111,8 +111,10 @@ def test_rules_hold_on_some(profile: Profile) -> None:
 def _judge(profile: Profile) -> None:
     profile = evolve(profile, flags={n: v for n, v in profile.flags.items() if n != "config"})
     (plan,) = plan_profile("case", profile, CATALOG).plans
+    asked = rules_for(plan)
     for rule in RULES:
         for found in rule.judge(plan, NOWHERE):
+            assert rule in asked
             assert found.code in rule.codes
             assert found.summary
             assert not found.summary.endswith(".")

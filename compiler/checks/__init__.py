@@ -46,7 +46,7 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
     words are better. What does not even load comes first: much of the rest follows from it.
     """
     engine = ENGINES.get(plan.profile.engine.name)
-    own = _judge(engine.rules if engine else (), plan, where)
+    own = _judge(engine.rules_for(plan) if engine else (), plan, where)
     explained = {_table(each) for each in own if each.is_error}
     found = (
         *own,

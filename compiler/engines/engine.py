@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Balance, Memory, Option, Variable
+from compiler.plan import Balance, Memory, Option, Plan, Variable
 from compiler.profile import Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -187,9 +187,8 @@ class Engine(Protocol):
     def name(self) -> str:
         """The name a profile uses."""
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """Its own cross-flag rules."""
+    def rules_for(self, plan: Plan) -> tuple[Rule, ...]:
+        """Its own cross-flag rules that have something to judge in a plan."""
 
     def owned_flags(self) -> Mapping[str, str]:
         """Every flag that a typed setting writes, in any release -> that setting."""

@@ -10,9 +10,9 @@ from attrs import frozen
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.overrides import declared
-from compiler.engines.sglang.rules import RULES
+from compiler.engines.sglang.rules import rules_for
 from compiler.facts import Flag, Model, Release
-from compiler.plan import Memory
+from compiler.plan import Memory, Plan
 from compiler.profile import Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 class _Sglang(Value):
     name: str = "sglang"
     entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
-    rules: tuple[Rule, ...] = RULES
+
+    def rules_for(self, plan: Plan) -> tuple[Rule, ...]:
+        return rules_for(plan)
 
     def owned_flags(self) -> Mapping[str, str]:
         return spelling.owned_flags()

@@ -17,6 +17,9 @@ from compiler.value import Value
 from compiler.versions import version_key
 
 
+ALGORITHM = "speculative-algorithm"
+"""The flag that every speculation has."""
+
 _NOT_GIVEN: tuple[str, Argument | None] = ("", None)
 _FRACTION = "mem-fraction-static"
 _TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.engines.sglang.given import given_by
 from compiler.engines.sglang.rules import (
     adapters,
     attention,
@@ -24,6 +25,7 @@ from compiler.engines.sglang.rules import (
     tiles,
     tree,
 )
+from compiler.plan import Plan
 from compiler.rules import Rule, collect
 
 
@@ -49,3 +51,9 @@ RULES: tuple[Rule, ...] = collect(
     tiles,
     tree,
 )
+
+
+def rules_for(plan: Plan) -> tuple[Rule, ...]:
+    """The rules that have something to judge in a plan, by the flags that it gives."""
+    found = given_by(plan).found
+    return tuple([each for each in RULES if not each.flags or not each.flags.isdisjoint(found)])

@@ -18,7 +18,7 @@ _LOADED, _BATCH = "max-loaded-loras", "max-loras-per-batch"
 _USUAL_BATCH = 8
 
 
-@rule("lora-shape")
+@rule("lora-shape", flags=(_ON,))
 def shape_without_adapters(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Without an adapter to look at, the largest rank and the modules must be said (0.4.9.post6 to 0.5.23)."""
     given = given_by(plan)
@@ -43,7 +43,7 @@ def shape_without_adapters(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("lora-count")
+@rule("lora-count", flags=(_LOADED,))
 def counts_agree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """As many adapters are kept as a batch may use, and as are given (0.5.1 to 0.5.23, `check_lora_server_args`)."""
     given = given_by(plan)

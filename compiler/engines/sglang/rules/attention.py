@@ -24,6 +24,7 @@ _BOTH, _PREFILL, _DECODE = (
     "prefill-attention-backend",
     "decode-attention-backend",
 )
+_FLAGS = (_BOTH, _PREFILL, _DECODE)
 _AMPERE, _HOPPER, _LARGE, _SMALL = 8, 9, 10, 12
 _MLA_ONLY = frozenset({"trtllm_mla", "tokenspeed_mla", "cutedsl_mla"})
 _BLACKWELL = (_LARGE, _SMALL)
@@ -31,7 +32,7 @@ _BLACKWELL = (_LARGE, _SMALL)
 
 def _asked(given: Given) -> Iterator[tuple[str, str]]:
     """Each backend that is asked for, with the flag that does."""
-    for name in (_BOTH, _PREFILL, _DECODE):
+    for name in _FLAGS:
         backend = given.word(name)
         if backend is not None:
             yield name, backend
@@ -62,7 +63,7 @@ def _generations(given: Given, flag: str, backend: str, *, latent: bool) -> tupl
     return None
 
 
-@rule("backend-gpu")
+@rule("backend-gpu", flags=_FLAGS)
 def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A backend's kernels are built for some generations; see `_generations` for the sources."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
@@ -98,7 +99,7 @@ def _alternatives(gpu: Gpu, *, latent: bool) -> str:
     return "`triton`" if latent else "`flashinfer` or `triton`"
 
 
-@rule("backend-untried")
+@rule("backend-untried", flags=_FLAGS)
 def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """From 0.5.9 the check lets `trtllm_mla` pass on compute capability 12 (`is_blackwell_supported`).
 
@@ -124,7 +125,7 @@ def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnosti
             )
 
 
-@rule("backend-model")
+@rule("backend-model", flags=_FLAGS)
 def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some backends are for latent attention only, one for any other (0.5.1 to 0.5.23, attention_registry.py)."""
     given, model = given_by(plan), plan.model
@@ -172,7 +173,7 @@ def _hybrid_backends(given: Given, gpu: Gpu) -> frozenset[str] | None:
     return frozenset({"triton", "trtllm_mha", "fa4", "flashinfer"})
 
 
-@rule("backend-hybrid")
+@rule("backend-hybrid", flags=_FLAGS)
 def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Models with Gated DeltaNet layers take few backends on Blackwell (0.5.3 to 0.5.23; see `_hybrid_backends`)."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
@@ -205,7 +206,7 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-@rule("backend-changed")
+@rule("backend-changed", flags=(_BOTH,))
 def backend_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """FlashAttention 3 does not read fp8_e5m2: the server takes Triton (0.5.5 to 0.5.23, server_args.py and overrides.py)."""
     given = given_by(plan)

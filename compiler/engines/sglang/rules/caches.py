@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.launch import requested_running_requests
 from compiler.engines.sglang.releases import StatePools, counting
 from compiler.engines.sglang.rules.pages import used_page
@@ -27,7 +27,7 @@ _RUNNING = "serve.max_running_requests"
 _RESOLVED = frozenset({StateKind.GDN, StateKind.MAMBA2})
 
 
-@rule("cache-tiers")
+@rule("cache-tiers", flags=(_TIER,))
 def tier_behind_a_cache(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Host memory is a tier of the prefix cache (0.5.1 to 0.5.23, `_handle_cache_compatibility`)."""
     given = given_by(plan)
@@ -48,7 +48,7 @@ def tier_behind_a_cache(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("tier-page-size")
+@rule("tier-page-size", flags=(_TIER,))
 def tier_by_tokens(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Pages of one token are gathered on the GPU before they go to the tier: a copy that nothing is set aside for.
 
@@ -82,7 +82,7 @@ def _hybrid(plan: Plan) -> Model | None:
     return model
 
 
-@rule("states-draft")
+@rule("states-draft", flags=(ALGORITHM,))
 def states_beside_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Speculation with a prefix cache of states needs the extra buffer (0.5.10 to 0.5.13, `_handle_mamba_radix_cache`).
 
@@ -120,7 +120,7 @@ def states_beside_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("states-strategy")
+@rule("states-strategy", flags=_STRATEGY)
 def strategy_fits(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A strategy of the cache of states has its own needs.
 

@@ -54,7 +54,7 @@ _LARGE_MIB = 81_920
 _LARGEST = 256
 
 
-@rule("graphs-over-groups")
+@rule("graphs-over-groups", flags=("enable-dp-attention",))
 def graphs_of_several_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Large cards capture batches of 256, and data parallel groups each such batch for all groups together.
 

@@ -44,7 +44,7 @@ _EXCLUDES = (
 )
 
 
-@rule("flag-companion")
+@rule("flag-companion", flags=[each.flag for each in _WANTS])
 def wants_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A flag that the server refuses without another one; see `_WANTS`."""
     given = given_by(plan)
@@ -61,7 +61,7 @@ def wants_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             )
 
 
-@rule("flags-exclusive")
+@rule("flags-exclusive", flags=[each.flag for each in _EXCLUDES])
 def excludes_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Two flags that the server refuses together; see `_EXCLUDES`."""
     given = given_by(plan)
@@ -78,7 +78,7 @@ def excludes_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             )
 
 
-@rule("multiplexing")
+@rule("multiplexing", flags=("enable-pdmux",))
 def prefill_and_decode_at_once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Prefill and decode on the same GPU at once (0.5.4 to 0.5.23, `check_server_args`: four assertions)."""
     given, parallel = given_by(plan), plan.profile.parallel

@@ -20,7 +20,7 @@ _STORAGE = "hicache-storage-backend"
 _DRAFTS_BESIDE = frozenset({"eagle", "eagle3", "nextn"})
 
 
-@rule("handover-radix")
+@rule("handover-radix", flags=(_MODE,))
 def prefixes_of_a_decode_server(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The prefix cache of a server that only decodes.
 
@@ -64,7 +64,7 @@ def _keeps_prefixes(given: Given, transfer: str) -> bool:
     return transfer != "fake"
 
 
-@rule("handover-offload")
+@rule("handover-offload", flags=(_OFFLOAD,))
 def offload_of_a_decode_server(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Offloading KV is for servers that decode, to a storage (0.5.3 to 0.5.23, `_handle_cache_compatibility`)."""
     given = given_by(plan)
@@ -91,7 +91,7 @@ def _offload_fault(given: Given) -> tuple[str, str] | None:
     return None
 
 
-@rule("handover-transfer")
+@rule("handover-transfer", flags=(_MODE,))
 def a_real_transfer(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A server that only prefills hands KV over in earnest (0.5.10 to 0.5.23, `_handle_pd_disaggregation`)."""
     given = given_by(plan)

@@ -38,7 +38,7 @@ _STORED = frozenset(
 )
 
 
-@rule("mixed-chunk")
+@rule("mixed-chunk", flags=(_MIXED,))
 def mixed_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Prefill and decode in one step.
 
@@ -78,7 +78,7 @@ def mixed_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-@rule("draft-lora")
+@rule("draft-lora", flags=("enable-lora", "lora-paths"))
 def adapters_beside_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Adapters and speculation: NGRAM only from 0.5.6 to 0.5.18 (`check_lora_server_args`), more from 0.5.19."""
     given, asked = given_by(plan), plan.profile.speculative
@@ -105,7 +105,7 @@ def adapters_beside_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-quantization")
+@rule("draft-quantization", flags=(_QUANTIZATION,))
 def draft_of_its_own_format(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A draft is read as quantized like the target, unless it is said (0.5.7 to 0.5.23, `_handle_missing_default_values`)."""
     given, asked = given_by(plan), plan.profile.speculative

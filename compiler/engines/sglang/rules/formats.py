@@ -26,7 +26,7 @@ _OTHERS: Mapping[str, frozenset[str]] = {
 """How a checkpoint is quantized -> the formats that no release lets stand for it."""
 
 
-@rule("quantization-checkpoint")
+@rule("quantization-checkpoint", flags=(_FORMAT,))
 def format_of_the_checkpoint(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A checkpoint says itself how it is quantized, and the flag must not say otherwise.
 
@@ -61,7 +61,7 @@ def _runner_formats(given: Given, runner: str | None) -> frozenset[str] | None:
     return None
 
 
-@rule("runner-format")
+@rule("runner-format", flags=(_RUNNER,))
 def runner_takes_format(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Kernels for experts read some formats; see `_runner_formats` for the sources."""
     given = given_by(plan)
@@ -79,7 +79,7 @@ def runner_takes_format(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-runner")
+@rule("draft-runner", flags=(_DRAFT_RUNNER,))
 def runner_of_the_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """TensorRT-LLM's kernels for a draft's experts (0.5.7 to 0.5.11, `_handle_speculative_decoding`)."""
     given = given_by(plan)
@@ -110,7 +110,7 @@ _GENERATIONS: Mapping[str, tuple[int, ...]] = {
 _FALSE = frozenset({"0", "false", "no", "n"})
 
 
-@rule("products-gpu")
+@rule("products-gpu", flags=(_PRODUCTS,))
 def kernels_fit_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Kernels for products in fp8 blocks are built for some generations.
 

@@ -38,7 +38,7 @@ def _latent_formats(given: Given) -> frozenset[str]:
     return frozenset({"fp8_e4m3", "bf16", "auto"})
 
 
-@rule("kv-dtype-backend")
+@rule("kv-dtype-backend", flags=(_DECODE, _BACKEND))
 def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The backend must read the KV format.
 
@@ -95,7 +95,7 @@ _COMPRESSED = "DeepseekV4ForCausalLM"
 _COMPRESSED_FORMATS = frozenset({"auto", "fp8_e4m3"})
 
 
-@rule("kv-dtype-model")
+@rule("kv-dtype-model", flags=(_KV,))
 def format_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some models keep KV in few formats.
 

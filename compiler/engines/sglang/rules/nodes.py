@@ -20,7 +20,7 @@ def _nodes(given: Given) -> int:
     return max(1, given.whole(_NODES) or 1)
 
 
-@rule("nodes-not-divisible")
+@rule("nodes-not-divisible", flags=(_NODES,))
 def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Each node holds as many ranks (0.4.6 to 0.5.23, `check_server_args`: tp_size must be divisible by number of nodes)."""
     given, parallel = given_by(plan), plan.profile.parallel
@@ -46,7 +46,7 @@ def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("node-rank")
+@rule("node-rank", flags=(_RANK,))
 def rank_is_a_node(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A node's number counts from 0; no release checks it (0.4.6 to 0.5.23), and ranks of two nodes then collide."""
     given = given_by(plan)
@@ -67,7 +67,7 @@ def rank_is_a_node(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 _OVERRIDE = "SGLANG_DISTRIBUTED_INIT_METHOD_OVERRIDE"
 
 
-@rule("dist-init-missing")
+@rule("dist-init-missing", flags=(_NODES,))
 def nodes_meet(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Several nodes need one address to meet at.
 
@@ -104,7 +104,7 @@ def nodes_meet(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-@rule("nodes-data-parallel")
+@rule("nodes-data-parallel", flags=(_NODES,))
 def no_replicas_over_nodes(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Data parallel replicas do not span nodes, but with data parallel attention (0.4.6 to 0.5.23, `check_server_args`)."""
     given, parallel = given_by(plan), plan.profile.parallel
@@ -129,7 +129,7 @@ def no_replicas_over_nodes(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("gpu-ids")
+@rule("gpu-ids", flags=("base-gpu-id", "gpu-id-step"))
 def first_gpu_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The first GPU and the ranks behind it must be among those the server sees, which it counts from 0.
 

@@ -37,7 +37,7 @@ def _deciders(given: Given) -> dict[str, str]:
     }
 
 
-@rule("page-size-changed")
+@rule("page-size-changed", flags=("page-size",))
 def page_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A page size that the server puts in place of the one asked for (server_args.py, 0.4.6 on; overrides.py)."""
     asked = plan.profile.memory.page_size

@@ -13,13 +13,15 @@ from compiler.rules import rule
 
 
 _EXCHANGE = "moe-a2a-backend"
+_CONTEXT = ("attention-context-parallel-size", "attn-cp-size")
+_EXPERTS = ("moe-data-parallel-size", "moe-dp-size")
 _RUNNER = "moe-runner-backend"
 _OLD_SWITCHES = ("enable-ep-moe", "enable-deepep-moe")
 _DEAL_OUT = frozenset({"deepep", "mooncake", "ascend_fuseep", "mori", "flashinfer", "nixl"})
 """All-to-all backends that deal experts out over all ranks, in every release that has them (0.5.1 on)."""
 
 
-@rule("dp-head-alone")
+@rule("dp-head-alone", flags=("enable-dp-lm-head",))
 def head_needs_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The head is data parallel only where attention is (0.4.6.post5 to 0.5.21; `_handle_data_parallelism`).
 
@@ -39,7 +41,7 @@ def head_needs_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("dense-size")
+@rule("dense-size", flags=("moe-dense-tp-size",))
 def dense_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Dense MLPs run on one rank or on all (`check_server_args`: {1, None} to 0.5.12, and the whole size from 0.5.13)."""
     given, tensor = given_by(plan), plan.profile.parallel.tensor
@@ -57,14 +59,14 @@ def dense_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("context-parallel")
+@rule("context-parallel", flags=(*_CONTEXT, *_EXPERTS))
 def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Ranks divide into groups for the context and the experts' data (0.5.9 to 0.5.23; `_handle_context_parallelism`)."""
     given, parallel = given_by(plan), plan.profile.parallel
     if not given.since("0.5.9"):
         return
-    attention = given.whole("attention-context-parallel-size", "attn-cp-size") or 1
-    experts = given.whole("moe-data-parallel-size", "moe-dp-size") or 1
+    attention = given.whole(*_CONTEXT) or 1
+    experts = given.whole(*_EXPERTS) or 1
     faults = []
     replicas = parallel.data if given.before("0.5.22") else 1
     if parallel.tensor % (replicas * attention):
@@ -87,8 +89,8 @@ def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         at(
             given,
             where,
-            *("attention-context-parallel-size", "attn-cp-size"),
-            *("moe-data-parallel-size", "moe-dp-size"),
+            *_CONTEXT,
+            *_EXPERTS,
             text="context parallel",
             beside={"parallel.tensor": f"{parallel.tensor} ranks"},
         ),
@@ -112,7 +114,7 @@ def _dealt_out(given: Given) -> str | None:
     return backend if backend in _DEAL_OUT else None
 
 
-@rule("expert-size-changed")
+@rule("expert-size-changed", flags=(_EXCHANGE,))
 def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """All-to-all backends set expert parallel size to tensor parallel size (`_handle_a2a_moe`, 0.5.1 to 0.5.23)."""
     given, parallel = given_by(plan), plan.profile.parallel
@@ -134,7 +136,7 @@ def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("balance-without-experts")
+@rule("balance-without-experts", flags=("enable-eplb",))
 def balancing_needs_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Balancing moves experts between groups (`_handle_eplb_and_dispatch`: assert ep_size > 1, 0.5.1 to 0.5.23)."""
     given = given_by(plan)
@@ -150,7 +152,7 @@ def balancing_needs_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("batch-overlap")
+@rule("batch-overlap", flags=("enable-two-batch-overlap",))
 def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Two batches overlap with an all-to-all backend.
 
@@ -179,7 +181,7 @@ def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("runner-experts")
+@rule("runner-experts", flags=(_RUNNER,))
 def runner_takes_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Kernels for experts that do not take every number of groups (`_handle_moe_kernel_config`).
 

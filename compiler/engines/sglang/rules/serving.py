@@ -19,7 +19,7 @@ _KEY, _CERTIFICATE = "ssl-keyfile", "ssl-certfile"
 _PADDING, _COMPILE = "disable-cuda-graph-padding", "enable-torch-compile"
 
 
-@rule("priority-policy")
+@rule("priority-policy", flags=(_PRIORITY,))
 def priorities_want_a_queue(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Priorities order a queue by arrival or by length of output (0.5.3 to 0.5.23, `check_server_args`)."""
     given = given_by(plan)
@@ -48,7 +48,7 @@ def _deterministic_backends(given: Given) -> frozenset[str]:
     return frozenset(backends)
 
 
-@rule("deterministic-backend")
+@rule("deterministic-backend", flags=(_DETERMINISTIC,))
 def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Few backends give the same answers in every batch (0.5.3 to 0.5.23, `_handle_deterministic_inference`)."""
     given = given_by(plan)
@@ -74,7 +74,7 @@ def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("tls-pair")
+@rule("tls-pair", flags=(_KEY, _CERTIFICATE))
 def key_and_certificate(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """TLS needs both files (0.5.10 to 0.5.23, `_handle_ssl_validation`)."""
     given = given_by(plan)
@@ -91,7 +91,7 @@ def key_and_certificate(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("graphs-unpadded")
+@rule("graphs-unpadded", flags=(_PADDING,))
 def compiled_for_every_batch(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Compiling for each batch size without padding takes many minutes, and is refused (0.5.12 to 0.5.23)."""
     given = given_by(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.engines.sglang.given import given_by
+from compiler.engines.sglang.given import ALGORITHM, given_by
 from compiler.engines.sglang.rules.places import at, labels, refusal
 from compiler.engines.sglang.speculation import (
     BLOCK_DRAFTED,
@@ -31,7 +31,7 @@ def _name(speculative: Speculative) -> str:
     return _NAMES.get(speculative.algorithm, speculative.algorithm.upper())
 
 
-@rule("draft-path-missing")
+@rule("draft-path-missing", flags=(ALGORITHM,))
 def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """DFlash does not start without a draft model; EAGLE3 takes the target itself for one (tp_worker.py, `model_path`)."""
     speculative = plan.profile.speculative
@@ -57,7 +57,7 @@ def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-pipeline")
+@rule("draft-pipeline", flags=(ALGORITHM,))
 def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Speculation needs all layers of the target in one pipeline stage.
 
@@ -93,7 +93,7 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 _ATTENTION_SINCE = {"standalone": "0.5.2", "ngram": "0.5.3"}
 
 
-@rule("draft-dp-attention")
+@rule("draft-dp-attention", flags=(ALGORITHM,))
 def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some drafts do not run with data parallel attention, which the server drops where data parallel size is 1.
 
@@ -129,7 +129,7 @@ def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-block-size")
+@rule("draft-block-size", flags=(ALGORITHM,))
 def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The block must be one the draft was trained for; more draws from untrained positions."""
     speculative = _blocks(plan)
@@ -164,7 +164,7 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-@rule("draft-window")
+@rule("draft-window", flags=(ALGORITHM,))
 def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The draft's window must hold at least one block."""
     speculative = _blocks(plan)
@@ -184,7 +184,7 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-heads")
+@rule("draft-heads", flags=(ALGORITHM,))
 def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The draft's heads must divide over the tensor parallel ranks, or its KV heads be copied evenly."""
     draft, ranks = plan.draft, plan.profile.parallel.tensor
@@ -204,7 +204,7 @@ def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-target")
+@rule("draft-target", flags=(ALGORITHM,))
 def draft_target(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A draft reads hidden states of the model it was trained on."""
     draft = plan.draft

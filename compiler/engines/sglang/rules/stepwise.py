@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
@@ -30,7 +30,7 @@ def _algorithm(plan: Plan) -> str | None:
     return plan.profile.speculative.algorithm if plan.profile.speculative is not None else None
 
 
-@rule("draft-numbers")
+@rule("draft-numbers", flags=(ALGORITHM,))
 def all_or_none(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Steps, branches and tokens are given together, or none of them.
 
@@ -70,7 +70,7 @@ def all_or_none(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-tokens-changed")
+@rule("draft-tokens-changed", flags=(ALGORITHM,))
 def chain_of_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """With one branch a request drafts steps + 1 tokens, whatever is asked for (0.4.6 to 0.5.23)."""
     given = given_by(plan)
@@ -94,7 +94,7 @@ def chain_of_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-steps-ignored")
+@rule("draft-steps-ignored", flags=(ALGORITHM,))
 def block_has_no_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """DFlash drafts a block at once: steps and branches are set to 1 (0.5.11 to 0.5.23, `_handle_dflash`)."""
     given = given_by(plan)
@@ -145,7 +145,7 @@ def _for_both_steps(plan: Plan, given: Given) -> str | None:
     return None if any(split) else plan.attention_backend
 
 
-@rule("draft-topk-page")
+@rule("draft-topk-page", flags=(ALGORITHM,))
 def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A tree of drafted tokens over pages of several tokens.
 
@@ -185,7 +185,7 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-topk-backend")
+@rule("draft-topk-backend", flags=(ALGORITHM,))
 def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Backends that verify a line only, or nothing; see `_unverified`."""
     given = given_by(plan)
@@ -228,7 +228,7 @@ def _unverified(given: Given, branches: int) -> tuple[str, int] | None:
     return None
 
 
-@rule("draft-topk-overlap")
+@rule("draft-topk-overlap", flags=(ALGORITHM,))
 def overlapped_line(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The worker that overlaps drafts a line only: refused with a tree in 0.5.7 to 0.5.10 (server_args.py).
 

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
-from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.launch import takes_images
 from compiler.engines.sglang.rules.places import at, caution
 from compiler.engines.sglang.settings import settings_of
@@ -135,7 +135,7 @@ class _Effect(Value):
 
 _TIER = _Effect(flags=("enable-hierarchical-cache", "disaggregation-decode-enable-offload-kvcache"))
 _PRIORITIES = _Effect(flags=("enable-priority-scheduling",), since="0.5.10")
-_DRAFTS = _Effect(flags=("speculative-algorithm",))
+_DRAFTS = _Effect(flags=(ALGORITHM,))
 _EFFECTS: Mapping[str, _Effect] = {
     "hicache-ratio": _TIER,
     "hicache-size": _TIER,
@@ -156,7 +156,7 @@ _EFFECTS: Mapping[str, _Effect] = {
 """Flag -> what it needs. The server takes them all, some with a warning in its log."""
 
 
-@rule("setting-ineffective")
+@rule("setting-ineffective", flags=_EFFECTS)
 def does_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A setting that does nothing without another one is most likely missing it; see `_EFFECTS` for the sources."""
     given = given_by(plan)
@@ -175,14 +175,15 @@ def does_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             because="the server takes the flag and does not use it",
             help=(f"set `{wanted.removeprefix('--')}`, or leave the flag out",),
         )
-    yield from _indexer(plan, given, where)
 
 
 _INDEXER = "SGLANG_OPT_DSV4_NONPAGED_INDEXER_MIN_QUERY_TOKENS"
 
 
-def _indexer(plan: Plan, given: Given, where: Origins) -> Iterator[Diagnostic]:
+@rule("setting-ineffective")
+def steps_reach_the_indexer(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A step shorter than the least that the indexer takes never reaches it (0.5.15 to 0.5.23 environ.py)."""
+    given = given_by(plan)
     parallel, chunk = plan.profile.parallel, plan.profile.memory.chunked_prefill
     least = plan.profile.env.get(_INDEXER, "")
     if not least.isdecimal() or chunk is None or chunk <= 0 or not given.since("0.5.15"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
+from compiler.engines.sglang.given import ALGORITHM
 from compiler.engines.sglang.rules.places import labels, removal
 from compiler.engines.sglang.speculation import TREE, draft_width
 from compiler.facts import Build
@@ -23,7 +24,7 @@ def _build(plan: Plan) -> Build | None:
     return build
 
 
-@rule("ddtree-needs-build")
+@rule("ddtree-needs-build", flags=(ALGORITHM,))
 def tree_needs_a_build(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """No release has DDTree: it takes a build that adds it."""
     speculative = plan.profile.speculative
@@ -57,7 +58,7 @@ def tree_needs_a_build(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-page-size")
+@rule("draft-page-size", flags=(ALGORITHM,))
 def page_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A build may run its tree with one page size only."""
     build = _build(plan)
@@ -76,7 +77,7 @@ def page_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("draft-backend")
+@rule("draft-backend", flags=(ALGORITHM,))
 def backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A build may run its tree with one attention backend only."""
     build = _build(plan)
@@ -95,7 +96,7 @@ def backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-@rule("tree-budget", "tree-topk")
+@rule("tree-budget", "tree-topk", flags=(ALGORITHM,))
 def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A tree cannot have more nodes than its depth and its children allow, nor more children than nodes."""
     speculative = plan.profile.speculative
