@@ -486,6 +486,17 @@ def test_public_commands_are_read_as_all_flags_would() -> None:
         same_as_whole(flags_of("0.5.11"), command["argv"])
 
 
+def test_what_a_command_writes_is_what_its_flags_do() -> None:
+    """Without places a command comes to the same settings and the same refusal, for either way to start a server."""
+    for command in (*COMMANDS[::6], {"argv": [*MODEL, "--no-such"], "entry": "module"}):
+        entry = Entry(command["entry"])
+        parsed = parser_of("0.5.11").parse(command["argv"], entry=entry)
+        written, refusal = parser_of("0.5.11").written(command["argv"], entry=entry)
+        expected = {each.dest: each.value for each in parsed.given if each.dest is not None}
+        assert written == expected, command
+        assert refusal == parsed.refusal, command
+
+
 @cache
 def flags_of(version: str) -> FlagParser:
     return flag_parser(parser_of(version).release)

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from compiler.engines.adopting import Found
 from compiler.engines.engine import Asked
-from compiler.engines.sglang.arguments import Entry, Parsed, Parser, make_parser
+from compiler.engines.sglang.arguments import Entry, Parser, make_parser
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
@@ -101,10 +101,12 @@ class CommandReader(Value):
             starts = f"neither `python -m {MODULE}` nor `{_COMMAND} {_VERB}`"
             return Asked(profile=None, refusal=f"the command starts {starts}")
         entry = Entry.MODULE if found.arguments - found.entry == 1 else Entry.SERVE
-        parsed = self.parser.parse(rest[found.arguments :], entry=entry)
-        if parsed.refusal is not None:
-            return Asked(profile=None, refusal=parsed.refusal.message)
-        wanted = _Wanted(given=_given(parsed), release=self.release, gpus=gpus, identify=identify)
+        written, refusal = self.parser.written(rest[found.arguments :], entry=entry)
+        if refusal is not None:
+            return Asked(profile=None, refusal=refusal.message)
+        # A command may take a setting back.
+        given = {name: value for name, value in written.items() if value is not None}
+        wanted = _Wanted(given=given, release=self.release, gpus=gpus, identify=identify)
         return wanted.asked(variables)
 
 
@@ -135,12 +137,6 @@ def entry_of(words: Sequence[str]) -> Found | None:
         if named and list(words[at + 1 : at + 2]) == [_VERB]:
             return Found(entry=at, arguments=at + 2)
     return None
-
-
-def _given(parsed: Parsed) -> Mapping[str, Any]:
-    """The settings that the command gives a value, without those it takes back."""
-    found = {each.dest: each.value for each in parsed.given if each.dest is not None}
-    return {dest: value for dest, value in found.items() if value is not None}
 
 
 @frozen(kw_only=True, eq=False, repr=False)

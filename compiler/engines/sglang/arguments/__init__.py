@@ -7,7 +7,8 @@ types.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from attrs import field, frozen
 
@@ -16,7 +17,7 @@ from compiler.engines.sglang.arguments.configfile import config_path, config_wor
 from compiler.engines.sglang.arguments.parsed import Entry, Given, Parsed, Refusal, RefusalKind
 from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.engines.sglang.arguments.words import Word, place, serve_words, words_of
-from compiler.facts import Release
+from compiler.facts import Action, Release
 from compiler.value import Value
 
 
@@ -37,6 +38,16 @@ ConfigReader = Callable[[str], str | None]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class _Read(Value):
+    """The words as the parser got them, and what it wrote before it ended or refused."""
+
+    words: tuple[Word, ...]
+    namespace: Namespace
+    config: str | None
+    refusal: Refusal | None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Parser(Value):
     """The parser of one release; it keeps nothing from one command line to the next."""
 
@@ -54,6 +65,32 @@ class Parser(Value):
 
         Without `read_config` the file of `--config` is not known; what it might set is then not missed.
         """
+        read = self._read(argv, entry=entry, read_config=read_config)
+        return Parsed(
+            values={}
+            if read.refusal is not None
+            else ChainMap(read.namespace.settings(), self._parser.unset),
+            given=tuple(place(read.namespace.met_, read.words)),
+            config=read.config,
+            config_read=read.config is None or read_config is not None,
+            refusal=read.refusal,
+        )
+
+    def written(
+        self, argv: Sequence[str], *, entry: Entry = Entry.MODULE
+    ) -> tuple[Mapping[str, Any], Refusal | None]:
+        """What `parse` says that flags write, each setting's last value; it costs less where no place is asked for."""
+        read = self._read(argv, entry=entry, read_config=None)
+        written = {
+            each.flag.destination: each.value
+            for each in read.namespace.met_
+            if each.flag.effect is not Action.NOTHING
+        }
+        return written, read.refusal
+
+    def _read(
+        self, argv: Sequence[str], *, entry: Entry, read_config: ConfigReader | None
+    ) -> _Read:
         namespace = Namespace()
         words = words_of(argv)
         path: str | None = None
@@ -67,15 +104,7 @@ class Parser(Value):
             self._run(words, namespace, lenient=path is not None and read_config is None)
         except RefusedError as refused:
             refusal = refused.refusal
-        return Parsed(
-            values={}
-            if refusal is not None
-            else ChainMap(namespace.settings(), self._parser.unset),
-            given=tuple(place(namespace.met_, words)),
-            config=path,
-            config_read=path is None or read_config is not None,
-            refusal=refusal,
-        )
+        return _Read(words=words, namespace=namespace, config=path, refusal=refusal)
 
     def _merged(
         self, words: tuple[Word, ...], path: str, read_config: ConfigReader | None
