@@ -8,14 +8,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 import pytest
-from attrs import frozen
+from attrs import asdict, frozen
 
 from compiler.cli import main
 
@@ -139,6 +142,8 @@ def run(*words: str, here: Path, **environment: str) -> Done:
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, chdir(here):
         patch.setattr(sys, "argv", ["poolproof", *words])
+        if sys.stdin is sys.__stdin__:  # not given by the test: nobody is there to be asked
+            patch.setattr(sys, "stdin", StringIO())
         for name in _OF_THE_CALLER:
             patch.delenv(name, raising=False)
         for name, value in ({"COLUMNS": "100"} | environment).items():
@@ -176,47 +181,58 @@ def run_apart(*words: str, here: Path, **changes: str) -> Done:
 
 
 NOBODY = 65534
-
-_AS_NOBODY = """
-import os, sys
-from pathlib import Path
-from checkouts import checkout
-from compiler.cli import main
-warm = checkout(Path(sys.argv[1]))
-for words in (["compile"], ["check", "nothing"]):
-    warm.run(*words)
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid({nobody})
-    os.setuid({nobody})
-if not os.access(Path(main.__code__.co_filename).parents[2] / "templates", os.R_OK | os.X_OK):
-    sys.exit({unreachable})
-os.chdir(sys.argv[2])
-sys.argv = ["poolproof", *sys.argv[3:]]
-main()
-"""
 _UNREACHABLE = 99
 
 
 def run_unprivileged(tree: Checkout, *words: str) -> Done:
     """Run the command as a user whom file modes bind: not root.
 
-    Its process imports everything while it is still root, since the Python itself may be out of that user's reach.
-    Skips the test where the repository is.
+    Its process is a fork of this one, in which everything is imported: the Python itself may be out of that user's
+    reach. Skips the test where the repository is.
     """
-    script = _AS_NOBODY.format(nobody=NOBODY, unreachable=_UNREACHABLE)
+    _import_everything()
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
+        with warnings.catch_warnings():
+            # This process may have threads (of pytest-xdist), which the fork neither has nor needs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            _answer_as_nobody(answer, tree, *words)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code == _UNREACHABLE:
+            pytest.skip("this repository cannot be read by an unprivileged user")
+        answer.seek(0)
+        said = answer.read()
+    assert code == 0, said
+    return Done(**json.loads(said))
+
+
+def _answer_as_nobody(answer: TextIO, tree: Checkout, *words: str) -> NoReturn:
+    code = 1
+    try:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        if os.access(REPOSITORY / "templates", os.R_OK | os.X_OK):
+            json.dump(asdict(tree.run(*words)), answer)
+            code = 0
+        else:
+            code = _UNREACHABLE
+    except BaseException:  # noqa: BLE001 - the parent fails by it
+        traceback.print_exc(file=answer)
+    finally:
+        answer.flush()
+        os._exit(code)  # not into the parent's tests
+
+
+@cache
+def _import_everything() -> None:
+    """Have all modules of a compile and of a refusal."""
     with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [sys.executable, "-c", script, f"{scratch}/tree", str(tree.root), *words],
-            env=environment(PYTHONPATH=f"{REPOSITORY}:{Path(__file__).parent}"),
-            capture_output=True,
-            timeout=60,
-            check=False,
-            encoding="utf-8",
-        )
-    if done.returncode == _UNREACHABLE:
-        pytest.skip("this repository cannot be read by an unprivileged user")
-    return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+        warm = checkout(Path(scratch, "tree"))
+        for words in (("compile",), ("check", "nothing")):
+            warm.run(*words)
 
 
 @contextmanager

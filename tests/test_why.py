@@ -48,6 +48,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return compiled_checkout(tmp_path_factory.mktemp("once") / "tree")
 
 
+@cache
 def context_of(name: str, profiles: Path = PROFILES) -> Context:
     """A profile of this repository with all that it was planned from."""
     inputs = Inputs(reader=DiskReader(profiles), catalog=open_catalog(FolderReader(profiles)))
