@@ -8,17 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any
 
 import pytest
-from attrs import asdict, frozen
+from attrs import frozen
 
 from compiler.cli import main
 
@@ -181,58 +178,7 @@ def run_apart(*words: str, here: Path, **changes: str) -> Done:
 
 
 NOBODY = 65534
-_UNREACHABLE = 99
-
-
-def run_unprivileged(tree: Checkout, *words: str) -> Done:
-    """Run the command as a user whom file modes bind: not root.
-
-    Its process is a fork of this one, in which everything is imported: the Python itself may be out of that user's
-    reach. Skips the test where the repository is.
-    """
-    _import_everything()
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
-        with warnings.catch_warnings():
-            # This process may have threads (of pytest-xdist), which the fork neither has nor needs.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            _answer_as_nobody(answer, tree, *words)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if code == _UNREACHABLE:
-            pytest.skip("this repository cannot be read by an unprivileged user")
-        answer.seek(0)
-        said = answer.read()
-    assert code == 0, said
-    return Done(**json.loads(said))
-
-
-def _answer_as_nobody(answer: TextIO, tree: Checkout, *words: str) -> NoReturn:
-    code = 1
-    try:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        if os.access(REPOSITORY / "templates", os.R_OK | os.X_OK):
-            json.dump(asdict(tree.run(*words)), answer)
-            code = 0
-        else:
-            code = _UNREACHABLE
-    except BaseException:  # noqa: BLE001 - the parent fails by it
-        traceback.print_exc(file=answer)
-    finally:
-        answer.flush()
-        os._exit(code)  # not into the parent's tests
-
-
-@cache
-def _import_everything() -> None:
-    """Have all modules of a compile and of a refusal."""
-    with tempfile.TemporaryDirectory() as scratch:
-        warm = checkout(Path(scratch, "tree"))
-        for words in (("compile",), ("check", "nothing")):
-            warm.run(*words)
+"""Who is nobody in particular; not root."""
 
 
 @contextmanager
