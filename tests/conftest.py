@@ -30,6 +30,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: while a test waits, for a server or a manager, another works."""
+    # macOS does not say which processors a process may use.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1 if allowed is None else len(allowed(0))) + 1
+
+
 @pytest.fixture(scope="module")
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tree with what the rule cases share."""
