@@ -139,6 +139,8 @@ def run(*words: str, here: Path, **environment: str) -> Done:
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, chdir(here):
         patch.setattr(sys, "argv", ["poolproof", *words])
+        if sys.stdin is sys.__stdin__:  # not given by the test: nobody is there to be asked
+            patch.setattr(sys, "stdin", StringIO())
         for name in _OF_THE_CALLER:
             patch.delenv(name, raising=False)
         for name, value in ({"COLUMNS": "100"} | environment).items():
@@ -176,47 +178,7 @@ def run_apart(*words: str, here: Path, **changes: str) -> Done:
 
 
 NOBODY = 65534
-
-_AS_NOBODY = """
-import os, sys
-from pathlib import Path
-from checkouts import checkout
-from compiler.cli import main
-warm = checkout(Path(sys.argv[1]))
-for words in (["compile"], ["check", "nothing"]):
-    warm.run(*words)
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid({nobody})
-    os.setuid({nobody})
-if not os.access(Path(main.__code__.co_filename).parents[2] / "templates", os.R_OK | os.X_OK):
-    sys.exit({unreachable})
-os.chdir(sys.argv[2])
-sys.argv = ["poolproof", *sys.argv[3:]]
-main()
-"""
-_UNREACHABLE = 99
-
-
-def run_unprivileged(tree: Checkout, *words: str) -> Done:
-    """Run the command as a user whom file modes bind: not root.
-
-    Its process imports everything while it is still root, since the Python itself may be out of that user's reach.
-    Skips the test where the repository is.
-    """
-    script = _AS_NOBODY.format(nobody=NOBODY, unreachable=_UNREACHABLE)
-    with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [sys.executable, "-c", script, f"{scratch}/tree", str(tree.root), *words],
-            env=environment(PYTHONPATH=f"{REPOSITORY}:{Path(__file__).parent}"),
-            capture_output=True,
-            timeout=60,
-            check=False,
-            encoding="utf-8",
-        )
-    if done.returncode == _UNREACHABLE:
-        pytest.skip("this repository cannot be read by an unprivileged user")
-    return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+"""Who is nobody in particular; not root."""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -19,6 +20,22 @@ SHARED_BY_CASES = Path(__file__).parent / "rules" / "shared"
 # A run that was sent to the background ignores interrupts, and so would what it starts; some tests send them one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As each run of the command in this process does; so that no test depends on whether one ran before.
+gc.set_threshold(100_000, 50, 50)
+
+
+def pytest_collection_finish() -> None:
+    """Tell the collector of garbage that what is there now stays: else it looks at thousands of tests again and again."""
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: while a test waits, for a server or a manager, another works."""
+    # macOS does not say which processors a process may use.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1 if allowed is None else len(allowed(0))) + 1
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ A code stands in the source in one of these ways:
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import compiler
@@ -45,10 +46,23 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file; not to be changed."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def nodes_of(path: Path) -> Sequence[ast.AST]:
+    """All that is in that tree."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def emitted_codes() -> Mapping[str, str]:
     """Every code, with the first file that can emit it."""
     found: dict[str, str] = {}
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {path: tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
     constants = _constants(trees.values())
     for path, tree in trees.items():
         for code in _codes_of(tree, constants=constants):

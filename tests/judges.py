@@ -81,6 +81,9 @@ def understood_by_systemd(unit: str, *, os_release: str | None = None) -> Unders
         environment = {
             "HOME": "/",
             "SYSTEMD_UNIT_PATH": name,
+            # The dozen programs that make units for this machine would run each time.
+            "SYSTEMD_GENERATOR_PATH": "/nowhere",
+            "SYSTEMD_ENVIRONMENT_GENERATOR_PATH": "/nowhere",
             "SYSTEMD_LOG_TARGET": "console",
             "SYSTEMD_LOG_COLOR": "0",
         }

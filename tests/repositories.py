@@ -41,9 +41,10 @@ def commit(tree: Checkout, message: str = "as it stands") -> str:
 
 
 def repository(tree: Checkout) -> Checkout:
-    """The tree as a repository with one commit."""
-    git(tree.root, "init", "--quiet", "--initial-branch", "main")
+    """The tree as a repository with one commit, of few files and folders, for it is copied often."""
+    git(tree.root, "init", "--quiet", "--initial-branch", "main", "--template=")
     commit(tree)
+    git(tree.root, "repack", "-a", "-d", "--quiet")
     return tree
 
 

@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,14 +28,11 @@ from checkouts import (
     Done,
     Standing,
     checkout,
-    command,
     compiled_checkout,
-    environment,
     give_away,
     open_checkout,
-    run_apart,
-    run_unprivileged,
 )
+from forks import Fork, run_forked, run_unprivileged
 
 
 LONG = 200_000
@@ -341,7 +337,7 @@ def test_what_is_no_file(tree: Checkout, kind: str) -> None:
         "a device",
     )  # where it is waited for, the time of the process is limited
     for words in (("check", "odd", STORY), ("compile", "profiles/odd.toml")):
-        done = run_apart(*words, here=tree.root) if endless else tree.run(*words)
+        done = run_forked(tree, *words) if endless else tree.run(*words)
         assert done.code == 1
         assert done.err.count(f"error[{code}]") == len(words) - 1
         assert "Traceback" not in done.err
@@ -350,11 +346,11 @@ def test_what_is_no_file(tree: Checkout, kind: str) -> None:
 def test_a_pipe_elsewhere(tree: Checkout) -> None:
     """A pipe among boots and catalogue entries, or as `poolproof.toml`, is not waited for either."""
     os.mkfifo(tree.root / "profiles/boots/pipe.toml")
-    done = run_apart("check", SHORT, here=tree.root)
+    done = run_forked(tree, "check", SHORT)
     is_refused(done, code="boot-invalid", place="profiles/boots/pipe.toml")
     (tree.root / "poolproof.toml").unlink()
     os.mkfifo(tree.root / "poolproof.toml")
-    done = run_apart("check", SHORT, here=tree.root)
+    done = run_forked(tree, "check", SHORT)
     is_refused(done, code="pin-invalid", place="poolproof.toml:1:1")
 
 
@@ -470,7 +466,7 @@ def test_out_that_is_no_folder(tree: Checkout, kind: str) -> None:
     else:
         tree.out.symlink_to("nowhere")
     before = tree.out.lstat()
-    done = run_apart("compile", here=tree.root)
+    done = run_forked(tree, "compile")
     is_the_machines_fault(done, code="out-unwritable", said="`out` cannot be written")
     assert (tree.out.lstat().st_mode, tree.out.lstat().st_ino) == (before.st_mode, before.st_ino)
 
@@ -547,18 +543,12 @@ def test_a_full_disk(compiled: Checkout, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def killed(tree: Checkout, *, dice: random.Random) -> int:
     """Start a compile and kill it, now or then, once it has begun to write; its exit code."""
-    process = subprocess.Popen(
-        command("compile"),
-        cwd=tree.root,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = Fork(tree, "compile")
     while process.poll() is None and not (tree.out / ".pending").exists():
         time.sleep(0.0005)
     time.sleep(dice.random() * 0.02)
     process.kill()
-    return process.wait(timeout=60)
+    return process.ended()
 
 
 def check_killed(tree: Checkout, wanted: Standing, *, times: int) -> None:
@@ -594,20 +584,9 @@ def test_many_killed_compiles(tree: Checkout, wanted: Standing) -> None:
 
 def test_compiles_at_once(tree: Checkout, wanted: Standing) -> None:
     """Compiles of one tree at the same time each end well or say that another is at work; the tree is whole."""
-    several = [
-        subprocess.Popen(
-            command(*words),
-            cwd=tree.root,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for words in (("compile",), ("compile", STORY), ("compile",))
-    ]
-    for process in several:
-        said = process.communicate(timeout=60)[1]
-        assert process.returncode == 0 or (process.returncode == 5 and "out-busy" in said)
+    several = [Fork(tree, *words) for words in (("compile",), ("compile", STORY), ("compile",))]
+    for done in [each.done() for each in several]:
+        assert done.code == 0 or (done.code == 5 and "out-busy" in done.err)
     assert tree.standing() == wanted
     assert tree.compared() == (0, {})
 

@@ -20,8 +20,8 @@ from checkouts import (
     environment,
     give_away,
     open_checkout,
-    run_unprivileged,
 )
+from forks import run_unprivileged
 
 
 NASTY_TREE = Path(__file__).parent / "nasty_tree"

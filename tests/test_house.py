@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
+
+from emitted import nodes_of
 
 
 ROOT = Path(__file__).parent.parent
@@ -63,14 +64,9 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
 def imports_of(path: Path) -> Iterator[tuple[str, int]]:
     """Everything a module imports, lazily or not, with its line."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((each.name, node.lineno) for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -129,7 +125,7 @@ def test_a_function_stays_small() -> None:
     long = [
         f"{name_of(path)}.{node.name}: {length} lines"
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES
     ]
@@ -142,7 +138,7 @@ def test_no_engine_is_named_outside_its_own_room() -> None:
         f"{name_of(path)}:{node.lineno}"
         for path in MODULES
         if "engines" not in path.parts
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Compare)
         for each in (node.left, *node.comparators)
         if isinstance(each, ast.Constant) and each.value in {"sglang", "vllm"}
@@ -155,7 +151,7 @@ def test_every_test_says_what_it_pins() -> None:
     silent = [
         f"{path.stem}.{node.name}"
         for path in TESTS
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef)
         and node.name.startswith("test_")
         and not ast.get_docstring(node)
@@ -171,7 +167,7 @@ def test_names_say_something() -> None:
     names = [path.stem for path in MODULES] + [
         node.name
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
     assert [name for name in names if NAMES.search(name.lower())] == []

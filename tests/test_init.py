@@ -12,23 +12,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from checkouts import REPOSITORY, command, environment
+from checkouts import REPOSITORY, Done, command, environment, run
 
 
 QWEN = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "gpu01")
 
 
-def poolproof(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def poolproof(folder: Path, *words: str) -> Done:
     """The command in a folder, without a terminal."""
-    return subprocess.run(
-        [*command(), *words],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(*words, here=folder)
 
 
 def written(folder: Path) -> set[str]:
@@ -39,25 +31,25 @@ def written(folder: Path) -> set[str]:
 def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
     """The tree for a known model and GPU passes, compiles, and is then what its profiles give."""
     made = poolproof(tmp_path, "init", *QWEN)
-    assert made.returncode == 0, made.stderr
-    assert "qwen3-32b-gpu01 on gpu01  pass" in made.stdout
-    assert poolproof(tmp_path, "check", "--strict").returncode == 0
-    assert poolproof(tmp_path, "fmt", "--check").returncode == 0
-    assert poolproof(tmp_path, "compile").returncode == 0
-    assert poolproof(tmp_path, "compile", "--check", "--strict").returncode == 0
+    assert made.code == 0, made.err
+    assert "qwen3-32b-gpu01 on gpu01  pass" in made.out
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    assert poolproof(tmp_path, "fmt", "--check").code == 0
+    assert poolproof(tmp_path, "compile").code == 0
+    assert poolproof(tmp_path, "compile", "--check", "--strict").code == 0
     assert (tmp_path / "out/qwen3-32b-gpu01/gpu01/qwen3-32b.service").is_file()
 
 
 def test_a_new_tree_uses_its_gpus(tmp_path: Path) -> None:
     """The fraction is what the engine would pick, not the least that holds the promise; the comment says how to change it."""
-    assert poolproof(tmp_path, "init", *QWEN).returncode == 0
+    assert poolproof(tmp_path, "init", *QWEN).code == 0
     text = (tmp_path / "profiles/qwen3-32b-gpu01.toml").read_text("utf-8")
     fraction = tomllib.loads(text)["memory"]["fraction"]
     assert 0.8 < fraction < 0.9
     assert '"fit" is the least' in text
     (command_,) = re.findall(r"`poolproof (fit [^`]*)`", text)
     most = poolproof(tmp_path, *command_.split())
-    found = re.search(r"memory.fraction = ([\d.]+)", most.stdout)
+    found = re.search(r"memory.fraction = ([\d.]+)", most.out)
     assert found is not None
     assert float(found[1]) >= fraction
 
@@ -66,13 +58,13 @@ def test_a_reserve_that_wants_more_gets_a_lower_fraction(tmp_path: Path) -> None
     """Where the engine's own pick would leave the reserve in doubt, the fraction is as much lower as it has to be."""
     words = ("--model", "Qwen/Qwen3-30B-A3B", "--gpu", "rtx-5090", "--count", "4", "--host", "a")
     made = poolproof(tmp_path, "init", *words)
-    assert made.returncode == 0, made.stderr
-    assert poolproof(tmp_path, "check", "--strict").returncode == 0
+    assert made.code == 0, made.err
+    assert poolproof(tmp_path, "check", "--strict").code == 0
 
 
 def test_a_new_tree_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
     """The folder is made, and everything is below it."""
-    assert poolproof(tmp_path, "init", "team", *QWEN).returncode == 0
+    assert poolproof(tmp_path, "init", "team", *QWEN).code == 0
     assert {each.split("/")[0] for each in written(tmp_path)} == {"team"}
 
 
@@ -82,8 +74,8 @@ def test_nothing_that_is_there_is_written_over(tmp_path: Path, there: str) -> No
     (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / there).write_text("mine\n")
     made = poolproof(tmp_path, "init", *QWEN)
-    assert made.returncode == 1
-    assert f"`{there}`" in made.stderr
+    assert made.code == 1
+    assert f"`{there}`" in made.err
     assert written(tmp_path) == {there}
     assert (tmp_path / there).read_text() == "mine\n"
 
@@ -91,10 +83,10 @@ def test_nothing_that_is_there_is_written_over(tmp_path: Path, there: str) -> No
 def test_a_promise_that_does_not_hold_is_not_written(tmp_path: Path) -> None:
     """A context that no pool of these GPUs holds is refused with its reason, and nothing is written."""
     made = poolproof(tmp_path, "init", *QWEN, "--context", "40960", "--concurrency", "40")
-    assert made.returncode == 1
-    assert "error[" in made.stderr
-    assert "nothing was written" in made.stderr
-    assert "poolproof fit" not in made.stderr  # there is no tree to fit
+    assert made.code == 1
+    assert "error[" in made.err
+    assert "nothing was written" in made.err
+    assert "poolproof fit" not in made.err  # there is no tree to fit
     assert written(tmp_path) == set()
 
 
@@ -113,27 +105,27 @@ def test_what_a_refused_tree_may_be_asked_for_instead(
     """Each line that a refusal offers is of options of `init`, and with them, the rest as it was, the tree is written."""
     words = [str(each) for pair in asked.items() for each in pair]
     made = poolproof(tmp_path, "init", *QWEN, *words)
-    assert made.returncode == 1
-    assert not set(re.findall(r"memory\.kv_dtype|serve\.\w+|other GPUs|poolproof fit", made.stderr))
-    offered = made.stderr.partition("each of these passes:\n")[2].splitlines()
+    assert made.code == 1
+    assert not set(re.findall(r"memory\.kv_dtype|serve\.\w+|other GPUs|poolproof fit", made.err))
+    offered = made.err.partition("each of these passes:\n")[2].splitlines()
     assert offered
     for number, line in enumerate(offered):
         instead = line.split("  pass")[0].split("  uncertain")[0].split()
         done = poolproof(tmp_path, "init", str(number), *QWEN, *words, *instead)
-        assert done.returncode == 0, (line, done.stderr)
+        assert done.code == 0, (line, done.err)
     if asked.get("--concurrency") == 40:
         more = poolproof(
             tmp_path, "init", "more", *QWEN, "--context", "40960", "--concurrency", "10"
         )
-        assert more.returncode == 1
+        assert more.code == 1
         assert [each.split()[0] for each in offered] == ["--context", "--concurrency", "--count"]
 
 
 def test_a_tree_that_no_option_mends(tmp_path: Path) -> None:
     """Where no number of GPUs, no context and no concurrency passes, the end says to mend what is above."""
     made = poolproof(tmp_path, "init", *QWEN[:4], "--count", "3", "--host", "a")
-    assert made.returncode == 1
-    assert made.stderr.endswith("nothing was written; mend what is said above, and ask again\n")
+    assert made.code == 1
+    assert made.err.endswith("nothing was written; mend what is said above, and ask again\n")
 
 
 def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
@@ -150,19 +142,19 @@ def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
         "--host",
         "a",
     )
-    assert made.returncode == 0, made.stderr
-    assert "warning[model-unknown]" in made.stderr
+    assert made.code == 0, made.err
+    assert "warning[model-unknown]" in made.err
     profile = (tmp_path / "profiles/secret-7b-a.toml").read_text()
     assert tomllib.loads(profile)["memory"] == {"fraction": 0.85}
     assert "not proved" in profile
-    assert poolproof(tmp_path, "compile").returncode == 0
+    assert poolproof(tmp_path, "compile").code == 0
 
 
 def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
     """Without a terminal the options that were not given are named, and the exit is that of usage."""
     made = poolproof(tmp_path, "init", "--gpu", "h100")
-    assert made.returncode == 2
-    assert "--model, --count, --host" in made.stderr
+    assert made.code == 2
+    assert "--model, --count, --host" in made.err
     assert written(tmp_path) == set()
 
 
@@ -178,22 +170,22 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
 def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, meant: str) -> None:
     """What is clearly a known one is refused before anything is written, with the name that it has."""
     made = poolproof(tmp_path, "init", *QWEN, option, given)
-    assert made.returncode == 2
-    assert f"is called `{given}`; a similar one is `{meant}`" in made.stderr
+    assert made.code == 2
+    assert f"is called `{given}`; a similar one is `{meant}`" in made.err
     assert written(tmp_path) == set()
 
 
 def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path) -> None:
     """Many models are called alike: the near name is a word on the way."""
     made = poolproof(tmp_path, "init", *QWEN, "--model", "acme/Qwen3-32B-chat")
-    assert made.returncode == 0, made.stderr
-    assert "a similar one is `Qwen/" in made.stderr
+    assert made.code == 0, made.err
+    assert "a similar one is `Qwen/" in made.err
 
 
 @pytest.mark.parametrize("engine", ["0.5.10", "sglang@0.5.10"])
 def test_a_release_with_or_without_its_engine(tmp_path: Path, engine: str) -> None:
     """A release is named as the other verbs name it, or by itself."""
-    assert poolproof(tmp_path, "init", *QWEN, "--engine", engine).returncode == 0
+    assert poolproof(tmp_path, "init", *QWEN, "--engine", engine).code == 0
     texts = [path.read_text("utf-8") for path in (tmp_path / "profiles").rglob("*.toml")]
     assert any('version = "0.5.10"' in each for each in texts)
 
@@ -202,8 +194,8 @@ def test_a_release_with_or_without_its_engine(tmp_path: Path, engine: str) -> No
 def test_an_engine_that_init_does_not_write(tmp_path: Path, engine: str) -> None:
     """A starter tree is one for SGLang."""
     made = poolproof(tmp_path, "init", *QWEN, "--engine", engine)
-    assert made.returncode == 2
-    assert "expected a release of SGLang" in made.stderr
+    assert made.code == 2
+    assert "expected a release of SGLang" in made.err
 
 
 def on_a_terminal(folder: Path, *words: str, answers: bytes) -> str:
@@ -243,13 +235,13 @@ def test_a_terminal_is_asked(tmp_path: Path) -> None:
 def test_a_host_that_cannot_be_a_name_is_refused(tmp_path: Path, host: str) -> None:
     """The host's name becomes a file's; one that cannot is refused at once."""
     made = poolproof(tmp_path, "init", *QWEN[:-1], host)
-    assert made.returncode == 2
+    assert made.code == 2
     assert written(tmp_path) == set()
 
 
 def test_the_workflow_runs_what_a_pull_request_must_pass(tmp_path: Path) -> None:
     """The workflow is YAML that checks, compares, and comments, with the compiler pinned as in the tree."""
-    assert poolproof(tmp_path, "init", *QWEN).returncode == 0
+    assert poolproof(tmp_path, "init", *QWEN).code == 0
     workflow = yaml.safe_load((tmp_path / ".github/workflows/poolproof.yml").read_text())
     runs = [step["run"] for step in workflow["jobs"]["poolproof"]["steps"] if "run" in step]
     for verb in ("check --format github", "compile --check", "diff"):
@@ -280,8 +272,8 @@ def test_this_repository_has_the_attributes_that_it_gives() -> None:
 def test_a_shell_gets_its_completion(tmp_path: Path, shell: str) -> None:
     """The script names the command and the variable that asks it."""
     made = poolproof(tmp_path, "completion", shell)
-    assert made.returncode == 0
-    assert "_POOLPROOF_COMPLETE" in made.stdout
+    assert made.code == 0
+    assert "_POOLPROOF_COMPLETE" in made.out
 
 
 @pytest.mark.parametrize(
@@ -315,24 +307,22 @@ def test_a_new_tree_is_laid_out_as_fmt_does(tmp_path: Path) -> None:
     """The hook of the new tree that lays profiles out finds nothing to do, whether the fraction is found or guessed."""
     for folder, model in (("known", QWEN), ("guessed", ("--model", "acme/Unheard-Of", *QWEN[2:]))):
         made = poolproof(tmp_path, "init", folder, *model, "--context", "16384")
-        assert made.returncode == 0, made.stderr
+        assert made.code == 0, made.err
         done = poolproof(tmp_path / folder, "fmt", "--check")
-        assert (done.returncode, done.stdout) == (0, "")
+        assert (done.code, done.out) == (0, "")
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     """A file in the way of a folder: what was written before it is taken back, with its folders, and the exit is 5."""
     (tmp_path / "profiles").write_text("a file\n")
     done = poolproof(tmp_path, "init", *QWEN)
-    assert (done.returncode, written(tmp_path)) == (5, {"profiles"})
+    assert (done.code, written(tmp_path)) == (5, {"profiles"})
     assert not (tmp_path / ".github").exists()
-    assert "nothing was written" in done.stderr
+    assert "nothing was written" in done.err
 
 
 def test_the_next_step_can_be_pasted(tmp_path: Path) -> None:
     """A folder with a space is quoted for a shell; an empty name is no folder."""
-    assert (
-        "next: cd 'our team' && poolproof" in poolproof(tmp_path, "init", "our team", *QWEN).stderr
-    )
-    assert poolproof(tmp_path, "init", "", *QWEN).returncode == 2
+    assert "next: cd 'our team' && poolproof" in poolproof(tmp_path, "init", "our team", *QWEN).err
+    assert poolproof(tmp_path, "init", "", *QWEN).code == 2
     assert {each.split("/")[0] for each in written(tmp_path)} == {"our team"}

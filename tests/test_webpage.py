@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, checkout, command, environment
+from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout, run, run_apart
 from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, check_profiles
@@ -66,24 +66,16 @@ class Reading(HTMLParser):
             self.open.pop()
 
 
-def report(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*command(), "report", *words],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def report(folder: Path, *words: str) -> Done:
+    return run("report", *words, here=folder)
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     """The report of this repository."""
     made = report(REPOSITORY)
-    assert made.returncode == 0, made.stderr
-    return made.stdout
+    assert made.code == 0, made.err
+    return made.out
 
 
 def reading(page: str) -> Reading:
@@ -145,8 +137,8 @@ def test_a_sweep_leaves_out_what_is_straight(name: str) -> None:
 
 
 def test_the_same_tree_gives_the_same_page(page: str) -> None:
-    """Two runs give the same bytes."""
-    assert report(REPOSITORY).stdout == page
+    """Two runs give the same bytes, one of them in a process of its own."""
+    assert run_apart("report", here=REPOSITORY).out == page
 
 
 def test_a_refused_service_is_shown_as_one(tmp_path: Path) -> None:
@@ -155,7 +147,7 @@ def test_a_refused_service_is_shown_as_one(tmp_path: Path) -> None:
     path = tree.profile(STORY)
     path.write_text(path.read_text().replace("context = 200_000", "context = 260_000"))
     made = report(tree.root, "-o", "page.html")
-    assert made.returncode == 1
+    assert made.code == 1
     text = (tree.root / "page.html").read_text()
     assert '<td class="verdict refused">refused</td>' in text
     assert "pool-too-small" in text
@@ -170,14 +162,14 @@ def test_names_of_profiles_stay_text(tmp_path: Path) -> None:
     )
     path.write_text(text)
     made = report(tree.root, STORY)
-    assert "<img" not in made.stdout
+    assert "<img" not in made.out
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     """A page that cannot be written ends with the exit of the machine, and leaves nothing."""
     made = report(REPOSITORY, "-o", str(tmp_path / "none" / "page.html"))
-    assert made.returncode == 5
-    assert "cannot be written" in made.stderr
+    assert made.code == 5
+    assert "cannot be written" in made.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -307,8 +299,8 @@ def test_a_page_without_what_was_asked_for_is_not_written(tmp_path: Path, word: 
     tree = checkout(tmp_path / "tree")
     for words in ((word,), (word, "-o", "page.html")):
         done = report(tree.root, *words)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "error[profile-" in done.stderr
+        assert (done.code, done.out) == (1, "")
+        assert "error[profile-" in done.err
     assert not (tree.root / "page.html").exists()
 
 
@@ -316,13 +308,13 @@ def test_where_a_page_is_written(tmp_path: Path) -> None:
     """A link is followed, a pipe is written to and stays one; an empty name is no file."""
     tree = checkout(tmp_path / "tree")
     (tree.root / "link.html").symlink_to("page.html")
-    assert report(tree.root, SHORT, "-o", "link.html").returncode == 0
+    assert report(tree.root, SHORT, "-o", "link.html").code == 0
     assert (tree.root / "link.html").is_symlink()
     page = (tree.root / "page.html").read_text("utf-8")
     pipe = tree.root / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
-        assert report(tree.root, SHORT, "-o", "pipe").returncode == 0
+        assert report(tree.root, SHORT, "-o", "pipe").code == 0
         assert reader.communicate(timeout=60)[0] == page
     assert pipe.is_fifo()
-    assert report(tree.root, SHORT, "-o", "").returncode == 2
+    assert report(tree.root, SHORT, "-o", "").code == 2

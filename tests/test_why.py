@@ -19,7 +19,6 @@ from checkouts import (
     Checkout,
     checkout,
     compiled_checkout,
-    run_apart,
 )
 from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
@@ -30,6 +29,7 @@ from compiler.why.files import files_of, line_of
 from compiler.why.lines import TEMPLATE, Context, Line, unanswered
 from compiler.why.naming import json_lines
 from deployments import only_plan
+from forks import run_forked
 
 
 PROFILES = REPOSITORY / "profiles"
@@ -48,6 +48,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return compiled_checkout(tmp_path_factory.mktemp("once") / "tree")
 
 
+@cache
 def context_of(name: str, profiles: Path = PROFILES) -> Context:
     """A profile of this repository with all that it was planned from."""
     inputs = Inputs(reader=DiskReader(profiles), catalog=open_catalog(FolderReader(profiles)))
@@ -303,7 +304,7 @@ def test_a_pipe_in_the_place_of_a_file(tree: Checkout) -> None:
     text = pipe.read_text("utf-8").splitlines()[0]
     pipe.unlink()
     os.mkfifo(pipe)
-    done = run_apart("why", f"out/{STORY}/PLAN.md:1", here=tree.root)
+    done = run_forked(tree, "why", f"out/{STORY}/PLAN.md:1")
     assert (done.code, done.out.splitlines()[0]) == (0, text)
 
 
