@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,6 +95,5 @@ def install(host: PrivateHost, plan: Plan) -> str:
     link = host.units(user=target.manager == "user") / name
     link.unlink(missing_ok=True)
     link.symlink_to(f"{service.state_dir}/current/{name}")
-    os.sync()
     host.systemctl("daemon-reload", user=target.manager == "user")
     return name
