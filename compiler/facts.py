@@ -73,8 +73,6 @@ class Evidence(StrEnum):
     """A recorded boot of the same model, GPU and layout, moved to other settings."""
     DERIVED = "derived"
     """From the shapes of the model's own tensors."""
-    CATALOGUE = "catalogue"
-    """A figure of a catalogue file."""
     ASSUMED = "assumed"
     """A bound we reason about; nobody measured it here."""
 

@@ -15,7 +15,7 @@ from compiler.language.definitions import EDITS
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.shapes import Member
 from compiler.profile import SCHEMA, Argument, CheckpointPath, HostPath, Name, Profile, Text
-from compiler.quantities import Duration, Size
+from compiler.quantities import Duration
 
 
 Schema = dict[str, Any]
@@ -32,7 +32,6 @@ _SCALARS: Mapping[object, Schema] = {
     HostPath: {"type": "string", "pattern": "^/"},
     CheckpointPath: {"type": "string", "pattern": "^/"},
     Duration: {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]+)?\s*(s|sec|min|h)\s*)+$"},
-    Size: {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*([KMG]iB|[kMG]?B)$"},
 }
 _ARGUMENT: Schema = {
     "anyOf": [
