@@ -617,12 +617,16 @@ def test_a_path_that_is_not_there(tree: Checkout, asked: str) -> None:
     assert f"a profile with a similar name exists: `{STORY}`" in done.err
 
 
-def test_the_working_directory_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("check",), ("verify", "--profile", "k2.6-200k", "--log", os.devnull), ("affected", "x.toml")],
+)
+def test_the_working_directory_is_gone(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A working directory that was removed is said to be gone."""
     gone = tmp_path / "gone"
     gone.mkdir()
     process = subprocess.Popen(
-        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command("check")],
+        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command(*words)],
         cwd=gone,
         env=environment(),
         stderr=subprocess.PIPE,

@@ -11,7 +11,7 @@ import click
 from compiler.catalog import FolderReader, open_catalog
 from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, find_tree, show
+from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
 from compiler.workspace import Workspace
 
@@ -32,7 +32,7 @@ def add_engine(path: Path, *, engine: str, build: str | None, release: str | Non
         return Exit.REFUSED
     catalog = open_catalog(FolderReader(workspace.profiles))
     added, found = read_engine(path, engine=engine, catalog=catalog, build=build, release=release)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     if added is None:
         return Exit.REFUSED
     sys.stdout.writelines(f"{line}\n" for line in added.summary)
@@ -51,7 +51,7 @@ def add_model(folder: Path, *, id_: str) -> int:
     if workspace is None or stem is None:
         return Exit.REFUSED
     described, found = describe_checkpoint(folder, id_=id_)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     if described is None:
         return Exit.REFUSED
     text = model_toml(described.model, heading=(f"Read from the checkpoint in {folder.name}.",))
@@ -61,7 +61,7 @@ def add_model(folder: Path, *, id_: str) -> int:
 def _workspace() -> Workspace | None:
     found = find_tree(())
     diagnostics: tuple[Diagnostic, ...] = found.diagnostics
-    show(diagnostics, None, form=Format.TEXT, err=True)
+    show(diagnostics)
     return found.workspace
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format as Findings
 from compiler.cli.session import Session, columns, find_tree, open_session, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.diff.git import has_revision, read_revision
@@ -51,20 +50,20 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     """
     session, faults = open_session(())
     if session is None:
-        show(faults, None, form=Findings.TEXT, err=True)
+        show(faults)
         return Exit.REFUSED
     base, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
-        show(named.diagnostics, session, form=Findings.TEXT, err=True)
+        show(named.diagnostics, session)
         return Exit.REFUSED
     checked = check_profiles(session.names, session.inputs, whole=True)
     change = _compare(base, session, checked, named.names)
     if isinstance(change, Diagnostic):
-        show((change,), session, form=Findings.TEXT, err=True)
+        show((change,), session)
         return Exit.REFUSED
     errors = [each for each in checked.all_diagnostics if each.is_error]
-    show(errors, session, form=Findings.TEXT, err=True)
+    show(errors, session)
     for note in (*change.notes, *_about_out(checked, session)):
         click.echo(f"note: {note}", err=True)
     sys.stdout.write(_rendered(change, Format(form)))

@@ -15,7 +15,7 @@ from attrs import evolve
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, show, write_lines
+from compiler.cli.session import Session, show, write_lines
 from compiler.diagnostics import Diagnostic
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
@@ -112,7 +112,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     if not again.refused:
         checked, session, wanted = again, its_session, filled
         files |= {f"profiles/{name}.toml": text for name, text in profile_files(filled).items()}
-    show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
+    show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
     return _write(folder, files, wanted)
 
@@ -135,7 +135,7 @@ def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
 
     catalog = session.inputs.catalog
     found = tuple(map(in_options, checked.all_diagnostics))
-    show(found, session, form=Format.TEXT, err=True)
+    show(found, session)
     write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(

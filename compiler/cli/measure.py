@@ -8,23 +8,14 @@ from pathlib import Path
 
 import click
 
-from compiler.catalog import Catalog, FolderReader, open_catalog
-from compiler.cli.exits import Exit
-from compiler.cli.observing import (
-    exit_of,
-    find_plan,
-    no_such_engine,
-    read_asked,
-    say,
-    server_options,
-    show,
-)
+from compiler.cli.exits import Exit, exit_of
+from compiler.cli.observing import find_plan, no_such_engine, read_asked, say, server_options
+from compiler.cli.session import catalogue_here, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
 from compiler.host.httpget import Address
 from compiler.host.measuring import Field, parse_field, record
-from compiler.workspace import find
 
 
 DEFAULT_ENGINE = "sglang"
@@ -100,7 +91,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         observer=observer,
         promised=promised,
         told=told,
-        catalog=_catalog(),
+        catalog=catalogue_here(),
     )
     say(recorded.notes)
     if recorded.text is None:
@@ -135,9 +126,3 @@ def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
         reason = (fault.strerror or type(fault).__name__).lower()
         return error("boot-unwritable", f"`{path}` cannot be written: {reason}")
     return None
-
-
-def _catalog() -> Catalog:
-    """The catalogue of the tree we stand in; the shipped one where there is none."""
-    found = find((), here=Path.cwd())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from compiler.cli.exits import Exit
+from compiler.cli.session import find_tree
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.asked import Asked
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
 from compiler.host.units import Scope
-from compiler.report.counting import summary_line
-from compiler.report.text import render_text
-from compiler.workspace import find
-
-
-MACHINE_CODES = frozenset({"boot-unwritable", "log-unreadable", "server-silent", "systemd-silent"})
-"""Findings about the machine, not about what was promised."""
 
 
 def _address(_: click.Context, option: click.Parameter, value: str | None) -> Address | None:
@@ -96,7 +87,7 @@ def find_plan(
     if plan is not None and profile is not None:
         raise click.UsageError("--plan and --profile name two plans")
     if profile is not None:
-        found = find((), here=Path.cwd())
+        found = find_tree(())
         if found.workspace is None:
             return found.diagnostics[0]
         plan = found.workspace.out / profile.removeprefix("out/") / "plan.json"
@@ -113,14 +104,6 @@ def no_such_engine(name: str) -> Diagnostic:
     return error("engine-unknown", f"nobody described the engine `{name}`")
 
 
-def show(found: Sequence[Diagnostic]) -> None:
-    """Print findings on stderr; nothing to say prints nothing."""
-    if found:
-        width = max(60, shutil.get_terminal_size((100, 24)).columns)
-        text = render_text(found, sources={}, colour=False, width=width)
-        sys.stderr.write(f"{text}\n{summary_line(found)}\n")
-
-
 def say(notes: Sequence[str]) -> None:
     """Print what is to be said beside the result, on stderr."""
     for each in notes:
@@ -132,10 +115,3 @@ def plain(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
-
-
-def exit_of(found: Sequence[Diagnostic]) -> Exit:
-    """5 where the machine would not, else 1 for an error."""
-    if any(each.code in MACHINE_CODES for each in found):
-        return Exit.MACHINE
-    return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK

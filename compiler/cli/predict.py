@@ -11,11 +11,10 @@ from typing import Any
 import click
 from attrs import frozen
 
-from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
-from compiler.cli.session import Format, find_tree, show
+from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
@@ -40,15 +39,6 @@ def _gib(_: click.Context, option: click.Parameter, value: float | None) -> floa
     return value
 
 
-def _engine(_: click.Context, option: click.Parameter, value: str) -> tuple[str, str]:
-    name, at, version = value.partition("@")
-    if not (name and at and version):
-        raise click.BadParameter(
-            "expected an engine and its release: `sglang@0.5.11`", param=option
-        )
-    return name, version
-
-
 def _size(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
 
@@ -66,7 +56,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     help="GPUs of the server, on all its nodes; else those that the command's layout takes.",
 )
-@click.option("--engine", callback=_engine, required=True, metavar="NAME@VERSION")
+@click.option("--engine", callback=engine_release, required=True, metavar="NAME@VERSION")
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
 @click.option(
     "--checkpoint",
@@ -100,7 +90,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     name, version = engine
     judged: tuple[Judged, ...] = ()
     if not any(each.is_error for each in read.diagnostics):
-        predictor = make_predictor(_catalog(), engine=name, version=version)
+        predictor = make_predictor(catalogue_here(), engine=name, version=version)
         found = predictor.layout(words, gpu=gpu) if count is None else count
         if count is None and found is not None:
             click.echo(f"no --count: the command's layout takes {_gpus(found)}", err=True)
@@ -216,12 +206,6 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
     return read_entry(file, Boot, id_=None, given=given, code="boot-invalid")
 
 
-def _catalog() -> Catalog:
-    """The catalogue of the tree we stand in; the shipped one where there is none."""
-    found = find_tree(())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
-
-
 def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     if as_json:
         from compiler.report.contract import predict_json  # noqa: PLC0415 - what only some runs need
@@ -232,6 +216,6 @@ def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     from compiler.report.verdicts import prediction_lines  # noqa: PLC0415 - JSON does without it
 
     found = without(checked.all_diagnostics, hidden)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     for each in checked.judged:
         sys.stdout.writelines(f"{hide(line, hidden)}\n" for line in prediction_lines(each))

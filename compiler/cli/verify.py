@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,17 +9,16 @@ from typing import Any
 
 import click
 
-from compiler.cli.exits import Exit
+from compiler.cli.exits import Exit, exit_of
 from compiler.cli.observing import (
-    exit_of,
     find_plan,
     no_such_engine,
     plain,
     read_asked,
     say,
     server_options,
-    show,
 )
+from compiler.cli.session import print_json, show
 from compiler.diagnostics import Diagnostic
 from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
@@ -87,9 +85,7 @@ def _finish(
     rows = () if verified is None else verified.rows
     code = exit_of(found)
     if as_json:
-        # ASCII only, so that it is JSON in whatever encoding a terminal has.
-        json.dump(_json(promised, observed, rows, found), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(_json(promised, observed, rows, found))
         return code
     if promised is not None and observed is not None and rows:
         click.echo(f"{promised.profile} held against {observed.source.replace('`', '')}\n")

@@ -9,12 +9,6 @@ from compiler.host.returning import End, Returned
 from compiler.host.watch import Watched
 
 
-MACHINE_CODES = frozenset(
-    {"host-busy", "host-unwritable", "host-unreadable", "systemd-refused", "systemd-silent"}
-)
-"""Findings about the machine, not about what was asked for."""
-
-
 def busy(unit: str) -> Diagnostic:
     """Another run holds the lock, or was at work meanwhile."""
     return error(
