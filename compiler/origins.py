@@ -111,3 +111,7 @@ class Origins(Value):
             if found is not None:
                 return found
         return Label(self.document, text)
+
+
+NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
+"""Of what no file sets, such as a raw command."""
