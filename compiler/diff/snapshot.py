@@ -13,10 +13,10 @@ from compiler.language.merge import Resolved
 from compiler.language.written import written
 from compiler.origins import Path, dotted
 from compiler.plan import Plan
-from compiler.planjson import COVER, plan_facts
+from compiler.planjson import plan_facts
 from compiler.quantities import Duration
 from compiler.ranges import Range
-from compiler.secrecy import is_secret
+from compiler.secrecy import COVER, is_secret
 from compiler.service import (
     GRAPHS_AND_WARMUP_S,
     READ_GB_PER_S,
