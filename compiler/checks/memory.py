@@ -16,7 +16,7 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
-from compiler.ranges import Range
+from compiler.ranges import Range, said
 from compiler.rules import rule
 
 
@@ -189,15 +189,11 @@ def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...
 
 
 def _tokens(known: Range) -> str:
-    if known.is_exact:
-        return f"{known.best:,.0f} tokens"
-    return f"{known.best:,.0f} tokens ({known.low:,.0f} to {known.high:,.0f})"
+    return said(known, ",.0f", unit=" tokens")
 
 
 def _gib(known: Range) -> str:
-    if f"{known.low:.2f}" == f"{known.high:.2f}":
-        return f"{known.best:.2f} GiB"
-    return f"{known.best:.2f} GiB ({known.low:.2f} to {known.high:.2f})"
+    return said(known, ".2f", unit=" GiB")
 
 
 def _shortfall(memory: Memory) -> str:

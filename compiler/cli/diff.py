@@ -11,7 +11,7 @@ import click
 
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, columns, find_tree, open_session, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.git import has_revision, read_revision
 from compiler.diff.installed import PLAN_FILE, compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
@@ -97,7 +97,7 @@ def _compare(
             return _missing(names, session.names) or _from_plan(folder, here, checked, names)
         old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
     if isinstance(old, Diagnostic):
         return old

@@ -16,7 +16,7 @@ from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, reason_of
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
@@ -251,7 +251,7 @@ def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
     except OSError as fault:
         for each in reversed(made):
             each.rmdir() if each.is_dir() else each.unlink()
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         click.echo(
             f"nothing was written: `{fault.filename or folder}` cannot be written: {reason}",
             err=True,

@@ -11,7 +11,7 @@ import click
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.observing import find_plan, no_such_engine, read_asked, say, server_options
 from compiler.cli.session import catalogue_here, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
 from compiler.host.httpget import Address
@@ -123,6 +123,6 @@ def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
             help=("give another name, or `--overwrite`",),
         )
     except OSError as fault:
-        reason = (fault.strerror or type(fault).__name__).lower()
+        reason = reason_of(fault)
         return error("boot-unwritable", f"`{path}` cannot be written: {reason}")
     return None

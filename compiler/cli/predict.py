@@ -15,7 +15,7 @@ from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.session import catalogue_here, engine_release, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
 from compiler.judged import Judged
@@ -178,7 +178,7 @@ def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     try:
         values = parse_json(_bytes(path))
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
@@ -199,7 +199,7 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
     try:
         data = _bytes(path)
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
     file = EntryFile(data=data, shown=shown, shipped=False)
     given = {"name": path.stem, "file": shown, "shipped": False}

@@ -12,7 +12,7 @@ import click
 from attrs import frozen
 
 from compiler import __version__
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.profile import Name, Text
 from compiler.source import Source
 from compiler.value import Value
@@ -81,9 +81,7 @@ def find_tree(asked: Sequence[str]) -> Found:
 
 
 def _unlistable(fault: OSError) -> Diagnostic:
-    return error(
-        "profile-unreadable", f"`{PROFILES}/` cannot be listed: {(fault.strerror or '').lower()}"
-    )
+    return error("profile-unreadable", f"`{PROFILES}/` cannot be listed: {reason_of(fault)}")
 
 
 def engine_release(

@@ -15,7 +15,7 @@ from compiler.diagnostics import Diagnostic, error
 from compiler.engines.observing import FlagState, Observer, Start
 from compiler.facts import Boot
 from compiler.host.promised import Promised
-from compiler.language.written import key_toml, text_toml
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.secrecy import is_secret
 from compiler.value import Value
 
@@ -32,7 +32,6 @@ SETTABLE: Final = frozenset(_NAMES) - {"pool_tokens"}
 _ASKED: Final = ("algorithm", "max_running_requests", "kv_dtype", "flags")
 _KINDS: Final = {"model": Kind.MODEL, "draft": Kind.DRAFT}
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_GROUPED_FROM: Final = 10_000
 
 Plain = str | int | float | bool
 Field = Plain | Mapping[str, Plain]
@@ -241,7 +240,7 @@ def _toml(value: Field) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return text_toml(value)
-    return f"{value:_}" if isinstance(value, int) and value >= _GROUPED_FROM else str(value)
+    return number_toml(value) if isinstance(value, int | float) else str(value)
 
 
 def _lacking(names: list[str], source: str) -> Diagnostic:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.host.service import PLAN, parse_plan
 from compiler.host.units import Scope, reachable, show
 from compiler.ranges import Range
@@ -81,7 +81,7 @@ def read_promised(path: Path) -> Promised | Diagnostic:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as fault:
-        return _unreadable(path, (fault.strerror or type(fault).__name__).lower())
+        return _unreadable(path, reason_of(fault))
     if len(content) > MOST_BYTES:
         return _unreadable(path, f"it has more than {MOST_BYTES:,} bytes")
     promised = promised_in(content)

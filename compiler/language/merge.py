@@ -44,6 +44,13 @@ class Resolved(Value):
     tables: Mapping[Path, Span]
     removed: Mapping[Path, Origin]
 
+    def value_at(self, path: Path) -> object:
+        """The merged value at a path that there is."""
+        value: Any = self.values
+        for key in path:
+            value = value[key]
+        return value
+
 
 def merge_graph(
     graph: Graph, *, list_settings: ListSettings

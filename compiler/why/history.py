@@ -66,12 +66,9 @@ def histories(resolved: Resolved, path: Path) -> tuple[History, ...]:
 
 def _of(path: Path, origin: Origin, resolved: Resolved) -> History:
     key = path[-1]
-    value: object = resolved.values
-    for each in path:
-        value = value[each]  # type: ignore[index]
     return History(
         setting=dotted(path),
-        value=written(value, key=key),
+        value=written(resolved.value_at(path), key=key),
         default=_default(path),
         steps=tuple(_steps(origin, key=key)),
         items=tuple((written(each.value, key=key), each.span) for each in origin.items),

@@ -12,7 +12,7 @@ from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.known import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Memory
-from compiler.ranges import Range, total
+from compiler.ranges import Range, said, total
 from compiler.value import Value
 
 
@@ -134,7 +134,7 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
         "notes": (
             f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
             (
-                f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for "
+                f"then `{plan.profile_name}` gets a pool of {said(left.pool.tokens, ',.0f')} tokens for "
                 f"{left.pool.required_tokens:,}, and a reserve of {_gib(left.reserve.available_gib)} "
                 f"for {_gib(left.reserve.needed_gib)}"
             ),
@@ -200,11 +200,3 @@ def _numbered(gpus: Iterable[int]) -> str:
 def _gib(known: Range) -> str:
     low, high = f"{known.low:.1f}", f"{known.high:.1f}"
     return f"{low} GiB" if low == high else f"{low} to {high} GiB"
-
-
-def _tokens(known: Range) -> str:
-    return (
-        f"{known.best:,.0f}"
-        if known.is_exact
-        else f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
-    )
