@@ -14,7 +14,7 @@ from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Unknown
 from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
-from compiler.service import service
+from compiler.service import service_of
 from compiler.value import Value
 
 
@@ -68,7 +68,7 @@ def plans_of(
             one,
             target_name=target,
             target=profile.targets[target] if target else None,
-            service=service(profile, profile.targets[target], model=facts.model)
+            service=service_of(profile, profile.targets[target], model=facts.model)
             if target
             else None,
         )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compiler.checks.table import find_flag, full_name, owned_flags, value_fault
-from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
@@ -200,14 +200,15 @@ def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:
     typed = next((each for each in plan.options if each.setting == setting), None)
-    label = (
-        where.label(setting, f"writes `{' '.join((typed.flag, *typed.values))}`") if typed else None
-    )
     return error(
         "flag-duplicated",
         f"`{option.flag}` is written by `{setting}`",
         _key(where, option, f"writes `{' '.join((option.flag, *option.values))}`"),
-        secondary=(label,) if label else (),
+        secondary=present(
+            where.label(setting, f"writes `{' '.join((typed.flag, *typed.values))}`")
+            if typed
+            else None
+        ),
         notes=(
             "the engine takes the last one on its command line, and the plan would judge the other",
         ),

@@ -90,7 +90,7 @@ def _place(span: Span) -> str:
 
 def _explain_line(file: str, number: int) -> Exit:
     """Every line of a file is that of the profile whose folder of `out/` it is in."""
-    from compiler.cli.outline import explain_line  # noqa: PLC0415 - a setting does without templates
+    from compiler.cli.whyline import explain_line  # noqa: PLC0415 - a setting does without templates
 
     session, faults = open_session(())
     if session is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from attrs import frozen
 
-from compiler.checks.neighbours.hosts import Host, Resident, Where, places
+from compiler.checks.neighbours.hosts import Host, Places, Resident, Where, places
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.known import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
@@ -59,6 +58,14 @@ class Sharing(Value):
     def gpus(self) -> frozenset[int]:
         """The host's indices of the GPUs that are shared."""
         return self.taker.gpus & frozenset[int]().union(*(each.gpus for each in self.others))
+
+
+class _Told(Places):
+    """What a broken promise is told with, however badly it is broken."""
+
+    notes: tuple[str, ...]
+    help: tuple[str, ...]
+    path: str
 
 
 def shared_gpus(host: Host, where: Where) -> Iterator[Diagnostic]:
@@ -129,7 +136,7 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
         return None
     others = _listed(sharing.others)
     whose = f"`{plan.profile_name}` beside {others} on `{host.name}`"
-    told: dict[str, Any] = {
+    told: _Told = {
         **_places(sharing, where),
         "notes": (
             f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
@@ -168,7 +175,7 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
     )
 
 
-def _places(sharing: Sharing, where: Where) -> dict[str, Any]:
+def _places(sharing: Sharing, where: Where) -> Places:
     return places(
         *(
             where(each.resident.name).primary(
