@@ -111,7 +111,7 @@ def warning(
 
 def reason_of(fault: OSError) -> str:
     """Why the system would not, as the end of a sentence: `permission denied`."""
-    return (fault.strerror or "the system gives no reason").lower()
+    return (fault.strerror or str(fault) or "the system gives no reason").lower()
 
 
 def place_of(fault: OSError) -> tuple[str, ...]:

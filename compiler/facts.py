@@ -241,6 +241,10 @@ class Boot(Value):
     shipped: bool = False
 
 
+GIVEN_BY_PLACE = frozenset({"name", "file", "shipped"})
+"""The fields of a boot that follow from where its file is; the file cannot hold them."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Unknown(Value):
     """Something nobody described, so that memory cannot be priced.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from compiler.facts import Boot
+from compiler.facts import GIVEN_BY_PLACE, Boot
 from compiler.language import shapes
 from compiler.language.definitions import EDITS
 from compiler.language.directives import LEVEL_TABLES
@@ -39,7 +39,6 @@ _ARGUMENT: Schema = {
         {"type": "array", "items": {"type": ["number", "string"]}},
     ]
 }
-_GIVEN = frozenset({"name", "file"})  # of a boot, by its file
 
 
 def profile_schema() -> Schema:
@@ -81,7 +80,7 @@ _LEVELS = {"defaults": "every plain one wins over", "force": "win over every pla
 
 def boot_schema() -> Schema:
     """The schema of a recorded boot, `profiles/boots/NAME.toml`."""
-    members = [each for each in shapes.members_of(Boot) if each.name not in _GIVEN]
+    members = [each for each in shapes.members_of(Boot) if each.name not in GIVEN_BY_PLACE]
     return {
         "$schema": _DRAFT,
         "title": "Poolproof recorded boot",

@@ -47,7 +47,7 @@ from generations import (
     staged,
     unit_of,
 )
-from test_change import FILES, UNIT, changed
+from test_host_change import FILES, UNIT, changed
 from test_host_switch import promising, rewritten
 
 

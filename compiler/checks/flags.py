@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from compiler.checks.table import find_flag, full_name, owned_flags, value_fault
+from compiler.checks.table import NEGATIVE, find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
@@ -19,7 +18,6 @@ CODES = frozenset({"flag-unknown", "flag-value"})
 """Findings that an engine's own rule may already have explained in better words."""
 
 _STOPS = "the server stops at once: its parser refuses the command line"
-_NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")  # argparse, _negative_number_matcher
 
 
 def _release_name(release: Release) -> str:
@@ -133,7 +131,7 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A word that begins like a flag is read as one, whatever it was meant for."""
     for option in plan.options:
         for word in option.values:
-            if word.startswith("-") and word != "-" and not _NEGATIVE.fullmatch(word):
+            if word.startswith("-") and word != "-" and not NEGATIVE.fullmatch(word):
                 yield error(
                     "flag-smuggled",
                     f"`{option.flag}` gets the word `{word}`, which the parser reads as a flag",

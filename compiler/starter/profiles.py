@@ -1,4 +1,4 @@
-"""The profiles of a new tree: three fragments that later services share, and one that is deployed."""
+"""The profiles of a new tree: four fragments that later services share, and one that is deployed."""
 
 from __future__ import annotations
 
