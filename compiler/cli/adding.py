@@ -13,12 +13,13 @@ from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
 from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
+from compiler.engines import DEFAULT
 from compiler.workspace import Workspace
 
 
 @click.command(name="add-engine")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", "engine", default="sglang", show_default=True, help="Which engine it is.")
+@click.option("--name", "engine", default=DEFAULT, show_default=True, help="Which engine it is.")
 @click.option("--build", help="Name of a private build: an overlay on its release is written.")
 @click.option(
     "--release", help="The release it is, or is made from, when it does not say so itself."

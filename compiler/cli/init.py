@@ -17,6 +17,7 @@ from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
 from compiler.diagnostics import Diagnostic, reason_of
+from compiler.engines import DEFAULT
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
@@ -25,7 +26,6 @@ from compiler.starter import TextReader, Wanted, files_around, profile_files
 from compiler.workspace import Workspace
 
 
-ENGINE = "sglang"
 CONTEXT_TOKENS = 32_768
 """What is offered where nothing else is asked for, or the model's own context where that is less."""
 
@@ -45,9 +45,9 @@ def _version(_: click.Context, option: click.Parameter, value: str | None) -> st
     if value is None or "@" not in value:
         return value
     name, _at, version = value.partition("@")
-    if name != ENGINE or not version:
+    if name != DEFAULT or not version:
         raise click.BadParameter(
-            f"expected a release of SGLang: `0.5.11`, or `{ENGINE}@0.5.11`", param=option
+            f"expected a release of SGLang: `0.5.11`, or `{DEFAULT}@0.5.11`", param=option
         )
     return version
 
@@ -182,7 +182,8 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
         model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
         gpu=gpu,
         count=count,
-        version=given["version"] or catalog.versions(ENGINE)[-1],
+        engine=DEFAULT,
+        version=given["version"] or catalog.versions(DEFAULT)[-1],
         python=given["python"],
         context=context,
         concurrency=given["concurrency"],

@@ -12,13 +12,11 @@ from compiler.cli.exits import Exit, exit_of
 from compiler.cli.observing import find_plan, no_such_engine, read_asked, say, server_options
 from compiler.cli.session import catalogue_here, show
 from compiler.diagnostics import Diagnostic, error, reason_of
+from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
 from compiler.host.asked import observe
 from compiler.host.httpget import Address
 from compiler.host.measuring import Field, parse_field, record
-
-
-DEFAULT_ENGINE = "sglang"
 
 
 def _fields(
@@ -76,7 +74,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         promised = None  # a hand-made unit can be measured as well; what is missing is asked for
     if isinstance(promised, Diagnostic):
         return _fail(promised)
-    name = str(told.get("engine", DEFAULT_ENGINE if promised is None else promised.engine))
+    name = str(told.get("engine", DEFAULT if promised is None else promised.engine))
     observer = observer_of(name)
     if observer is None:
         return _fail(no_such_engine(name))
