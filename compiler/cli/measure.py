@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit, exit_of
-from compiler.cli.observing import find_plan, no_such_engine, read_asked, say, server_options
+from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import catalogue_here, show
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
-from compiler.host.asked import observe
-from compiler.host.httpget import Address
+from compiler.host.asked import Asked, observe
 from compiler.host.measuring import Field, parse_field, record
+from compiler.host.promised import Promised
 
 
 def _fields(
@@ -32,7 +32,7 @@ def _fields(
 
 
 @click.command(name="measure")
-@server_options
+@of_a_server
 @click.option(
     "--set",
     "told",
@@ -49,27 +49,18 @@ def _fields(
     help="Write there, as profiles/boots/NAME.toml; else print it.",
 )
 @click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
-@click.argument("stream", required=False, metavar="[-]")
-def command(  # noqa: PLR0913 - click hands over each option
+def command(
+    asked: Asked,
     *,
-    unit: str | None,
-    user: bool,
-    url: Address | None,
-    log: Path | None,
-    secret: Path | None,
-    plan: Path | None,
-    profile: str | None,
+    promised: Promised | Diagnostic | None,
     told: Mapping[str, Field],
     output: Path | None,
     overwrite: bool,
-    stream: str | None,
 ) -> int:
     """Record what a server's start measured, for later compiles.
 
     Its log is read, or its endpoints are asked. What they do not tell comes from its plan, or is given by --set.
     """
-    asked = read_asked(unit=unit, user=user, url=url, log=log, secret=secret, stream=stream)
-    promised = find_plan(asked, plan=plan, profile=profile)
     if isinstance(promised, Diagnostic) and promised.code == "unit-unplanned":
         promised = None  # a hand-made unit can be measured as well; what is missing is asked for
     if isinstance(promised, Diagnostic):

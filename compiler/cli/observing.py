@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def _unit(_: click.Context, option: click.Parameter, value: str | None) -> str |
     return value
 
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS: tuple[Decorator, ...] = (
@@ -48,17 +49,29 @@ _OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option("--plan", type=_FILE, metavar="FILE", help="The plan.json of the server."),
     click.option("--profile", metavar="NAME", help="Its plan by name: out/NAME/plan.json."),
+    click.argument("stream", required=False, metavar="[-]"),
 )
 
 
-def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
+def of_a_server(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of a server; what they come to is its `asked`, and its plan `promised`."""
+
+    @wraps(command)
+    def meant(*, plan: Path | None, profile: str | None, **given: Any) -> int:  # noqa: ANN401 - click's own
+        asked = _read_asked(**{name: given.pop(name) for name in _SAYS_WHICH})
+        promised = _find_plan(asked, plan=plan, profile=profile)
+        return command(asked=asked, promised=promised, **given)
+
+    decorated: Callable[..., int] = meant
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def read_asked(
+_SAYS_WHICH = ("unit", "user", "url", "log", "secret", "stream")
+
+
+def _read_asked(
     *,
     unit: str | None,
     user: bool,
@@ -80,7 +93,7 @@ def read_asked(
     return Asked(unit=unit, url=url, log=log, scope=scope, secret=secret)
 
 
-def find_plan(
+def _find_plan(
     asked: Asked, *, plan: Path | None, profile: str | None
 ) -> Promised | Diagnostic | None:
     """The plan that is meant: the one that was named, else that of the unit; `None` where there is none to look for."""
