@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from compiler.tree import OutFile, OutTree
 
 
-Found = tuple[Diagnostic, ...]
-
-
 @frozen(kw_only=True, eq=False, repr=False)
 class Inputs(Value):
     """Everything the line reads from, and what it has read so far.
@@ -145,7 +142,7 @@ def _is_fragment(name: str, inputs: Inputs) -> bool:
 
 
 def _judge(
-    name: str, resolved: Resolved, inputs: Inputs, *, before: Found, advised: bool
+    name: str, resolved: Resolved, inputs: Inputs, *, before: tuple[Diagnostic, ...], advised: bool
 ) -> list[Judged]:
     profile, faults = structure_profile(resolved)
     if profile is None:
@@ -204,7 +201,7 @@ def _advised(judged: Judged, where: Origins, inputs: Inputs, left_out: frozenset
     return evolve(judged, diagnostics=(*standing, *found))
 
 
-def _unplanned(name: str, found: Found) -> Judged:
+def _unplanned(name: str, found: tuple[Diagnostic, ...]) -> Judged:
     return Judged(
         profile_name=name, target_name=None, verdict=Verdict.UNKNOWN, plan=None, diagnostics=found
     )

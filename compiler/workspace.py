@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
-from compiler.language.load import DiskReader
+from compiler.language.load import SUFFIX, DiskReader
 from compiler.language.shapes import printable
 from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
@@ -23,7 +23,6 @@ from compiler.value import Value
 PIN_FILE = "poolproof.toml"
 PROFILES = "profiles"
 OUT = "out"
-SUFFIX = ".toml"
 REQUIRES = "requires"
 
 _PLAIN_PIN = re.compile(r"(>=|<)[ ]*([0-9]{1,9}(?:\.[0-9]{1,9})*)")

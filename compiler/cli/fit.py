@@ -10,7 +10,7 @@ from attrs import evolve
 from compiler.amend import Amended, Wanted, amend, stranger
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines
-from compiler.cli.session import Session, open_session, print_json, show, write_lines
+from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
@@ -208,8 +208,8 @@ def _write(
 
 def _name_of(file: str) -> str:
     """The name of the profile that a file is given by."""
-    session, _ = open_session([file])
-    return file if session is None else session.names[0]
+    names = find_tree([file]).names
+    return names[0] if names else file
 
 
 def _no_such_change(answer: Answer, number: int) -> Diagnostic:
