@@ -1,10 +1,14 @@
-"""`[accept]`: the only waiver. It needs a written reason, shows everywhere, and goes stale loudly."""
+"""`[accept]`: the only waiver. It needs a written reason, shows everywhere, the verdict too, and goes stale loudly."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, Severity, error
+from compiler.judged import Verdict
+from compiler.memory.outcome import BUDGETS, Outcome
 from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -60,6 +64,24 @@ def is_accepted(plan: Plan, code: str) -> bool:
         and code in ACCEPTABLE
         and bool(plan.profile.accept[code].strip())
     )
+
+
+def verdict(plan: Plan) -> Verdict:
+    """About memory only: the worse of pool and reserve; an accepted refusal reads uncertain."""
+    if plan.memory is None:
+        return Verdict.UNKNOWN
+    return max(
+        (_verdict_of(judge(plan.memory), codes, plan) for judge, codes in BUDGETS),
+        key=list(Verdict).index,
+    )
+
+
+def _verdict_of(result: Outcome, codes: Mapping[Outcome, str], plan: Plan) -> Verdict:
+    if result is Outcome.PASSES:
+        return Verdict.PASS
+    if result is Outcome.UNCERTAIN or is_accepted(plan, codes[result]):
+        return Verdict.UNCERTAIN
+    return Verdict.REFUSED
 
 
 def _may(each: Diagnostic, plan: Plan) -> bool:

@@ -14,9 +14,7 @@ from compiler.edit.witness import witnessed
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.graph import Graph, link
 from compiler.language.load import Document, Reader, file_of, load_document
-from compiler.language.merge import Resolved, merge_graph
-from compiler.language.settings import list_settings
-from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.pipeline import Checked, Inputs, check_profiles, resolve
 from compiler.plan import Plan
 from compiler.value import Value
 
@@ -126,17 +124,12 @@ def _unkept(wanted: Wanted, document: Document, after: Inputs) -> Iterator[Diagn
 
 def _overruled(wanted: Wanted, after: Inputs) -> Iterator[str]:
     """The settings that another file, or a stronger level, decides."""
-    resolved = _resolved(wanted.profile, after)
+    resolved, _ = resolve(wanted.profile, after)
     for setting, _ in wanted.settings:
         origin = None if resolved is None else resolved.origins.find(setting)
         if origin is not None and origin.winner.profile != wanted.file:
             span = origin.winner.value_span
             yield f"`{setting}` is decided by {span.file}:{span.line}; write it there with `--in {origin.winner.profile}`"
-
-
-def _resolved(name: str, inputs: Inputs) -> Resolved | None:
-    graph, _ = link(inputs.reader, name, cache=inputs.documents)
-    return None if graph is None else merge_graph(graph, list_settings=list_settings())[0]
 
 
 def _neighbours(

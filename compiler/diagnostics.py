@@ -107,3 +107,14 @@ def warning(
     """A finding that is printed and passes, but for `--strict`."""
     found = error(code, summary, primary, secondary=secondary, notes=notes, help=help, path=path)
     return evolve(found, severity=Severity.WARNING)
+
+
+def reason_of(fault: OSError) -> str:
+    """Why the system would not, as the end of a sentence: `permission denied`."""
+    return (fault.strerror or str(fault) or "the system gives no reason").lower()
+
+
+def place_of(fault: OSError) -> tuple[str, ...]:
+    """Where the system would not, as a note; none where it does not say."""
+    place = fault.filename2 or fault.filename
+    return () if place is None else (f"at `{place}`",)

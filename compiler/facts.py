@@ -73,8 +73,6 @@ class Evidence(StrEnum):
     """A recorded boot of the same model, GPU and layout, moved to other settings."""
     DERIVED = "derived"
     """From the shapes of the model's own tensors."""
-    CATALOGUE = "catalogue"
-    """A figure of a catalogue file."""
     ASSUMED = "assumed"
     """A bound we reason about; nobody measured it here."""
 
@@ -241,6 +239,10 @@ class Boot(Value):
     source: str
     file: str = ""
     shipped: bool = False
+
+
+GIVEN_BY_PLACE = frozenset({"name", "file", "shipped"})
+"""The fields of a boot that follow from where its file is; the file cannot hold them."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -11,11 +11,11 @@ from compiler.diagnostics import Label, Span
 from compiler.value import Value
 
 
-Path = tuple[str, ...]
+SettingPath = tuple[str, ...]
 """A setting's path as a tuple of keys: `("memory", "fraction")`."""
 
 
-def dotted(path: Path) -> str:
+def dotted(path: SettingPath) -> str:
     """The path as it is shown and typed: `memory.fraction`, with keys that hold a dot in quotes."""
     return ".".join(f'"{key}"' if "." in key or not key else key for key in path)
 
@@ -42,7 +42,7 @@ class Definition(Value):
         removes: whether this is an `unset`.
     """
 
-    path: Path
+    path: SettingPath
     profile: str
     level: Level
     key: Span
@@ -90,7 +90,7 @@ class Origins(Value):
     """The origins of all values of one profile; what rules use to point at a place."""
 
     document: Span
-    by_path: Mapping[Path, Origin] = field(factory=dict)
+    by_path: Mapping[SettingPath, Origin] = field(factory=dict)
 
     def find(self, setting: str) -> Origin | None:
         """The origin of a setting given as `memory.fraction`; `None` when no file sets it."""
@@ -111,3 +111,7 @@ class Origins(Value):
             if found is not None:
                 return found
         return Label(self.document, text)
+
+
+NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
+"""Of what no file sets, such as a raw command."""

@@ -9,14 +9,14 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from compiler.accept import apply_accepts, is_accepted
+from compiler.accept import apply_accepts, is_accepted, verdict
 from compiler.catalog import Catalog
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, Severity
@@ -27,7 +27,7 @@ from compiler.language.merge import Resolved, merge_graph
 from compiler.language.settings import list_settings
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.unused import unused_fragments
-from compiler.memory.outcome import BUDGETS, MEMORY_CODES, Outcome
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
@@ -38,9 +38,6 @@ from compiler.value import Value
 if TYPE_CHECKING:
     # Only what writes loads it: see `render_checked`.
     from compiler.tree import OutFile, OutTree
-
-
-Found = tuple[Diagnostic, ...]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -145,7 +142,7 @@ def _is_fragment(name: str, inputs: Inputs) -> bool:
 
 
 def _judge(
-    name: str, resolved: Resolved, inputs: Inputs, *, before: Found, advised: bool
+    name: str, resolved: Resolved, inputs: Inputs, *, before: tuple[Diagnostic, ...], advised: bool
 ) -> list[Judged]:
     profile, faults = structure_profile(resolved)
     if profile is None:
@@ -204,28 +201,10 @@ def _advised(judged: Judged, where: Origins, inputs: Inputs, left_out: frozenset
     return evolve(judged, diagnostics=(*standing, *found))
 
 
-def _unplanned(name: str, found: Found) -> Judged:
+def _unplanned(name: str, found: tuple[Diagnostic, ...]) -> Judged:
     return Judged(
         profile_name=name, target_name=None, verdict=Verdict.UNKNOWN, plan=None, diagnostics=found
     )
-
-
-def verdict(plan: Plan) -> Verdict:
-    """About memory only: the worse of pool and reserve; an accepted refusal reads uncertain."""
-    if plan.memory is None:
-        return Verdict.UNKNOWN
-    return max(
-        (_verdict_of(judge(plan.memory), codes, plan) for judge, codes in BUDGETS),
-        key=list(Verdict).index,
-    )
-
-
-def _verdict_of(result: Outcome, codes: Mapping[Outcome, str], plan: Plan) -> Verdict:
-    if result is Outcome.PASSES:
-        return Verdict.PASS
-    if result is Outcome.UNCERTAIN or is_accepted(plan, codes[result]):
-        return Verdict.UNCERTAIN
-    return Verdict.REFUSED
 
 
 def strictly(checked: Checked) -> Checked:

@@ -236,6 +236,12 @@ class Plan(Value):
         return None if self.memory is None else self.memory.balance
 
     @property
+    def title(self) -> str:
+        """What the unit is called: the profile's own line, else the name clients ask for."""
+        model = self.profile.model
+        return self.profile.description or model.served_name or model.id
+
+    @property
     def argv(self) -> tuple[str, ...]:
         """The whole command line, word by word."""
         words = list(self.command)

@@ -8,11 +8,8 @@ from typing import TypedDict
 from compiler.facts import Unknown
 from compiler.plan import Line, Plan, Pool
 from compiler.ranges import Range
-from compiler.secrecy import is_secret
+from compiler.secrecy import COVER, is_secret
 
-
-COVER = "***"
-"""Stands for a secret."""
 
 _DECIMALS = 4  # of GiB: a tenth of a MiB, and the same digits whatever the last bits of a sum are
 

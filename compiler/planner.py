@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve, frozen
 
@@ -11,10 +11,10 @@ from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer, Spelled
 from compiler.engines.known import ENGINES
-from compiler.facts import Unknown
+from compiler.facts import Boot, Unknown
 from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
-from compiler.service import service
+from compiler.service import service_of
 from compiler.value import Value
 
 
@@ -37,7 +37,7 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
     facts, unknowns, diagnostics = look_up(profile, catalog)
     plans = plans_of(name, profile, facts, unknowns)
-    unknowns = tuple(_with_near_name(each, catalog) for each in plans[0].unknowns)
+    unknowns = tuple(with_near_name(each, catalog) for each in plans[0].unknowns)
     plans = tuple(evolve(each, unknowns=unknowns) for each in plans)
     return Planned(plans=plans, diagnostics=diagnostics)
 
@@ -68,7 +68,7 @@ def plans_of(
             one,
             target_name=target,
             target=profile.targets[target] if target else None,
-            service=service(profile, profile.targets[target], model=facts.model)
+            service=service_of(profile, profile.targets[target], model=facts.model)
             if target
             else None,
         )
@@ -79,7 +79,8 @@ def plans_of(
 _KINDS = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
 
 
-def _with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
+def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
+    """The same with the name of the catalogue that was probably meant, if there is one."""
     kind = _KINDS.get(unknown.code)
     return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
 
@@ -160,15 +161,7 @@ def look_up(
     engine = profile.engine
     release, release_faults = catalog.release(engine.name, engine.version, engine.build)
     boots, boot_faults = catalog.boots()
-    known = tuple(
-        KnownBoot(
-            boot=boot,
-            draft=catalog.draft(boot.draft)[0] if boot.draft else None,
-            release=catalog.release(boot.engine, boot.version, boot.build)[0],
-        )
-        for boot in (*boots, *catalog.public_boots(profile.model.id))
-        if boot.model == profile.model.id and boot.gpu == profile.gpus.kind
-    )
+    known = known_boots((*boots, *catalog.public_boots(profile.model.id)), profile, catalog)
     unknowns: tuple[Unknown, ...] = ()
     if engine.name not in ENGINES:
         missing = (
@@ -186,6 +179,19 @@ def look_up(
         facts,
         unknowns,
         (*gpu_faults, *model_faults, *draft_faults, *release_faults, *boot_faults),
+    )
+
+
+def known_boots(boots: Iterable[Boot], profile: Profile, catalog: Catalog) -> tuple[KnownBoot, ...]:
+    """The boots of a profile's model on its kind of GPU, each with what the catalogue knows about it."""
+    return tuple(
+        KnownBoot(
+            boot=boot,
+            draft=catalog.draft(boot.draft)[0] if boot.draft else None,
+            release=catalog.release(boot.engine, boot.version, boot.build)[0],
+        )
+        for boot in boots
+        if boot.model == profile.model.id and boot.gpu == profile.gpus.kind
     )
 
 

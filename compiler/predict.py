@@ -10,29 +10,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from compiler.accept import verdict
 from compiler.bounds import beyond_bounds
-from compiler.catalog import Catalog, Kind
+from compiler.catalog import Catalog
 from compiler.catalog.naming import identify_model, model_names
 from compiler.checks import check
-from compiler.diagnostics import Diagnostic, Span, error
+from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import (
     Asked,
     CommandReader,
     Engine,
     Facts,
-    KnownBoot,
     Measured,
     Spelled,
 )
 from compiler.engines.known import ENGINES
-from compiler.facts import Boot, Gpu, Model, Release, Unknown
+from compiler.facts import Boot, Gpu, Model, Release
 from compiler.judged import Judged, Verdict
 from compiler.memory.cards import CUSTOM, MIB, custom, resized
-from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.memory.weights import Split
-from compiler.origins import Origins
+from compiler.origins import NOWHERE
 from compiler.plan import Plan, Variable
-from compiler.planner import plan_of
+from compiler.planner import known_boots, plan_of, with_near_name
 from compiler.profile import Gpus, Name, Profile, Text
 from compiler.ranges import Range
 from compiler.value import Value
@@ -147,17 +146,16 @@ class Predictor(Value):
             model=model,
             draft=draft,
             release=self.release,
-            boots=tuple(map(self._known, self._boots(profile, question))),
+            boots=known_boots(self._boots(profile, question), profile, self.catalog),
             measured=question.measured,
             weights=question.weights,
         )
 
-    def _boots(self, profile: Profile, question: Question) -> Iterator[Boot]:
+    def _boots(self, profile: Profile, question: Question) -> tuple[Boot, ...]:
         # A public boot of a whole card says nothing about a part of one.
         public = question.public and question.gpu_memory_gib is None
         shipped = self.catalog.public_boots(profile.model.id) if public else ()
-        several = (*question.boots, *self.catalog.boots()[0], *shipped)
-        return (each for each in several if _may_match(each, profile))
+        return (*question.boots, *self.catalog.boots()[0], *shipped)
 
     def _gpu(self, question: Question) -> Gpu | None:
         known = self.catalog.gpu(question.gpu)[0]
@@ -170,11 +168,6 @@ class Predictor(Value):
         if known is not None:
             return resized(known, asked, count=question.count)
         return custom(asked, count=question.count) if question.gpu == CUSTOM else None
-
-    def _known(self, boot: Boot) -> KnownBoot:
-        draft = self.catalog.draft(boot.draft)[0] if boot.draft else None
-        release = self.catalog.release(boot.engine, boot.version, boot.build)[0]
-        return KnownBoot(boot=boot, draft=draft, release=release)
 
     def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
         """The profile with what the engine works out by itself: the context, then the fraction."""
@@ -202,22 +195,16 @@ class Predictor(Value):
                 plan,
                 memory=None if asked.unknowns else plan.memory,
                 effective=None if asked.unknowns else plan.effective,
-                unknowns=tuple(self._with_near(each) for each in plan.unknowns),
+                unknowns=tuple(with_near_name(each, self.catalog) for each in plan.unknowns),
                 assumptions=(*plan.assumptions, *assumptions),
             )
         return Judged(
             profile_name="",
             target_name=None,
-            verdict=_verdict(plan),
+            verdict=verdict(plan),
             plan=plan,
             diagnostics=tuple(_findings(plan)),
         )
-
-    def _with_near(self, unknown: Unknown) -> Unknown:
-        kinds = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
-        if (kind := kinds.get(unknown.code)) is None:
-            return unknown
-        return evolve(unknown, near=self.catalog.near(kind, unknown.name))
 
 
 def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
@@ -228,10 +215,6 @@ def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
     return Predictor(
         catalog=catalog, engine=known, release=release, reader=reader, names=model_names(catalog)
     )
-
-
-def _may_match(boot: Boot, profile: Profile) -> bool:
-    return boot.model == profile.model.id and boot.gpu == profile.gpus.kind
 
 
 def _variables(profile: Profile) -> Iterator[Variable]:
@@ -248,24 +231,11 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
         yield "the GPU is one of compute capability 8.0; its kernels, and with them buffers, may be others"
 
 
-_NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
-
-
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
-    for found in check(plan, _NOWHERE):
+    for found in check(plan, NOWHERE):
         if found.code not in DEPLOYMENT:
             yield evolve(found, primary=None, secondary=())
-
-
-def _verdict(plan: Plan) -> Verdict:
-    """About memory only: the worse of pool and reserve; nobody accepted anything."""
-    if plan.memory is None:
-        return Verdict.UNKNOWN
-    outcome = memory_outcome(plan.memory)
-    if outcome is Outcome.PASSES:
-        return Verdict.PASS
-    return Verdict.UNCERTAIN if outcome is Outcome.UNCERTAIN else Verdict.REFUSED
 
 
 def _senseless(found: tuple[str, float, str]) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""Sizes and durations as people write them: `"30min"`, `"6.5GiB"`."""
+"""Durations as people write them: `"30min"`, `"1h 30min"`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ from attrs import frozen
 
 
 _DURATION_S = {"s": 1, "sec": 1, "min": 60, "h": 3600}
-_SIZE_BYTES = {
-    "B": 1,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "kB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-}
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
 
 
@@ -56,23 +47,3 @@ class Duration:
         if self.seconds % 60 == 0:
             return f"{self.seconds // 60}min"
         return f"{self.seconds}s"
-
-
-@frozen(order=True)
-class Size:
-    """An amount of memory in bytes."""
-
-    bytes: int
-
-    @classmethod
-    def parse(cls, text: str) -> Size:
-        """Read `"6.5GiB"` or `"512MiB"`; the unit is required.
-
-        Raises:
-            ValueError: with a sentence for the user, when the text is no size.
-        """
-        match = _QUANTITY.fullmatch(text.strip())
-        if match is None or match[2] not in _SIZE_BYTES:
-            units = ", ".join(f"`{unit}`" for unit in _SIZE_BYTES)
-            raise ValueError(f"`{text}` is no size; write a number with one of {units}")
-        return cls(round(float(match[1]) * _SIZE_BYTES[match[2]]))

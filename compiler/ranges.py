@@ -57,3 +57,9 @@ def most(ranges: Iterable[Range]) -> Range:
         max(each.best for each in several),
         max(each.high for each in several),
     )
+
+
+def said(known: Range, form: str, *, unit: str = "") -> str:
+    """As people read it: `7.32 GiB (5.96 to 7.33)`; the best estimate alone where low and high print the same."""
+    low, best, high = (format(each, form) for each in (known.low, known.best, known.high))
+    return f"{best}{unit}" if low == high else f"{best}{unit} ({low} to {high})"

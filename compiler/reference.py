@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from compiler.facts import Boot
+from compiler.facts import GIVEN_BY_PLACE, Boot
 from compiler.language.settings import ANY_KEY, Setting, all_settings
 from compiler.language.shapes import members_of, say_type
 from compiler.quoting.markdown import markdown_cell
@@ -47,7 +47,6 @@ pool_tokens = 101_134        # max_total_num_tokens of the log
 source = "log of ct200, 2026-05-20"
 ```
 """
-_GIVEN = frozenset({"name", "file", "shipped"})
 
 
 def reference() -> Iterator[str]:
@@ -64,7 +63,7 @@ def reference() -> Iterator[str]:
     yield BOOTS
     yield "| key | type | needed |\n|---|---|---|"
     for member in members_of(Boot):
-        if member.name not in _GIVEN:
+        if member.name not in GIVEN_BY_PLACE:
             yield f"| `{member.name}` | {markdown_cell(say_type(member.type))} | {'yes' if member.required else 'no'} |"
 
 

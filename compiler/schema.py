@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from compiler.facts import Boot
+from compiler.facts import GIVEN_BY_PLACE, Boot
 from compiler.language import shapes
 from compiler.language.definitions import EDITS
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.shapes import Member
 from compiler.profile import SCHEMA, Argument, CheckpointPath, HostPath, Name, Profile, Text
-from compiler.quantities import Duration, Size
+from compiler.quantities import Duration
 
 
 Schema = dict[str, Any]
@@ -32,7 +32,6 @@ _SCALARS: Mapping[object, Schema] = {
     HostPath: {"type": "string", "pattern": "^/"},
     CheckpointPath: {"type": "string", "pattern": "^/"},
     Duration: {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]+)?\s*(s|sec|min|h)\s*)+$"},
-    Size: {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*([KMG]iB|[kMG]?B)$"},
 }
 _ARGUMENT: Schema = {
     "anyOf": [
@@ -40,7 +39,6 @@ _ARGUMENT: Schema = {
         {"type": "array", "items": {"type": ["number", "string"]}},
     ]
 }
-_GIVEN = frozenset({"name", "file"})  # of a boot, by its file
 
 
 def profile_schema() -> Schema:
@@ -82,7 +80,7 @@ _LEVELS = {"defaults": "every plain one wins over", "force": "win over every pla
 
 def boot_schema() -> Schema:
     """The schema of a recorded boot, `profiles/boots/NAME.toml`."""
-    members = [each for each in shapes.members_of(Boot) if each.name not in _GIVEN]
+    members = [each for each in shapes.members_of(Boot) if each.name not in GIVEN_BY_PLACE]
     return {
         "$schema": _DRAFT,
         "title": "Poolproof recorded boot",

@@ -73,7 +73,8 @@ _SHORTEST_NAMED = 8
 # Words that a secret's name may end with, written together: `HFTOKEN`.
 _SECRET_ENDS = ("password", "passwd", "apikey", "secret", "hftoken", "authtoken", "accesstoken")
 _HINTS = ("key", "token", "secret", "pass", "credential", "authorization")
-_COVER = "***"
+COVER = "***"
+"""Stands for a secret."""
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off"})
 
 
@@ -103,7 +104,7 @@ def secret_values(*texts: str) -> frozenset[str]:
 def hide(text: str, values: Iterable[str]) -> str:
     """A text that shows none of these values."""
     for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, _COVER)
+        text = text.replace(value, COVER)
     return text
 
 
@@ -129,7 +130,7 @@ def _covered(text: str, stretches: Iterable[tuple[int, int]]) -> str:
     for start, end in sorted(stretches):
         # Stretches that overlap are one.
         if start >= at:
-            parts += [text[at:start], _COVER]
+            parts += [text[at:start], COVER]
         at = max(at, end)
     return "".join((*parts, text[at:]))
 

@@ -23,7 +23,7 @@ NET_S = 60
 STATE_ROOT = "/var/lib/poolproof"
 
 
-def service(profile: Profile, target: Target, *, model: Model | None) -> Service:
+def service_of(profile: Profile, target: Target, *, model: Model | None) -> Service:
     """The service of one target."""
     unit = target.unit or unit_name(profile)
     start = target.start_timeout.seconds if target.start_timeout else default_start_timeout_s(model)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.language.load import DiskReader
+from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
+from compiler.language.load import SUFFIX, DiskReader
 from compiler.language.shapes import printable
 from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
@@ -23,7 +23,6 @@ from compiler.value import Value
 PIN_FILE = "poolproof.toml"
 PROFILES = "profiles"
 OUT = "out"
-SUFFIX = ".toml"
 REQUIRES = "requires"
 
 _PLAIN_PIN = re.compile(r"(>=|<)[ ]*([0-9]{1,9}(?:\.[0-9]{1,9})*)")
@@ -156,7 +155,7 @@ def _read_pin(workspace: Workspace) -> tuple[Source | None, tuple[Diagnostic, ..
     except UnicodeDecodeError:
         reason = "it is not UTF-8, as TOML must be"
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
     start = Label(Span(file=PIN_FILE, line=1, column=1, end_line=1, end_column=1))
     return None, (error("pin-invalid", f"`{PIN_FILE}` cannot be read: {reason}", start),)
 

@@ -113,6 +113,12 @@ def raw(found: list[Diagnostic]) -> list[Diagnostic]:
             "sglang 0.5.23 has no flag `--multi-item-scoring-delimiter`",
             "write `enable-mis = true` in its place",
         ),
+        (  # a text that TOML must escape
+            "0.5.20",
+            "oltp-traces-endpoint = 'a \"b\"'",
+            "sglang 0.5.20 has no flag `--oltp-traces-endpoint`",
+            'write `otlp-traces-endpoint = "a \\"b\\""` in its place',
+        ),
         (  # its value is gone, too
             "0.5.23",
             "enforce-piecewise-cuda-graph = true",

@@ -39,7 +39,7 @@ from checkouts import (
     run,
     run_apart,
 )
-from compiler.cli.commands import VERBS
+from compiler.cli.commands import GROUPS, VERBS
 from compiler.workspace import Workspace, check_pin
 
 
@@ -617,12 +617,16 @@ def test_a_path_that_is_not_there(tree: Checkout, asked: str) -> None:
     assert f"a profile with a similar name exists: `{STORY}`" in done.err
 
 
-def test_the_working_directory_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("check",), ("verify", "--profile", "k2.6-200k", "--log", os.devnull), ("affected", "x.toml")],
+)
+def test_the_working_directory_is_gone(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A working directory that was removed is said to be gone."""
     gone = tmp_path / "gone"
     gone.mkdir()
     process = subprocess.Popen(
-        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command("check")],
+        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command(*words)],
         cwd=gone,
         env=environment(),
         stderr=subprocess.PIPE,
@@ -631,6 +635,16 @@ def test_the_working_directory_is_gone(tmp_path: Path) -> None:
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 1
     assert "the working directory is not there any more" in said
+
+
+def test_the_help_lists_every_verb(tree: Checkout) -> None:
+    """Each verb stands under what it is for, with the whole of its first sentence."""
+    assert sorted(verb for verbs in GROUPS.values() for verb in verbs) == sorted(VERBS)
+    told = tree.run("--help").out
+    assert [told.index(f"{heading}:\n") for heading in GROUPS] == sorted(
+        told.index(f"{heading}:\n") for heading in GROUPS
+    )
+    assert "..." not in told.partition("A start:")[2]
 
 
 def test_results_and_prose(tree: Checkout) -> None:

@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve
 
 from compiler.engines.observing import Start
+from compiler.host import finding
 from compiler.host.change import Action, decide
 from compiler.host.ending import Outcome
 from compiler.host.finding import service_in
@@ -46,7 +47,7 @@ from generations import (
     staged,
     unit_of,
 )
-from test_change import FILES, UNIT, changed
+from test_host_change import FILES, UNIT, changed
 from test_host_switch import promising, rewritten
 
 
@@ -467,6 +468,17 @@ def test_how_long_a_start_is_waited_for(host: Host) -> None:
     service = staged(SMALL).service
     assert manager.patience == service.stop_timeout_s + service.start_timeout_s + NET_S
     assert host.store.record.note(1).load_s == 1  # zero would read as unknown
+
+
+def test_the_host_agrees_with_the_compiler() -> None:
+    """Generations are looked for where a compile puts them, and a start is given more time than the unit gives it.
+
+    The host never imports what plans, so both say it.
+    """
+    from compiler import service  # noqa: PLC0415 - a name that tests here have for another thing
+
+    assert finding.STATE_ROOT == service.STATE_ROOT
+    assert NET_S > service.NET_S
 
 
 def test_units_are_read_again_after_a_refused_reload(host: Host) -> None:

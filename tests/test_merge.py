@@ -265,10 +265,21 @@ def test_a_list_knows_where_its_items_are() -> None:
     ]
 
 
-@pytest.mark.parametrize("path", ["secrets.api_key", "env.HF_TOKEN", "flags.api-key"])
-def test_a_secret_is_not_repeated(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("secrets.api_key", "'sk-{}'"),
+        ("env.HF_TOKEN", "'sk-{}'"),
+        ("env.AWS_SECRET_ACCESS_KEY", "'sk-{}'"),
+        ("env.PLAIN", "'sk-{}bcdefghijklmno'"),
+        ("flags.api-key", "'sk-{}'"),
+        ("flags.header", "['x', 'sk-{}bcdefghijklmno']"),
+    ],
+)
+def test_a_secret_is_not_repeated(path: str, value: str) -> None:
     """A conflict over what is probably a secret does not print it, nor lets the report quote it."""
-    files = {"root": "extends = ['b', 'c']", "b": f"{path} = 'sk-1'", "c": f"{path} = 'sk-2'"}
+    setting = {name: f"{path} = {value.format(number)}" for number, name in enumerate("bc")}
+    files = {"root": "extends = ['b', 'c']", **setting}
     (diagnostic,) = merge_faults(files)
     assert diagnostic.primary is not None
     labels = (diagnostic.primary, *diagnostic.secondary)

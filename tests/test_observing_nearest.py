@@ -71,6 +71,15 @@ def codes(start: Start, plan: Promised) -> list[str]:
 # what a plan promises
 
 
+def test_a_context_that_is_left_to_the_engine(tmp_path: Path) -> None:
+    """Of a model that nobody described it is no number; such a plan is read, and what it does not say is not checked."""
+    path = tmp_path / "plan.json"
+    path.write_bytes(promise(context="auto", required_tokens=None))
+    plan = promised(path)
+    assert plan.context is None
+    assert codes(KEPT, plan) == ["promise-unchecked"]
+
+
 KEPT = Start(pool_tokens=200_005, context=200_000, running_requests=1)
 """A start that keeps the story's promise, and nothing beyond it."""
 
@@ -127,6 +136,8 @@ def promise(**changes: object) -> bytes:
         (planned(running_requests=True), False),
         (promise(context=1), True),
         (promise(context=0), False),
+        (promise(context="auto"), True),
+        (promise(context="fit"), False),
         (promise(concurrency=1), True),
         (promise(concurrency=0), False),
         (promise(required_tokens=1), True),

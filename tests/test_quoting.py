@@ -28,9 +28,8 @@ ENCODERS: Mapping[Place, Callable[[str], Encoded]] = {
     Place.PROGRAM: lambda text: quoting.exec_command([text]),
     Place.WORD: quoting.exec_word,
     Place.VARIABLE_NAME: lambda text: quoting.env_file_line(text, value=""),
-    Place.VARIABLE: lambda text: quoting.environment_item("A", value=text),
+    Place.VARIABLE: lambda text: quoting.env_file_line("A", value=text),
     Place.TEXT: quoting.unit_text,
-    Place.PATH: quoting.unit_path,
     Place.ENVIRONMENT_FILE: quoting.environment_file_path,
     Place.COMMENT: quoting.comment,
 }
@@ -53,10 +52,8 @@ def test_words_survive_a_command_line(words: list[str], one_a_line: bool) -> Non
 @thorough
 @given(environments)
 def test_variables_survive_a_unit(environment: dict[str, str]) -> None:
-    """Any values come back from `Environment=`."""
-    value = " ".join(
-        quoting.environment_item(name, value=text) for name, text in environment.items()
-    )
+    """Any values come back from `Environment=`, which people write and we do not: its items are words."""
+    value = quoting.exec_words(f"{name}={text}" for name, text in environment.items())
     read = read_environment(value)
     assert (dict(read.pairs), read.remarks) == (environment, ())
 
@@ -93,14 +90,12 @@ def test_words_and_variables_survive_a_script(
 @thorough
 @given(texts)
 def test_text_survives_a_unit(text: str) -> None:
-    """A description and a path come back, or are refused because they cannot."""
+    """A description and the path of a file come back, or are refused because they cannot."""
     if refusal(text, place=Place.TEXT) is None:
         unit = read_unit(f"[Unit]\nDescription={quoting.unit_text(text)}\nAfter=x\n")
         read = read_text(unit.values("Unit", key="Description")[0])
         assert (read.text, read.remarks, unit.values("Unit", key="After")) == (text, (), ("x",))
     path = f"/a{text}"
-    if refusal(path, place=Place.PATH) is None:
-        assert read_text(quoting.unit_path(path)).text == path
     if refusal(path, place=Place.ENVIRONMENT_FILE) is None:
         unit = read_unit(
             f"[Service]\nEnvironmentFile={quoting.environment_file_path(path)}\nAfter=x\n"
@@ -133,8 +128,8 @@ def test_a_refusal_is_told_beforehand(text: str, place: Place) -> None:
         (Place.TEXT, "one\ntwo", "holds a line break"),
         (Place.TEXT, "a ", "begins or ends with a blank, which systemd drops"),
         (Place.TEXT, "C:\\", "ends in a backslash, which would join the next line to it"),
-        (Place.PATH, "etc/x", "is no absolute path"),
-        (Place.PATH, "/" + "x" * 4_095, "is 4,096 bytes long; the limit is 4,095"),
+        (Place.ENVIRONMENT_FILE, "etc/x", "is no absolute path"),
+        (Place.ENVIRONMENT_FILE, "/" + "x" * 4_095, "is 4,096 bytes long; the limit is 4,095"),
         (Place.ENVIRONMENT_FILE, "/a\r", "holds a line break"),
         (
             Place.PROGRAM,
@@ -182,7 +177,7 @@ def test_a_variable_and_its_name_share_the_limit() -> None:
     """The kernel counts `NAME=value`, so the longest value leaves room for the name."""
     fits = "x" * (quoting.ARGUMENT_BYTES - 2)
     assert quoting.shell_assignment("A", value=fits)
-    for encoder in (quoting.shell_assignment, quoting.env_file_line, quoting.environment_item):
+    for encoder in (quoting.shell_assignment, quoting.env_file_line):
         with pytest.raises(Unrepresentable, match="131,072 bytes long"):
             encoder("A", value=fits + "x")
 
@@ -202,14 +197,12 @@ def test_a_variable_and_its_name_share_the_limit() -> None:
         (quoting.exec_words(["", ";", "#", "50%", "$HOME"]), '"" ";" "#" "50%%" "$HOME"'),
         (quoting.exec_word('{"a": "b\\c"}\n\x1b'), r'"{\"a\": \"b\\c\"}\n\x1b"'),
         (quoting.exec_word("日本"), '"日本"'),
-        (quoting.environment_item("A", value="50% of $x"), '"A=50%% of $x"'),
         (quoting.env_file_line("NCCL_P2P_LEVEL", value="SYS"), 'NCCL_P2P_LEVEL="SYS"'),
         (
             quoting.env_file_line("A", value='$x "y" `z` \\ 50%'),
             'A="\\$x \\"y\\" \\`z\\` \\\\ 50%"',
         ),
         (quoting.unit_text('100% "as is" $x \\n'), '100%% "as is" $x \\n'),
-        (quoting.unit_path("/srv/a b/50%"), "/srv/a b/50%%"),
         (
             quoting.environment_file_path("/srv/[a]*?\\ b/50%.env"),
             "/srv/\\[a\\]\\*\\?\\\\ b/50%%.env",

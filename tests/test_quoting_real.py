@@ -111,10 +111,8 @@ def test_systemd_reads_the_words_we_wrote() -> None:
 
 
 def test_systemd_reads_the_environment_we_wrote() -> None:
-    """Nasty values reach the environment through `Environment=` unchanged."""
-    lines = [
-        f"Environment={quoting.environment_item(name, value=text)}" for name, text in VALUES.items()
-    ]
+    """Nasty values reach the environment through `Environment=` unchanged: its items are words."""
+    lines = [f"Environment={quoting.exec_word(f'{name}={text}')}" for name, text in VALUES.items()]
     told = understood_by_systemd(service("\n".join([*lines, "ExecStart=/bin/true"])))
     assert told.complaints == ()
     assert told.environment == VALUES
@@ -129,7 +127,7 @@ def test_systemd_reads_the_text_we_wrote() -> None:
     ]
     for text in texts[:: len(texts) // 12]:
         path = f"/a{text}b"
-        body = f"WorkingDirectory={quoting.unit_path(path)}\nExecStart=/bin/true"
+        body = f"WorkingDirectory={quoting.unit_text(path)}\nExecStart=/bin/true"
         told = understood_by_systemd(service(body, description=quoting.unit_text(text)))
         assert (told.complaints, told.properties["Description"]) == ((), text)
         assert Path(told.properties["WorkingDirectory"]) == Path(path)

@@ -13,6 +13,7 @@ from jsonschema import Draft4Validator, Draft7Validator
 
 from checkouts import REPOSITORY, run
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.host.measuring import SETTABLE
 from compiler.language.settings import ANY_KEY, all_settings
 from compiler.schema import boot_schema, profile_schema
 from deployments import check_text
@@ -193,3 +194,16 @@ def test_every_setting_is_described() -> None:
                 if setting.default in ((), {})
                 else json.loads(json.dumps(setting.default, default=str))
             )
+
+
+@pytest.mark.parametrize("key", ["name", "file", "shipped"])
+def test_a_boot_does_not_say_where_it_stands(tmp_path: Path, key: str) -> None:
+    """What follows from a boot's place is no key of its file: not for an editor, not for the loader, not for `measure`."""
+    profiles = tmp_path / "profiles"
+    shutil.copytree(REPOSITORY / "profiles", profiles)
+    boot = profiles / "boots" / BOOTS[0].name
+    boot.write_text(f"{key} = true\n{boot.read_text('utf-8')}", "utf-8")
+    _, found = open_catalog(FolderReader(profiles)).boots()
+    assert [each.summary for each in found] == [f"unknown key `{key}`"]
+    assert key not in boot_schema()["properties"]
+    assert key not in SETTABLE

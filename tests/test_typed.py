@@ -18,7 +18,7 @@ from compiler.facts import Draft, Gpu, Gqa, Mla, Model
 from compiler.language.shapes import is_control, say_type
 from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.profile import Argument, HostPath, Name, Profile, Text
-from compiler.quantities import Duration, Size
+from compiler.quantities import Duration
 from compiler.ranges import Range
 
 
@@ -29,7 +29,7 @@ WRONG_TYPE, BAD_VALUE = FaultKind.WRONG_TYPE, FaultKind.BAD_VALUE
 
 
 X, NAME, PATH = Text("x"), Name("x"), HostPath("/x")
-SECOND, BYTE = Duration(1), Size(1)
+SECOND = Duration(1)
 
 
 class Colour(StrEnum):
@@ -64,7 +64,6 @@ class All:
     default: str | int | float | bool | None = None
     argument: Argument = True
     wait: Duration = SECOND
-    size: Size = BYTE
     range: Range | None = None
     numbers: tuple[int, ...] = ()
     inners: tuple[Inner, ...] = ()
@@ -115,7 +114,6 @@ def only_fault(values: dict[str, Any], cls: type[Any] = All) -> Fault:
         ("argument", "", ""),
         ("argument", ["a", 1, 0.5], ("a", "1", "0.5")),
         ("wait", "1h 30min", Duration(5400)),
-        ("size", "6.5GiB", Size(6_979_321_856)),
         ("range", {"low": 1, "best": 2.5, "high": 3}, Range(1.0, 2.5, 3.0)),
         ("range", 94.08, Range(94.08, 94.08, 94.08)),
         ("numbers", [1, 2], (1, 2)),
@@ -165,7 +163,6 @@ def test_a_whole_number_may_stand_for_a_float() -> None:
         ("fraction", [], "a number or `fit`", "a list"),
         ("argument", {}, "`true` or `false`, a number, text, or a list of words", "a table"),
         ("wait", 30, "a duration such as `30min`", "a whole number"),
-        ("size", 30, "a size such as `6.5GiB`", "a whole number"),
         ("range", "1", "a number, or a table of `low`, `best`, and `high`", "text"),
         ("range", True, "a number, or a table of `low`, `best`, and `high`", "`true`"),
         ("numbers", 1, "a list of whole numbers", "a whole number"),
@@ -213,7 +210,6 @@ def test_another_type_is_refused(key: str, value: object, expected: str, found: 
         ("wait", "30", "is no duration"),
         ("wait", "9" * 400 + "h", "too long"),
         ("wait", "1\nmin", "U+000A"),
-        ("size", "1 GB/s", "is no size"),
         ("range", {"low": 2, "best": 1, "high": 3}, "`low` <= `best` <= `high`"),
         ("count", 0, "from 1 to 8"),
         ("count", 9, "from 1 to 8"),

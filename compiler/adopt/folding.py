@@ -18,7 +18,7 @@ from compiler.engines.adopting import Adopter, Carried, Difference, Reading
 from compiler.engines.engine import Engine
 from compiler.facts import Release
 from compiler.language.typed import structure_value
-from compiler.origins import Path
+from compiler.origins import SettingPath
 from compiler.profile import Profile
 from compiler.value import Value
 
@@ -40,7 +40,7 @@ class Folded(Value):
 
     settings: tuple[Setting, ...]
     profile: Profile | None
-    owners: Mapping[Path, Carried] = field(factory=dict)
+    owners: Mapping[SettingPath, Carried] = field(factory=dict)
     lost: tuple[tuple[Setting, str], ...] = ()
     differences: tuple[Difference, ...] = ()
 
@@ -64,7 +64,7 @@ class Folder(Value):
     def fold(self) -> Folded:
         """Typed settings first; what does not fit becomes a flag, and then it is tried again."""
         raw: set[str] = set()
-        lost: dict[Path, tuple[Setting, str]] = {}
+        lost: dict[SettingPath, tuple[Setting, str]] = {}
         while True:
             several, owners = self._settings(raw, without=lost.keys())
             profile, faults = structure_value(nested(several), Profile)
@@ -98,10 +98,10 @@ class Folder(Value):
             raw |= moved
 
     def _settings(
-        self, raw: set[str], *, without: Collection[Path]
-    ) -> tuple[tuple[Setting, ...], Mapping[Path, Carried]]:
-        made: dict[Path, Setting] = {}
-        owners: dict[Path, Carried] = {}
+        self, raw: set[str], *, without: Collection[SettingPath]
+    ) -> tuple[tuple[Setting, ...], Mapping[SettingPath, Carried]]:
+        made: dict[SettingPath, Setting] = {}
+        owners: dict[SettingPath, Carried] = {}
         for carried in self.reading.carried:
             told = self._typed(carried) if carried.flag not in raw else {}
             if not told or not owners.keys().isdisjoint(told):
@@ -114,7 +114,7 @@ class Folder(Value):
         kept = {path: each for path, each in made.items() if path not in without}
         return tuple(kept.values()), {path: owners[path] for path in owners if path in kept}
 
-    def _typed(self, carried: Carried) -> Mapping[Path, object]:
+    def _typed(self, carried: Carried) -> Mapping[SettingPath, object]:
         return {tuple(name.split(".")): value for name, value in carried.settings.items()}
 
     def _span(self, carried: Carried) -> Span | None:
@@ -123,7 +123,7 @@ class Folder(Value):
         return spans[1] if len(spans) > 1 else (spans[0] if spans else None)
 
     def _owners(
-        self, path: Sequence[object], owners: Mapping[Path, Carried], raw: set[str]
+        self, path: Sequence[object], owners: Mapping[SettingPath, Carried], raw: set[str]
     ) -> Iterator[str]:
         """The flags whose typed settings a fault is about; of a missing key all those of its table."""
         keys = tuple(each for each in path if isinstance(each, str))
@@ -137,7 +137,10 @@ class Folder(Value):
                 yield carried.flag
 
     def _differences(
-        self, profile: Profile | None, lost: Collection[Path], owners: Mapping[Path, Carried]
+        self,
+        profile: Profile | None,
+        lost: Collection[SettingPath],
+        owners: Mapping[SettingPath, Carried],
     ) -> tuple[Difference, ...]:
         """Those that are not already explained by what no profile can hold."""
         if profile is None or self.reading.refusal is not None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.source import Source
 from compiler.value import Value
 
@@ -118,7 +118,7 @@ class Shelf(Value):
 
     def _unreadable(self, name: str, fault: OSError) -> Diagnostic:
         shown = self.shown + name
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return error(self.code, f"`{shown}` cannot be read: {reason}", Label(whole_file(shown)))
 
 

@@ -22,7 +22,7 @@ from compiler.checkpoint.headers import (
     read_header,
     regular_size,
 )
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, reason_of
 from compiler.value import Value
 
 
@@ -146,7 +146,7 @@ def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diag
             return None, (checkpoint_fault(shown, "the file holds more than 256 MiB; none does"),)
         values = parse_json(path.read_bytes())
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import frozen
 
 from compiler.catalog.shelves import whole_file
-from compiler.diagnostics import Diagnostic, Label, error
+from compiler.diagnostics import Diagnostic, Label, error, reason_of
 from compiler.value import Value
 
 
@@ -69,7 +69,7 @@ def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnos
             wrong = _length_fault(start, length, size)
             data = b"" if wrong else file.read(length)
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
     if wrong is not None:
         return None, (checkpoint_fault(shown, wrong),)

@@ -35,7 +35,7 @@ def host(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-_EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - named, not bound
+EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - named, not bound
 _KEY = "api-key"
 
 
@@ -43,7 +43,7 @@ _KEY = "api-key"
 def open_to_all(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Who listens on every address of a host without a key serves everybody who reaches it."""
     profile = plan.profile
-    if profile.serve.host not in _EVERY_ADDRESS or profile.secrets.api_key is not None:
+    if profile.serve.host not in EVERY_ADDRESS or profile.secrets.api_key is not None:
         return
     # A raw key is an error of its own: it would stand on the command line.
     if profile.flags.get(_KEY):

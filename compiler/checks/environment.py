@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, present
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -19,12 +19,11 @@ def visible_devices(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     value = plan.profile.env.get(VISIBLE)
     if value is None:
         return
-    label = where.label("gpus.indices", "names the GPUs, too")
     yield error(
         "variable-owned",
         f"`{VISIBLE}` is written by `gpus.indices`",
         where.primary(f"env.{VISIBLE}", text="would decide which GPUs the server sees"),
-        secondary=(label,) if label else (),
+        secondary=present(where.label("gpus.indices", "names the GPUs, too")),
         notes=(
             "the plan judges the GPUs of `[gpus]`, and the server would take those of the variable",
         ),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from compiler.checks.table import find_flag, full_name, owned_flags, value_fault
-from compiler.diagnostics import Diagnostic, Label, Severity, error, warning
+from compiler.checks.table import NEGATIVE, find_flag, full_name, owned_flags, value_fault
+from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
@@ -19,7 +18,6 @@ CODES = frozenset({"flag-unknown", "flag-value"})
 """Findings that an engine's own rule may already have explained in better words."""
 
 _STOPS = "the server stops at once: its parser refuses the command line"
-_NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")  # argparse, _negative_number_matcher
 
 
 def _release_name(release: Release) -> str:
@@ -133,7 +131,7 @@ def values_are_values(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A word that begins like a flag is read as one, whatever it was meant for."""
     for option in plan.options:
         for word in option.values:
-            if word.startswith("-") and word != "-" and not _NEGATIVE.fullmatch(word):
+            if word.startswith("-") and word != "-" and not NEGATIVE.fullmatch(word):
                 yield error(
                     "flag-smuggled",
                     f"`{option.flag}` gets the word `{word}`, which the parser reads as a flag",
@@ -200,14 +198,15 @@ def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:
     typed = next((each for each in plan.options if each.setting == setting), None)
-    label = (
-        where.label(setting, f"writes `{' '.join((typed.flag, *typed.values))}`") if typed else None
-    )
     return error(
         "flag-duplicated",
         f"`{option.flag}` is written by `{setting}`",
         _key(where, option, f"writes `{' '.join((option.flag, *option.values))}`"),
-        secondary=(label,) if label else (),
+        secondary=present(
+            where.label(setting, f"writes `{' '.join((typed.flag, *typed.values))}`")
+            if typed
+            else None
+        ),
         notes=(
             "the engine takes the last one on its command line, and the plan would judge the other",
         ),

@@ -17,6 +17,7 @@ from compiler.catalog.moves import (
 from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, value_fault
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
+from compiler.language.written import text_toml
 from compiler.near import near
 from compiler.plan import Option
 
@@ -100,5 +101,5 @@ def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]
 def _toml(values: Sequence[str]) -> str:
     if not values:
         return "true"
-    words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else f'"{each}"' for each in values]
+    words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else text_toml(each) for each in values]
     return words[0] if len(words) == 1 else f"[{', '.join(words)}]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.memory.outcome import (
@@ -16,7 +15,7 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
-from compiler.ranges import Range
+from compiler.ranges import Range, said
 from compiler.rules import rule
 
 
@@ -45,27 +44,32 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if memory is None or memory.load_gib is None or result is Outcome.PASSES:
         return
     free, need = _gib(memory.free_before_load_gib), _gib(memory.load_gib)
-    where_it_is: dict[str, Any] = {
-        "primary": where.primary("model.id", text=f"{need} a GPU"),
-        "secondary": present(
-            where.label("gpus.kind", f"{free} free before the load"),
-            where.label("parallel.tensor", "splits what can be split"),
-        ),
-        "notes": (f"free before load {free}, the load needs {need}",),
-        "path": "model.id",
-    }
+    primary = where.primary("model.id", text=f"{need} a GPU")
+    secondary = present(
+        where.label("gpus.kind", f"{free} free before the load"),
+        where.label("parallel.tensor", "splits what can be split"),
+    )
+    notes = (f"free before load {free}, the load needs {need}",)
     if result is Outcome.TOO_SMALL:
         yield error(
             UNLOADABLE,
             "the weights do not fit on the GPU",
+            primary,
+            secondary=secondary,
+            notes=notes,
             help=(
                 "use more GPUs with tensor parallelism, GPUs with more memory, or a checkpoint of fewer bits: no fraction helps",
             ),
-            **where_it_is,
+            path="model.id",
         )
     else:
         yield warning(
-            "weights-uncertain", "the weights may not fit on the GPU while they load", **where_it_is
+            "weights-uncertain",
+            "the weights may not fit on the GPU while they load",
+            primary,
+            secondary=secondary,
+            notes=notes,
+            path="model.id",
         )
 
 
@@ -189,15 +193,11 @@ def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...
 
 
 def _tokens(known: Range) -> str:
-    if known.is_exact:
-        return f"{known.best:,.0f} tokens"
-    return f"{known.best:,.0f} tokens ({known.low:,.0f} to {known.high:,.0f})"
+    return said(known, ",.0f", unit=" tokens")
 
 
 def _gib(known: Range) -> str:
-    if f"{known.low:.2f}" == f"{known.high:.2f}":
-        return f"{known.best:.2f} GiB"
-    return f"{known.best:.2f} GiB ({known.low:.2f} to {known.high:.2f})"
+    return said(known, ".2f", unit=" GiB")
 
 
 def _shortfall(memory: Memory) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, present
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -16,13 +16,14 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     promised, limit = plan.profile.serve.concurrency, plan.running_requests
     if limit is None or promised <= limit:
         return
-    label = where.label("serve.max_running_requests", f"{limit} requests run at once")
     own = plan.profile.serve.max_running_requests
     yield error(
         "concurrency-beyond-limit",
         f"{promised} requests at once are promised, and {limit} may run",
         where.primary("serve.concurrency", text=f"{promised} at once"),
-        secondary=(label,) if label else (),
+        secondary=present(
+            where.label("serve.max_running_requests", f"{limit} requests run at once")
+        ),
         notes=() if own == limit else (f"the engine's own limit here is {limit}",),
         help=(
             f"set `serve.max_running_requests` to {promised} or more; it takes from the reserve",

@@ -69,12 +69,7 @@ def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:
     for variable in plan.environment:
         yield variable.setting, variable.name, Place.VARIABLE_NAME
         yield variable.setting, f"{variable.name}={variable.value}", Place.VARIABLE
-    profile = plan.profile
-    yield (
-        "description",
-        profile.description or profile.model.served_name or profile.model.id,
-        Place.TEXT,
-    )
+    yield "description", plan.title, Place.TEXT
     if plan.service is not None:
         setting = f"targets.{plan.target_name}.state_dir"
         yield setting, plan.service.installed("ready.py"), Place.WORD

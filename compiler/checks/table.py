@@ -19,7 +19,7 @@ WORDS: Mapping[str, str] = {
     "cuda-graph-config": "a JSON object",
 }
 _PLAIN = frozenset({"str", "int", "float", "int-with-suffix"})
-_NEGATIVE = re.compile(r"-[0-9]+|-[0-9]*\.[0-9]+")  # as argparse has it
+NEGATIVE = re.compile(r"-[0-9]+|-[0-9]*\.[0-9]+")  # as argparse has it
 _WITH_SUFFIX = re.compile(r"\d+(\.\d+)?[kMGT]|\d+[KMGT]i")
 
 
@@ -71,7 +71,7 @@ def _misread(flag: Flag, value: str, *, engine: str) -> str | None:
     known = ENGINES.get(engine)
     is_plain = flag.takes in _PLAIN and flag.effect is Action.STORE
     # What begins like a flag, and is no negative number, is no value at all, which is said elsewhere.
-    is_flag = value[:1] == "-" and not _NEGATIVE.fullmatch(value)
+    is_flag = value[:1] == "-" and not NEGATIVE.fullmatch(value)
     reason = None if known is None or is_plain or is_flag else known.misread(flag, value)
     if reason is None:
         return None

@@ -11,14 +11,15 @@ import click
 from compiler.catalog import FolderReader, open_catalog
 from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, find_tree, show
+from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
+from compiler.engines import DEFAULT
 from compiler.workspace import Workspace
 
 
 @click.command(name="add-engine")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", "engine", default="sglang", show_default=True, help="Which engine it is.")
+@click.option("--name", "engine", default=DEFAULT, show_default=True, help="Which engine it is.")
 @click.option("--build", help="Name of a private build: an overlay on its release is written.")
 @click.option(
     "--release", help="The release it is, or is made from, when it does not say so itself."
@@ -32,7 +33,7 @@ def add_engine(path: Path, *, engine: str, build: str | None, release: str | Non
         return Exit.REFUSED
     catalog = open_catalog(FolderReader(workspace.profiles))
     added, found = read_engine(path, engine=engine, catalog=catalog, build=build, release=release)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     if added is None:
         return Exit.REFUSED
     sys.stdout.writelines(f"{line}\n" for line in added.summary)
@@ -51,7 +52,7 @@ def add_model(folder: Path, *, id_: str) -> int:
     if workspace is None or stem is None:
         return Exit.REFUSED
     described, found = describe_checkpoint(folder, id_=id_)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     if described is None:
         return Exit.REFUSED
     text = model_toml(described.model, heading=(f"Read from the checkpoint in {folder.name}.",))
@@ -61,7 +62,7 @@ def add_model(folder: Path, *, id_: str) -> int:
 def _workspace() -> Workspace | None:
     found = find_tree(())
     diagnostics: tuple[Diagnostic, ...] = found.diagnostics
-    show(diagnostics, None, form=Format.TEXT, err=True)
+    show(diagnostics)
     return found.workspace
 
 

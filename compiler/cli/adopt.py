@@ -14,7 +14,7 @@ from attrs import evolve
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
-from compiler.cli.session import find_tree, write_lines
+from compiler.cli.session import engine_release, find_tree, write_lines
 from compiler.diagnostics import Diagnostic
 
 
@@ -32,17 +32,6 @@ _SAID_OTHERWISE = frozenset({"dropped", "secret"})
 """Kinds of changes that matter to who writes a profile; of secrets a finding tells."""
 
 
-def _engine(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, str] | None:
-    if value is None:
-        return None
-    name, at, version = value.partition("@")
-    if not (name and at and version):
-        raise click.BadParameter(
-            "expected an engine and its release: `sglang@0.5.11`", param=option
-        )
-    return name, version
-
-
 def _variables(
     _: click.Context, option: click.Parameter, value: Sequence[str]
 ) -> Mapping[str, str]:
@@ -58,7 +47,9 @@ def _variables(
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="PROFILE")
 @click.option("--overwrite", is_flag=True, help="Write over a PROFILE that is there.")
 @click.option("--check", "check_only", is_flag=True, help="Judge the launch, and write nothing.")
-@click.option("--engine", callback=_engine, metavar="NAME@VERSION", help="The release it runs on.")
+@click.option(
+    "--engine", callback=engine_release, metavar="NAME@VERSION", help="The release it runs on."
+)
 @click.option("--gpu", metavar="KIND", help="GPU id of the catalogue.")
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of the server.")
 @click.option("--target", metavar="NAME", help="The host it runs on.")

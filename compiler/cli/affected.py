@@ -10,7 +10,7 @@ import click
 
 from compiler.catalog.shelves import shipped_shelf
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Session, open_session, print_json, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.diff.ingredients import ingredients_of
 from compiler.language.load import SUFFIX
@@ -31,7 +31,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """
     session, faults = open_session(())
     if session is None:
-        show(faults, None, form=Format.TEXT, err=True)
+        show(faults)
         return Exit.REFUSED
     made = ingredients_of(session.names, session.inputs)
     known = frozenset(path for parts in made.values() for path in parts)
@@ -43,11 +43,9 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
             reached[file] = sorted(name for name, parts in made.items() if path in parts)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
-    show(unknown, session, form=Format.TEXT, err=True)
+    show(unknown, session)
     if as_json:
-        import json  # noqa: PLC0415 - what only some runs need
-
-        sys.stdout.write(json.dumps({"schema": 1, "files": reached}, indent=2) + "\n")
+        print_json({"schema": 1, "files": reached})
     else:
         names = sorted({name for several in reached.values() for name in several})
         sys.stdout.writelines(f"{name}\n" for name in names)

@@ -8,13 +8,13 @@ from math import isfinite
 
 import click
 
-from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
+from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
 from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, find_tree, show
+from compiler.cli.session import catalogue_here, find_tree, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.facts import Gpu
 from compiler.near import near
@@ -33,7 +33,7 @@ def command() -> None:
 @click.argument("kind", required=False, type=click.Choice([*KINDS, "engines", "boots"]))
 def list_entries(kind: str | None) -> int:
     """List the catalogue's entries, or those of one KIND."""
-    catalog = _catalog()
+    catalog = catalogue_here()
     wanted = [kind] if kind else [*KINDS, "engines", "boots"]
     for each in wanted:
         sys.stdout.writelines(f"{each:<8} {line}\n" for line in _lines(catalog, each))
@@ -65,7 +65,7 @@ def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
 @click.argument("id_", metavar="ID")
 def show_entry(id_: str) -> int:
     """Print one entry with its sources, as its file has it; for `sglang@0.5.23` the flags of that release."""
-    catalog = _catalog()
+    catalog = catalogue_here()
     engine, _, version = id_.partition("@")
     if version in catalog.versions(engine):
         sys.stdout.writelines(f"{line}\n" for line in _flags(catalog, engine, version))
@@ -176,7 +176,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
 
 
 def _refuse(faults: tuple[Diagnostic, ...]) -> int:
-    show(faults, None, form=Format.TEXT, err=True)
+    show(faults)
     return Exit.REFUSED
 
 
@@ -185,12 +185,6 @@ def _bad_id(id_: str) -> Diagnostic:
         "catalogue-id",
         f"`{id_}` is no id of a GPU: letters, digits, `.`, `_`, and `-`, with a letter or a digit first",
     )
-
-
-def _catalog() -> Catalog:
-    """The catalogue of the tree we stand in; the shipped one where there is none."""
-    found = find_tree(())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
 
 
 command.add_command(add_engine)

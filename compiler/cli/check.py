@@ -10,21 +10,16 @@ import click
 from compiler.cli import completing
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, open_session, show, write_lines
+from compiler.cli.session import (
+    Format,
+    engine_release,
+    open_session,
+    print_json,
+    show,
+    write_lines,
+)
 from compiler.pipeline import Checked, check_profiles, strictly
 from compiler.profile import Name, Text
-
-
-def _engine(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[Name, Text] | None:
-    """The engine's name and its release, as `sglang@0.5.23`."""
-    if value is None:
-        return None
-    name, _, version = value.partition("@")
-    if not (name.isalnum() and version and version.isprintable()):
-        raise click.BadParameter("write it like `sglang@0.5.23`", ctx=context, param=option)
-    return Name(name), Text(version)
 
 
 @click.command(name="check")
@@ -42,7 +37,7 @@ def _engine(
 @click.option(
     "--engine",
     metavar="NAME@VERSION",
-    callback=_engine,
+    callback=engine_release,
     help="Try another release than the profiles name, without editing them.",
 )
 def command(
@@ -70,7 +65,7 @@ def command(
     if chosen is Format.JSON:
         _print_json(checked)
     else:
-        show(checked.all_diagnostics, session, form=chosen, err=True)
+        show(checked.all_diagnostics, session, form=chosen)
         _print_verdicts(checked, asked=profiles)
         if bars:
             print_bars(checked.judged)
@@ -78,13 +73,9 @@ def command(
 
 
 def _print_json(checked: Checked) -> None:
-    import json  # noqa: PLC0415 - what only some runs need
+    from compiler.report.contract import check_json  # noqa: PLC0415 - what only some runs need
 
-    from compiler.report.contract import check_json  # noqa: PLC0415 - as above
-
-    # ASCII only, so that it is JSON in whatever encoding a terminal has.
-    json.dump(check_json(checked.diagnostics, judged=checked.judged), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(check_json(checked.diagnostics, judged=checked.judged))
 
 
 def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:

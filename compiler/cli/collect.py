@@ -1,4 +1,7 @@
-"""`poolproof gc`: delete the generations that nobody needs any more."""
+"""`poolproof gc`: delete the generations that nobody needs any more.
+
+Not called `gc`: as a module of this package it would hide Python's own.
+"""
 
 from __future__ import annotations
 

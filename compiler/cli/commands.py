@@ -39,12 +39,37 @@ VERBS: Mapping[str, str] = {
 }
 
 
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "A start": ("init", "adopt", "predict"),
+    "Judging": ("check", "fit", "explain"),
+    "Writing": ("compile", "fmt", "schema"),
+    "Reviewing": ("diff", "show", "why", "affected", "report"),
+    "On the host": ("switch", "rollback", "generations", "status", "gc", "retire"),
+    "A running server": ("verify", "measure"),
+    "Facts, and the shell": ("catalog", "completion"),
+}
+"""What each verb is for, in the order of a first day; `--help` lists them so."""
+
+_LONGEST_HELP = 200
+
+
 class _Verbs(click.Group):
     """A group that imports a verb only when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return list(VERBS)
+        return [verb for verbs in GROUPS.values() for verb in verbs]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, verbs in GROUPS.items():
+            known = {verb: self.get_command(ctx, verb) for verb in verbs}
+            rows = [
+                (verb, command.get_short_help_str(_LONGEST_HELP))
+                for verb, command in known.items()
+                if command is not None
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx

@@ -7,16 +7,12 @@ import sys
 import click
 
 from compiler.cli import completing
-from compiler.cli.exits import Exit
+from compiler.cli.exits import Exit, exit_of
 from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.pipeline import Checked, check_profiles, render_checked, strictly
 from compiler.report.verdicts import verdict_lines
 from compiler.tree import Comparison, OutTree, State, Written, compare, unified_diff, write
-
-
-MACHINE_CODES = frozenset({"out-busy", "out-unreadable", "out-unwritable"})
-"""Findings about the machine, not about the profiles."""
 
 
 @click.command(name="compile")
@@ -53,12 +49,12 @@ def command(
     session, faults = open_session(profiles)
     checked = Checked(judged=(), diagnostics=faults) if session is None else _check(session)
     checked = strictly(checked) if strict else checked
-    show(checked.all_diagnostics, session, form=Format(form), err=True)
+    show(checked.all_diagnostics, session, form=Format(form))
     if session is None or checked.refused:
         return _refuse(checking=check)
     tree = render_checked(checked)
     if not isinstance(tree, OutTree):
-        show(tree, session, form=Format(form), err=True)
+        show(tree, session, form=Format(form))
         return _refuse(checking=check)
     if check:
         return _compare(tree, session, diff=diff, strict=strict, form=Format(form))
@@ -93,8 +89,8 @@ def _write(
 ) -> Exit:
     done = write(tree, root=session.workspace.out, profiles=_scope(session), overwrite=overwrite)
     if not isinstance(done, Written):
-        show(done, session, form=form, err=True)
-        return Exit.MACHINE if any(each.code in MACHINE_CODES for each in done) else Exit.REFUSED
+        show(done, session, form=form)
+        return exit_of(done)
     write_lines(verdict_lines(checked.judged))
     sys.stdout.writelines(f"removed out/{path}\n" for path in done.removed)
     if done.resumed:
@@ -122,14 +118,14 @@ _MEANING = {
 
 def _compare(tree: OutTree, session: Session, *, diff: bool, strict: bool, form: Format) -> Exit:
     comparison = compare(tree, root=session.workspace.out, profiles=_scope(session))
-    show(comparison.diagnostics, session, form=form, err=True)
+    show(comparison.diagnostics, session, form=form)
     for each in comparison.differences:
         notes = "".join(f"; {note}" for note in each.notes)
         click.echo(f"{each.state.value:<8} out/{each.path} ({_MEANING[each.state]}{notes})")
     if diff:
         sys.stdout.write(unified_diff(comparison))
-    if any(each.code in MACHINE_CODES for each in comparison.diagnostics):
-        return Exit.MACHINE
+    if comparison.diagnostics:
+        return exit_of(comparison.diagnostics)
     if comparison.is_current(strict=strict):
         click.echo("out/ is what the profiles give", err=True)
         return Exit.OK

@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format as Findings
 from compiler.cli.session import Session, columns, find_tree, open_session, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.git import has_revision, read_revision
 from compiler.diff.installed import PLAN_FILE, compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
@@ -51,20 +50,20 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     """
     session, faults = open_session(())
     if session is None:
-        show(faults, None, form=Findings.TEXT, err=True)
+        show(faults)
         return Exit.REFUSED
     base, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
-        show(named.diagnostics, session, form=Findings.TEXT, err=True)
+        show(named.diagnostics, session)
         return Exit.REFUSED
     checked = check_profiles(session.names, session.inputs, whole=True)
     change = _compare(base, session, checked, named.names)
     if isinstance(change, Diagnostic):
-        show((change,), session, form=Findings.TEXT, err=True)
+        show((change,), session)
         return Exit.REFUSED
     errors = [each for each in checked.all_diagnostics if each.is_error]
-    show(errors, session, form=Findings.TEXT, err=True)
+    show(errors, session)
     for note in (*change.notes, *_about_out(checked, session)):
         click.echo(f"note: {note}", err=True)
     sys.stdout.write(_rendered(change, Format(form)))
@@ -98,7 +97,7 @@ def _compare(
             return _missing(names, session.names) or _from_plan(folder, here, checked, names)
         old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
     if isinstance(old, Diagnostic):
         return old

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
 import click
 from attrs import evolve
 
 from compiler.amend import Amended, Wanted, amend, stranger
-from compiler.cli.exits import Exit
+from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines
-from compiler.cli.session import Format, Session, open_session, show, write_lines
+from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
@@ -209,8 +208,8 @@ def _write(
 
 def _name_of(file: str) -> str:
     """The name of the profile that a file is given by."""
-    session, _ = open_session([file])
-    return file if session is None else session.names[0]
+    names = find_tree([file]).names
+    return names[0] if names else file
 
 
 def _no_such_change(answer: Answer, number: int) -> Diagnostic:
@@ -223,9 +222,9 @@ def _no_such_change(answer: Answer, number: int) -> Diagnostic:
 
 def _print(answer: Answer, session: Session, *, as_json: bool) -> None:
     if as_json:
-        _print_json(answer_json(answer))
+        print_json(answer_json(answer))
         return
-    show(answer.first, session, form=Format.TEXT, err=True)
+    show(answer.first, session)
     write_lines(answer_lines(answer))
 
 
@@ -233,15 +232,7 @@ def _fail(found: Sequence[Diagnostic], session: Session | None, *, as_json: bool
     from compiler.report.contract import check_json  # noqa: PLC0415 - on this path only
 
     if as_json:
-        _print_json(check_json(found, judged=()))
+        print_json(check_json(found, judged=()))
     else:
-        show(found, session, form=Format.TEXT, err=True)
-    unwritable = any(each.code == "edit-unwritable" for each in found)
-    return Exit.MACHINE if unwritable else Exit.REFUSED
-
-
-def _print_json(printed: object) -> None:
-    import json  # noqa: PLC0415 - what only some runs need
-
-    json.dump(printed, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+        show(found, session)
+    return exit_of(found) or Exit.REFUSED

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import frozen
 
+from compiler.accept import verdict
 from compiler.diagnostics import Diagnostic
 from compiler.language.load import file_of
 from compiler.language.shapes import printable
-from compiler.pipeline import verdict
 from compiler.plan import Plan
 from compiler.planjson import plan_facts
 from compiler.remedy.change import CERTAIN, Remedy, Unhelpful

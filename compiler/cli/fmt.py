@@ -8,7 +8,7 @@ from difflib import unified_diff
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Session, open_session, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.edit.formatting import Formatted, format_loaded
@@ -33,10 +33,10 @@ def command(files: tuple[str, ...], *, check: bool) -> int:
     """
     session, faults = open_session(files)
     if session is None:
-        show(faults, session, form=Format.TEXT, err=True)
+        show(faults, session)
         return Exit.REFUSED
     formatted, faults = _format(session)
-    show(faults, session, form=Format.TEXT, err=True)
+    show(faults, session)
     if faults:
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
@@ -95,7 +95,7 @@ def _write(changed: list[Formatted], session: Session, *, total: int) -> Exit:
             session.workspace.profiles, each.name, before=each.before, after=each.after
         )
         if failed is not None:
-            show([failed], session, form=Format.TEXT, err=True)
+            show([failed], session)
             return Exit.MACHINE
         click.echo(f"laid out {file_of(each.name)}")
     click.echo(f"{_files(len(changed))} laid out, {total - len(changed)} unchanged", err=True)

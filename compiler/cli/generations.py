@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from compiler.cli.exits import Exit
-from compiler.cli.hosting import SCHEMA, code_of, json_option, print_json, root_option
-from compiler.cli.session import Format, show
+from compiler.cli.exits import exit_of
+from compiler.cli.hosting import SCHEMA, json_option, root_option
+from compiler.cli.session import print_json, show
 from compiler.host.finding import stores_of
 from compiler.host.store import Store
 from compiler.host.troubles import unreadable
@@ -24,14 +24,14 @@ def command(unit: str | None, *, root: Path, as_json: bool) -> int:
         stores, found = stores_of(root, unit)
     except OSError as fault:
         stores, found = (), (unreadable(fault),)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     if as_json:
         print_json(
             {"schema": SCHEMA, "generations": [row for each in stores for row in _rows(each)]}
         )
     elif not _print(stores) and not found:
         click.echo("no unit here has generations", err=True)
-    return code_of(found) if found else Exit.OK
+    return exit_of(found)
 
 
 def _rows(store: Store) -> list[dict[str, object]]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 from attrs import evolve
 
+from compiler.cli import session
 from compiler.diagnostics import Diagnostic
 from compiler.secrecy import hide
 
 
 def print_json(values: object, *, hidden: frozenset[str]) -> None:
     """One JSON object on stdout, whose texts show nothing hidden."""
-    import json  # noqa: PLC0415 - what only some runs need
-
-    # ASCII only, so that it is JSON in whatever encoding a terminal has.
-    json.dump(_without(values, hidden), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    session.print_json(_without(values, hidden))
 
 
 def without(found: Iterable[Diagnostic], hidden: frozenset[str]) -> tuple[Diagnostic, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from errno import ELOOP
@@ -12,13 +11,13 @@ from typing import Any, TypeVar
 
 import click
 
-from compiler.cli.exits import Exit
-from compiler.cli.session import Format, find_tree, show, width
+from compiler.cli.exits import Exit, exit_of
+from compiler.cli.session import find_tree, print_json, show, width
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.live import Live, Systemd
 from compiler.host.service import PLAN
 from compiler.host.staged import Staged, read_staged
-from compiler.host.troubles import MACHINE_CODES, unreadable
+from compiler.host.troubles import unreadable
 from compiler.host.watch import Event
 from compiler.report.contract import diagnostic_json
 from compiler.workspace import OUT
@@ -109,24 +108,10 @@ def agreed(question: str, *, yes: bool) -> bool:
 def end(found: Sequence[Diagnostic], *, as_json: Mapping[str, Any] | None) -> Exit:
     """Show the findings, on stderr or with what else is to be printed as JSON; the exit code they come to."""
     if as_json is None:
-        show(found, None, form=Format.TEXT, err=True)
+        show(found)
     else:
         print_json({**as_json, "diagnostics": [diagnostic_json(each) for each in found]})
-    return code_of(found)
-
-
-def code_of(found: Sequence[Diagnostic]) -> Exit:
-    """The exit code of findings."""
-    errors = [each for each in found if each.is_error]
-    if any(each.code in MACHINE_CODES for each in errors):
-        return Exit.MACHINE
-    return Exit.REFUSED if errors else Exit.OK
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """One object, in ASCII, whatever encoding a terminal has."""
-    json.dump(value, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    return exit_of(found)
 
 
 PLAIN_S = 5.0

@@ -15,8 +15,9 @@ from attrs import evolve
 from compiler.catalog import Catalog, open_catalog
 from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, show, write_lines
-from compiler.diagnostics import Diagnostic
+from compiler.cli.session import Session, show, write_lines
+from compiler.diagnostics import Diagnostic, reason_of
+from compiler.engines import DEFAULT
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
@@ -25,7 +26,6 @@ from compiler.starter import TextReader, Wanted, files_around, profile_files
 from compiler.workspace import Workspace
 
 
-ENGINE = "sglang"
 CONTEXT_TOKENS = 32_768
 """What is offered where nothing else is asked for, or the model's own context where that is less."""
 
@@ -45,9 +45,9 @@ def _version(_: click.Context, option: click.Parameter, value: str | None) -> st
     if value is None or "@" not in value:
         return value
     name, _at, version = value.partition("@")
-    if name != ENGINE or not version:
+    if name != DEFAULT or not version:
         raise click.BadParameter(
-            f"expected a release of SGLang: `0.5.11`, or `{ENGINE}@0.5.11`", param=option
+            f"expected a release of SGLang: `0.5.11`, or `{DEFAULT}@0.5.11`", param=option
         )
     return version
 
@@ -112,7 +112,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     if not again.refused:
         checked, session, wanted = again, its_session, filled
         files |= {f"profiles/{name}.toml": text for name, text in profile_files(filled).items()}
-    show(_without_more(checked.all_diagnostics), session, form=Format.TEXT, err=True)
+    show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
     return _write(folder, files, wanted)
 
@@ -135,7 +135,7 @@ def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
 
     catalog = session.inputs.catalog
     found = tuple(map(in_options, checked.all_diagnostics))
-    show(found, session, form=Format.TEXT, err=True)
+    show(found, session)
     write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(
@@ -182,7 +182,8 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
         model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
         gpu=gpu,
         count=count,
-        version=given["version"] or catalog.versions(ENGINE)[-1],
+        engine=DEFAULT,
+        version=given["version"] or catalog.versions(DEFAULT)[-1],
         python=given["python"],
         context=context,
         concurrency=given["concurrency"],
@@ -251,7 +252,7 @@ def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
     except OSError as fault:
         for each in reversed(made):
             each.rmdir() if each.is_dir() else each.unlink()
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         click.echo(
             f"nothing was written: `{fault.filename or folder}` cannot be written: {reason}",
             err=True,

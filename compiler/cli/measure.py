@@ -8,26 +8,15 @@ from pathlib import Path
 
 import click
 
-from compiler.catalog import Catalog, FolderReader, open_catalog
-from compiler.cli.exits import Exit
-from compiler.cli.observing import (
-    exit_of,
-    find_plan,
-    no_such_engine,
-    read_asked,
-    say,
-    server_options,
-    show,
-)
-from compiler.diagnostics import Diagnostic, error
+from compiler.cli.exits import Exit, exit_of
+from compiler.cli.observing import no_such_engine, of_a_server, say
+from compiler.cli.session import catalogue_here, show
+from compiler.diagnostics import Diagnostic, error, reason_of
+from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
-from compiler.host.asked import observe
-from compiler.host.httpget import Address
+from compiler.host.asked import Asked, observe
 from compiler.host.measuring import Field, parse_field, record
-from compiler.workspace import find
-
-
-DEFAULT_ENGINE = "sglang"
+from compiler.host.promised import Promised
 
 
 def _fields(
@@ -43,7 +32,7 @@ def _fields(
 
 
 @click.command(name="measure")
-@server_options
+@of_a_server
 @click.option(
     "--set",
     "told",
@@ -60,32 +49,23 @@ def _fields(
     help="Write there, as profiles/boots/NAME.toml; else print it.",
 )
 @click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
-@click.argument("stream", required=False, metavar="[-]")
-def command(  # noqa: PLR0913 - click hands over each option
+def command(
+    asked: Asked,
     *,
-    unit: str | None,
-    user: bool,
-    url: Address | None,
-    log: Path | None,
-    secret: Path | None,
-    plan: Path | None,
-    profile: str | None,
+    promised: Promised | Diagnostic | None,
     told: Mapping[str, Field],
     output: Path | None,
     overwrite: bool,
-    stream: str | None,
 ) -> int:
     """Record what a server's start measured, for later compiles.
 
     Its log is read, or its endpoints are asked. What they do not tell comes from its plan, or is given by --set.
     """
-    asked = read_asked(unit=unit, user=user, url=url, log=log, secret=secret, stream=stream)
-    promised = find_plan(asked, plan=plan, profile=profile)
     if isinstance(promised, Diagnostic) and promised.code == "unit-unplanned":
         promised = None  # a hand-made unit can be measured as well; what is missing is asked for
     if isinstance(promised, Diagnostic):
         return _fail(promised)
-    name = str(told.get("engine", DEFAULT_ENGINE if promised is None else promised.engine))
+    name = str(told.get("engine", DEFAULT if promised is None else promised.engine))
     observer = observer_of(name)
     if observer is None:
         return _fail(no_such_engine(name))
@@ -100,7 +80,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         observer=observer,
         promised=promised,
         told=told,
-        catalog=_catalog(),
+        catalog=catalogue_here(),
     )
     say(recorded.notes)
     if recorded.text is None:
@@ -132,12 +112,6 @@ def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
             help=("give another name, or `--overwrite`",),
         )
     except OSError as fault:
-        reason = (fault.strerror or type(fault).__name__).lower()
+        reason = reason_of(fault)
         return error("boot-unwritable", f"`{path}` cannot be written: {reason}")
     return None
-
-
-def _catalog() -> Catalog:
-    """The catalogue of the tree we stand in; the shipped one where there is none."""
-    found = find((), here=Path.cwd())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))

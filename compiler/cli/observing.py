@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from compiler.cli.exits import Exit
+from compiler.cli.session import find_tree
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.asked import Asked
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
 from compiler.host.units import Scope
-from compiler.report.counting import summary_line
-from compiler.report.text import render_text
-from compiler.workspace import find
-
-
-MACHINE_CODES = frozenset({"boot-unwritable", "log-unreadable", "server-silent", "systemd-silent"})
-"""Findings about the machine, not about what was promised."""
 
 
 def _address(_: click.Context, option: click.Parameter, value: str | None) -> Address | None:
@@ -40,7 +32,7 @@ def _unit(_: click.Context, option: click.Parameter, value: str | None) -> str |
     return value
 
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS: tuple[Decorator, ...] = (
@@ -57,17 +49,29 @@ _OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option("--plan", type=_FILE, metavar="FILE", help="The plan.json of the server."),
     click.option("--profile", metavar="NAME", help="Its plan by name: out/NAME/plan.json."),
+    click.argument("stream", required=False, metavar="[-]"),
 )
 
 
-def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
+def of_a_server(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of a server; what they come to is its `asked`, and its plan `promised`."""
+
+    @wraps(command)
+    def meant(*, plan: Path | None, profile: str | None, **given: Any) -> int:  # noqa: ANN401 - click's own
+        asked = _read_asked(**{name: given.pop(name) for name in _SAYS_WHICH})
+        promised = _find_plan(asked, plan=plan, profile=profile)
+        return command(asked=asked, promised=promised, **given)
+
+    decorated: Callable[..., int] = meant
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def read_asked(
+_SAYS_WHICH = ("unit", "user", "url", "log", "secret", "stream")
+
+
+def _read_asked(
     *,
     unit: str | None,
     user: bool,
@@ -89,14 +93,14 @@ def read_asked(
     return Asked(unit=unit, url=url, log=log, scope=scope, secret=secret)
 
 
-def find_plan(
+def _find_plan(
     asked: Asked, *, plan: Path | None, profile: str | None
 ) -> Promised | Diagnostic | None:
     """The plan that is meant: the one that was named, else that of the unit; `None` where there is none to look for."""
     if plan is not None and profile is not None:
         raise click.UsageError("--plan and --profile name two plans")
     if profile is not None:
-        found = find((), here=Path.cwd())
+        found = find_tree(())
         if found.workspace is None:
             return found.diagnostics[0]
         plan = found.workspace.out / profile.removeprefix("out/") / "plan.json"
@@ -113,14 +117,6 @@ def no_such_engine(name: str) -> Diagnostic:
     return error("engine-unknown", f"nobody described the engine `{name}`")
 
 
-def show(found: Sequence[Diagnostic]) -> None:
-    """Print findings on stderr; nothing to say prints nothing."""
-    if found:
-        width = max(60, shutil.get_terminal_size((100, 24)).columns)
-        text = render_text(found, sources={}, colour=False, width=width)
-        sys.stderr.write(f"{text}\n{summary_line(found)}\n")
-
-
 def say(notes: Sequence[str]) -> None:
     """Print what is to be said beside the result, on stderr."""
     for each in notes:
@@ -132,10 +128,3 @@ def plain(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
-
-
-def exit_of(found: Sequence[Diagnostic]) -> Exit:
-    """5 where the machine would not, else 1 for an error."""
-    if any(each.code in MACHINE_CODES for each in found):
-        return Exit.MACHINE
-    return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK

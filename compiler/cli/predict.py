@@ -11,12 +11,11 @@ from typing import Any
 import click
 from attrs import frozen
 
-from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
-from compiler.cli.session import Format, find_tree, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.cli.session import catalogue_here, engine_release, show
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
 from compiler.judged import Judged
@@ -40,15 +39,6 @@ def _gib(_: click.Context, option: click.Parameter, value: float | None) -> floa
     return value
 
 
-def _engine(_: click.Context, option: click.Parameter, value: str) -> tuple[str, str]:
-    name, at, version = value.partition("@")
-    if not (name and at and version):
-        raise click.BadParameter(
-            "expected an engine and its release: `sglang@0.5.11`", param=option
-        )
-    return name, version
-
-
 def _size(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
 
@@ -66,7 +56,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     help="GPUs of the server, on all its nodes; else those that the command's layout takes.",
 )
-@click.option("--engine", callback=_engine, required=True, metavar="NAME@VERSION")
+@click.option("--engine", callback=engine_release, required=True, metavar="NAME@VERSION")
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
 @click.option(
     "--checkpoint",
@@ -100,7 +90,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     name, version = engine
     judged: tuple[Judged, ...] = ()
     if not any(each.is_error for each in read.diagnostics):
-        predictor = make_predictor(_catalog(), engine=name, version=version)
+        predictor = make_predictor(catalogue_here(), engine=name, version=version)
         found = predictor.layout(words, gpu=gpu) if count is None else count
         if count is None and found is not None:
             click.echo(f"no --count: the command's layout takes {_gpus(found)}", err=True)
@@ -188,7 +178,7 @@ def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     try:
         values = parse_json(_bytes(path))
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
@@ -209,17 +199,11 @@ def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
     try:
         data = _bytes(path)
     except OSError as fault:
-        reason = (fault.strerror or "the system gives no reason").lower()
+        reason = reason_of(fault)
         return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
     file = EntryFile(data=data, shown=shown, shipped=False)
     given = {"name": path.stem, "file": shown, "shipped": False}
     return read_entry(file, Boot, id_=None, given=given, code="boot-invalid")
-
-
-def _catalog() -> Catalog:
-    """The catalogue of the tree we stand in; the shipped one where there is none."""
-    found = find_tree(())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
 
 
 def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
@@ -232,6 +216,6 @@ def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     from compiler.report.verdicts import prediction_lines  # noqa: PLC0415 - JSON does without it
 
     found = without(checked.all_diagnostics, hidden)
-    show(found, None, form=Format.TEXT, err=True)
+    show(found)
     for each in checked.judged:
         sys.stdout.writelines(f"{hide(line, hidden)}\n" for line in prediction_lines(each))

@@ -11,7 +11,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Session, open_session, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.pipeline import Checked, check_profiles
 from compiler.remedy.replanning import Replanner
@@ -33,7 +33,7 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     """
     session, faults = open_session(profiles)
     if session is None:
-        show(faults, session, form=Format.TEXT, err=True)
+        show(faults, session)
         return Exit.REFUSED
     if output is None and sys.stdout.isatty():
         raise click.UsageError("name a file with -o, or send the page somewhere")
@@ -42,10 +42,10 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     checked = check_profiles(session.names, session.inputs)
     missing = _missing(checked) if session.named else ()
     if missing:
-        show(missing, session, form=Format.TEXT, err=True)
+        show(missing, session)
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
-    show(checked.diagnostics, session, form=Format.TEXT, err=True)
+    show(checked.diagnostics, session)
     page = render_page(checked.judged, sweeps=_sweeps(checked, session))
     if output is None:
         sys.stdout.write(page)

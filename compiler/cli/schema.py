@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import sys
-
 import click
 
 from compiler.cli.exits import Exit
+from compiler.cli.session import print_json
 from compiler.schema import boot_schema, profile_schema
 
 
@@ -19,6 +17,5 @@ def command(*, boot: bool) -> int:
     Save it as profiles/schema.json. An editor with a TOML language server (Even Better TOML, taplo) then reads it for each
     file that begins with the line `#:schema ./schema.json`, or `#:schema ../schema.json` in a folder below.
     """
-    json.dump(boot_schema() if boot else profile_schema(), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(boot_schema() if boot else profile_schema())
     return Exit.OK

@@ -8,10 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from attrs import frozen
 
 from compiler import __version__
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.profile import Name, Text
 from compiler.source import Source
 from compiler.value import Value
@@ -20,6 +21,7 @@ from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, 
 
 if TYPE_CHECKING:
     # The verbs of the host show findings as well, and compile nothing.
+    from compiler.catalog import Catalog
     from compiler.pipeline import Inputs
 
 
@@ -73,22 +75,39 @@ def find_tree(asked: Sequence[str]) -> Found:
     try:
         here = Path.cwd()
     except OSError:
-        from compiler.diagnostics import error  # noqa: PLC0415 - on this path only
-
         gone = error("tree-missing", "the working directory is not there any more")
         return Found(workspace=None, names=(), diagnostics=(gone,))
     return find(asked, here=here)
 
 
 def _unlistable(fault: OSError) -> Diagnostic:
-    from compiler.diagnostics import error  # noqa: PLC0415 - on this path only
-
-    return error(
-        "profile-unreadable", f"`{PROFILES}/` cannot be listed: {(fault.strerror or '').lower()}"
-    )
+    return error("profile-unreadable", f"`{PROFILES}/` cannot be listed: {reason_of(fault)}")
 
 
-def show(found: Sequence[Diagnostic], session: Session | None, *, form: Format, err: bool) -> None:
+def engine_release(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[Name, Text] | None:
+    """An option's engine with its release, `sglang@0.5.11`."""
+    if value is None:
+        return None
+    name, _, version = value.partition("@")
+    if not (name.isalnum() and version and version.isprintable()):
+        said = "expected an engine and its release: `sglang@0.5.11`"
+        raise click.BadParameter(said, ctx=context, param=option)
+    return Name(name), Text(version)
+
+
+def catalogue_here() -> Catalog:
+    """The catalogue of the tree we stand in; the shipped one where there is none."""
+    from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - as in `open_session`
+
+    found = find_tree(())
+    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
+
+
+def show(
+    found: Sequence[Diagnostic], session: Session | None = None, *, form: Format = Format.TEXT
+) -> None:
     """Print findings for people on stderr, or as annotations on stdout. Nothing to say prints nothing."""
     if not found:
         return
@@ -100,11 +119,10 @@ def show(found: Sequence[Diagnostic], session: Session | None, *, form: Format, 
     from compiler.report.counting import summary_line  # noqa: PLC0415 - a run without findings does without it
     from compiler.report.text import render_text  # noqa: PLC0415 - as above
 
-    stream = sys.stderr if err else sys.stdout
     text = render_text(
-        found, sources=sources(found, session), colour=wants_colour(stream), width=width()
+        found, sources=sources(found, session), colour=wants_colour(sys.stderr), width=width()
     )
-    stream.write(f"{text}\n{summary_line(found)}\n")
+    sys.stderr.write(f"{text}\n{summary_line(found)}\n")
 
 
 def sources(found: Sequence[Diagnostic], session: Session | None) -> Mapping[str, Source]:
@@ -147,6 +165,14 @@ _NARROWEST = 40
 def width() -> int:
     """The width that lines keep to: the terminal's, unless it is very narrow."""
     return max(_NARROWEST, columns())
+
+
+def print_json(value: object) -> None:
+    """Print one JSON object on stdout, in ASCII: JSON in whatever encoding a terminal has."""
+    import json  # noqa: PLC0415 - what only some runs need
+
+    json.dump(value, sys.stdout, indent=2)
+    sys.stdout.write("\n")
 
 
 def write_lines(lines: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, open_session
+from compiler.cli.session import open_session, print_json
 from compiler.cli.session import show as show_findings
 from compiler.language.merge import Resolved
 from compiler.language.settings import Setting, all_settings
@@ -26,7 +26,7 @@ def command(profile: str, *, origins: bool, as_json: bool) -> int:
     """Print a profile as it is after merging, in TOML, with the defaults in comments."""
     session, faults = open_session([profile])
     if session is None or not session.names:
-        show_findings(faults, session, form=Format.TEXT, err=True)
+        show_findings(faults, session)
         return Exit.REFUSED
     resolved, found = resolve(session.names[0], session.inputs)
     if resolved is not None:
@@ -34,7 +34,7 @@ def command(profile: str, *, origins: bool, as_json: bool) -> int:
             structure_profile(resolved)[1] if is_deployable(resolved) else check_fragment(resolved)
         )
         found = (*found, *wrong)
-    show_findings(found, session, form=Format.TEXT, err=True)
+    show_findings(found, session)
     if resolved is None:
         return Exit.REFUSED
     settings = histories(resolved, ())
@@ -46,8 +46,6 @@ def command(profile: str, *, origins: bool, as_json: bool) -> int:
 
 
 def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
-    import json  # noqa: PLC0415 - what only some runs need
-
     content = {
         "schema": 1,
         "profile": resolved.name,
@@ -58,7 +56,7 @@ def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
             if history.default is not None
         },
     }
-    sys.stdout.write(json.dumps(content, indent=2) + "\n")
+    print_json(content)
 
 
 def _json(history: History) -> dict[str, object]:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from compiler.cli.exits import Exit
-from compiler.cli.observing import (
-    exit_of,
-    find_plan,
-    no_such_engine,
-    plain,
-    read_asked,
-    say,
-    server_options,
-    show,
-)
+from compiler.cli.exits import Exit, exit_of
+from compiler.cli.observing import no_such_engine, of_a_server, plain, say
+from compiler.cli.session import print_json, show
 from compiler.diagnostics import Diagnostic
 from compiler.engines.observers import observer_of
-from compiler.host.asked import observe
-from compiler.host.httpget import Address
+from compiler.host.asked import Asked, observe
 from compiler.host.observe import Observed
 from compiler.host.promised import Promised
 from compiler.host.verifying import Kind, Row, State, Verified
@@ -38,27 +27,13 @@ WIDEST = 40
 
 
 @click.command(name="verify")
-@server_options
+@of_a_server
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@click.argument("stream", required=False, metavar="[-]")
-def command(  # noqa: PLR0913 - click hands over each option
-    *,
-    unit: str | None,
-    user: bool,
-    url: Address | None,
-    log: Path | None,
-    secret: Path | None,
-    plan: Path | None,
-    profile: str | None,
-    as_json: bool,
-    stream: str | None,
-) -> int:
+def command(asked: Asked, *, promised: Promised | Diagnostic | None, as_json: bool) -> int:
     """Hold a running server against its plan: pool, context, requests, flags, memory.
 
     Exits 1 when a promise is broken, and 5 when the server does not answer.
     """
-    asked = read_asked(unit=unit, user=user, url=url, log=log, secret=secret, stream=stream)
-    promised = find_plan(asked, plan=plan, profile=profile)
     if promised is None:
         raise click.UsageError("say what was promised: --plan FILE, or --profile NAME")
     if isinstance(promised, Diagnostic):
@@ -87,9 +62,7 @@ def _finish(
     rows = () if verified is None else verified.rows
     code = exit_of(found)
     if as_json:
-        # ASCII only, so that it is JSON in whatever encoding a terminal has.
-        json.dump(_json(promised, observed, rows, found), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(_json(promised, observed, rows, found))
         return code
     if promised is not None and observed is not None and rows:
         click.echo(f"{promised.profile} held against {observed.source.replace('`', '')}\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Format, Session, open_session, show
+from compiler.cli.session import Session, open_session, show
 from compiler.diagnostics import Diagnostic, Span, error
 from compiler.language.merge import Resolved
 from compiler.language.settings import all_settings
@@ -41,10 +41,10 @@ def command(what: tuple[str, ...]) -> int:
     profile, *keys = what
     session, faults = open_session([profile])
     if session is None or not session.names:
-        show(faults, session, form=Format.TEXT, err=True)
+        show(faults, session)
         return Exit.REFUSED
     resolved, found = resolve(session.names[0], session.inputs)
-    show(found, session, form=Format.TEXT, err=True)
+    show(found, session)
     if resolved is None:
         return Exit.REFUSED
     return max(_explain(key, resolved, session) for key in keys)
@@ -54,7 +54,7 @@ def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     path = split_key(key)
     several = histories(resolved, path) if path else ()
     if not several:
-        show((_unknown_key(key),), session, form=Format.TEXT, err=True)
+        show((_unknown_key(key),), session)
         return Exit.REFUSED
     sys.stdout.write("\n".join("".join(f"{line}\n" for line in _history(each)) for each in several))
     return Exit.OK
@@ -90,16 +90,16 @@ def _place(span: Span) -> str:
 
 def _explain_line(file: str, number: int) -> Exit:
     """Every line of a file is that of the profile whose folder of `out/` it is in."""
-    from compiler.cli.outline import explain_line  # noqa: PLC0415 - a setting does without templates
+    from compiler.cli.whyline import explain_line  # noqa: PLC0415 - a setting does without templates
 
     session, faults = open_session(())
     if session is None:
-        show(faults, None, form=Format.TEXT, err=True)
+        show(faults)
         return Exit.REFUSED
     path = _below_out(file, session)
     answer = _elsewhere(file) if path is None else explain_line(path, number, session)
     if isinstance(answer, Diagnostic):
-        show((answer,), session, form=Format.TEXT, err=True)
+        show((answer,), session)
         return Exit.REFUSED
     sys.stdout.writelines(f"{line}\n" for line in answer)
     return Exit.OK

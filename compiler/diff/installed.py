@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.comparing import Change, appeared, compare
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Snapshot, Start, figures
@@ -38,7 +38,7 @@ def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
         ]
         return tuple(_snapshot(plan, name, folder=folder) for name in present or targets)
     except OSError as fault:
-        return _unreadable(folder, (fault.strerror or "the system gives no reason").lower())
+        return _unreadable(folder, reason_of(fault))
     except UnicodeDecodeError:
         return _unreadable(folder, "it is not UTF-8")
     except json.JSONDecodeError as fault:

@@ -11,12 +11,12 @@ from compiler.diagnostics import Span
 from compiler.judged import Judged
 from compiler.language.merge import Resolved
 from compiler.language.written import written
-from compiler.origins import Path, dotted
+from compiler.origins import dotted
 from compiler.plan import Plan
-from compiler.planjson import COVER, plan_facts
+from compiler.planjson import plan_facts
 from compiler.quantities import Duration
 from compiler.ranges import Range
-from compiler.secrecy import is_secret
+from compiler.secrecy import COVER, is_secret
 from compiler.service import (
     GRAPHS_AND_WARMUP_S,
     READ_GB_PER_S,
@@ -143,16 +143,8 @@ def _identity(plan: Plan) -> Mapping[str, str]:
 def _settings(resolved: Resolved, *, target: str) -> Iterator[tuple[str, Shown]]:
     for path, origin in sorted(resolved.origins.by_path.items()):
         if path[0] != "targets" or path[1:2] == (target,):
-            value = value_at(resolved, path)
-            yield dotted(path), Shown(written(value, key=path[-1]), place(origin.winner.value_span))
-
-
-def value_at(resolved: Resolved, path: Path) -> object:
-    """The merged value at a path that there is."""
-    value: Any = resolved.values
-    for key in path:
-        value = value[key]
-    return value
+            value = written(resolved.value_at(path), key=path[-1])
+            yield dotted(path), Shown(value, place(origin.winner.value_span))
 
 
 def place(span: Span) -> str:

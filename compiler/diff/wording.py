@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from compiler.diff.comparing import Change, Difference, Kind, Restart
 from compiler.diff.snapshot import Figures
 from compiler.quantities import Duration
-from compiler.ranges import Range
+from compiler.ranges import said
 
 
 NOTHING = "not set"
@@ -86,9 +86,9 @@ def figure_lines(change: Change) -> Iterator[tuple[str, str, str]]:
     """The figures that differ: what, before, after."""
     old, new = change.before, change.after
     rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (
-        ("pool, tokens", lambda each: tokens(each.pool)),
+        ("pool, tokens", lambda each: said(each.pool, ",.0f")),
         ("needed, tokens", lambda each: f"{each.required_tokens:,}"),
-        ("reserve's margin, GiB", lambda each: gib(each.margin)),
+        ("reserve's margin, GiB", lambda each: said(each.margin, ".2f")),
         ("static fraction", lambda each: f"{each.fraction:g}"),
     )
     for what, show in rows:
@@ -99,19 +99,6 @@ def figure_lines(change: Change) -> Iterator[tuple[str, str, str]]:
 
 def _shown(figures: Figures | None, show: Callable[[Figures], str]) -> str:
     return "not known" if figures is None else show(figures)
-
-
-def tokens(known: Range) -> str:
-    """Tokens, with the range where there is one."""
-    if known.is_exact:
-        return f"{known.best:,.0f}"
-    return f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
-
-
-def gib(known: Range) -> str:
-    """GiB, with the range where there is one."""
-    low, best, high = (f"{each:.2f}" for each in (known.low, known.best, known.high))
-    return best if low == high else f"{best} ({low} to {high})"
 
 
 def downtime(restart: Restart) -> str:

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.language.load import SUFFIX, file_of
 
 
@@ -49,7 +49,7 @@ def replace(root: Path, name: str, *, before: str, after: str) -> Diagnostic | N
             return _unwritable(name, "it changed since it was read")
         _put(path, after.encode())
     except OSError as fault:
-        return _unwritable(name, (fault.strerror or "the system gives no reason").lower())
+        return _unwritable(name, reason_of(fault))
     return None
 
 

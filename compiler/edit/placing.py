@@ -13,7 +13,7 @@ from compiler.edit.order import table_rank
 from compiler.edit.statements import Kind, Statement, extent, statements
 from compiler.language.load import Document
 from compiler.language.spans import Entry, TomlPath
-from compiler.origins import Path
+from compiler.origins import SettingPath
 from compiler.value import Value
 
 
@@ -30,7 +30,7 @@ class Assignment(Value):
         inherited: whether the table also comes from other files, so that its removal has to be said.
     """
 
-    setting: Path
+    setting: SettingPath
     written: str | None
     inherited: bool = False
 
@@ -67,7 +67,7 @@ class _Page(Value):
 
     def cuts(self, assignments: Sequence[Assignment]) -> Iterator[Cut]:
         """What gives way to what; new settings of one table come together."""
-        new: dict[Path, list[tuple[str, str]]] = {}
+        new: dict[SettingPath, list[tuple[str, str]]] = {}
         for each in assignments:
             if each.written is None:
                 yield from self._removal(each)
@@ -79,13 +79,13 @@ class _Page(Value):
         for table in sorted(new, key=table_rank):
             yield from self._insertions(table, new[table])
 
-    def _standing(self, setting: Path) -> Entry | None:
+    def _standing(self, setting: SettingPath) -> Entry | None:
         """Where the file sets it, at the level that counts most."""
         levels = (("force",), (), ("defaults",))
         found = (self.document.spans.get((*level, *setting)) for level in levels)
         return next((each for each in found if each is not None), None)
 
-    def _insertions(self, table: Path, values: Sequence[tuple[str, str]]) -> Iterator[Cut]:
+    def _insertions(self, table: SettingPath, values: Sequence[tuple[str, str]]) -> Iterator[Cut]:
         pairs = [each for each in self.lines if each.kind is Kind.PAIR]
         lines = [f"{key} = {written}" for key, written in values]
         inline = next((each for each in pairs if each.path == table), None)
@@ -134,7 +134,7 @@ class _Page(Value):
             return Cut(at, end - 1, f"{padding}{pair}{padding}")
         return Cut(at, at, f" {pair}" if body.endswith(",") else f", {pair}")
 
-    def _new_table(self, table: Path, lines: Sequence[str]) -> Cut:
+    def _new_table(self, table: SettingPath, lines: Sequence[str]) -> Cut:
         """A table of its own, before the first that belongs behind it and the comment which that one has."""
         header = f"[{'.'.join(table)}]"
         for number, each in enumerate(self.lines):
@@ -169,7 +169,7 @@ class _Page(Value):
         else:
             yield self._lines([line], at=0)
 
-    def _taken_back(self, setting: Path) -> Iterator[Cut]:
+    def _taken_back(self, setting: SettingPath) -> Iterator[Cut]:
         """A file that sets what it unset before says so no more."""
         unset = self.document.directives.unset
         entry = next((each for each in unset if each.path == setting), None)

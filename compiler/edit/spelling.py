@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from attrs import frozen
 
+from compiler.language.written import number_toml
 from compiler.value import Value
 
 
@@ -28,7 +29,6 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _WHOLE = re.compile(r"[+-]?[0-9](?:_?[0-9])*")
-_GROUPED_FROM = 10_000
 _SOLID = frozenset({"word", "mark"})
 
 
@@ -57,8 +57,7 @@ def spell_value(written: str, *, counts: bool) -> str:
     A list keeps its lines. What stands in a string is never changed.
     """
     if counts and _WHOLE.fullmatch(written):
-        value = int(written)
-        return f"{value:_}" if abs(value) >= _GROUPED_FROM else str(value)
+        return number_toml(int(written))
     lines = [line for line in _lines(_with_commas(list(_tokens(written)))) if line]
     depth, spelled = 0, []
     for number, line in enumerate(lines):

@@ -50,9 +50,10 @@ def _assign(document: tomlkit.TOMLDocument, each: Assignment) -> None:
 
 
 def _table(document: tomlkit.TOMLDocument, path: Sequence[str]) -> MutableMapping[str, Any] | None:
-    table: Any = document
+    table: MutableMapping[str, Any] = document
     for key in path:
-        table = table.get(key)
-        if not isinstance(table, MutableMapping):
+        below = table.get(key)
+        if not isinstance(below, MutableMapping):
             return None
-    return table  # type: ignore[no-any-return]
+        table = below
+    return table

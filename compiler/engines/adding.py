@@ -20,9 +20,18 @@ from compiler.versions import version_key
 
 Extractor = Callable[[Path], tuple[Extracted | None, tuple[Diagnostic, ...]]]
 
-_EXTRACTORS: Mapping[str, Extractor] = {"sglang": extract}
-_ALGORITHM: Mapping[str, str] = {"sglang": "--speculative-algorithm"}
-"""The flag whose choices are the speculation algorithms."""
+
+@frozen(kw_only=True)
+class _Reading:
+    """How an engine's flags are read, and the one whose choices are the speculation algorithms."""
+
+    extract: Extractor
+    algorithm: str
+
+
+_READINGS: Mapping[str, _Reading] = {
+    "sglang": _Reading(extract=extract, algorithm="--speculative-algorithm")
+}
 
 _CODE = "engine-unreadable"
 
@@ -57,7 +66,7 @@ def add_engine(
     refusal = _refusal(engine, build)
     if refusal is not None:
         return None, (refusal,)
-    extracted, found = _EXTRACTORS[engine](path)
+    extracted, found = _READINGS[engine].extract(path)
     if extracted is None:
         return None, found
     version = release or extracted.version
@@ -75,9 +84,9 @@ def add_engine(
 
 def _refusal(engine: str, build: str | None) -> Diagnostic | None:
     """Why nothing is even looked at."""
-    if engine not in _EXTRACTORS:
-        known = ", ".join(f"`{each}`" for each in _EXTRACTORS)
-        similar = near(engine, _EXTRACTORS)
+    if engine not in _READINGS:
+        known = ", ".join(f"`{each}`" for each in _READINGS)
+        similar = near(engine, _READINGS)
         advice = (f"a similar name exists: `{similar}`",) if similar else ()
         summary = f"the flags of `{engine}` cannot be read here, only those of {known}"
         return error(_CODE, summary, help=advice)
@@ -117,7 +126,7 @@ def _release_file(extracted: Extracted, *, engine: str, version: str, shown: str
 def _build_file(extracted: Extracted, *, base: Release, build: str, shown: str) -> AddedEngine:
     flags = {flag.name: flag for flag in extracted.flags}
     changes = overlay(base.flags, flags)
-    algorithms = new_choices(base.flags, changes, flag=_ALGORITHM[base.engine])
+    algorithms = new_choices(base.flags, changes, flag=_READINGS[base.engine].algorithm)
     described = Build(
         id=build,
         release=base.read_version,

@@ -1,4 +1,7 @@
-"""The engines we know, by name. Adding one is a package beside `sglang`, a line here, and one in `observers`."""
+"""The engines we know, by name. Adding one is a package beside `sglang`, and a line here.
+
+`observers` has another line for one whose running server is understood, `adding` for one whose wheels are read.
+"""
 
 from __future__ import annotations
 

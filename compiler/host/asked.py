@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import error
+from compiler.diagnostics import error, reason_of
 from compiler.engines.observing import Observer
 from compiler.host.httpget import Address
 from compiler.host.observe import (
@@ -125,7 +125,7 @@ def _read_key(path: str, observer: Observer) -> tuple[str | None, str | None]:
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             text = file.read(MOST_SECRET_BYTES).decode("utf-8-sig")
     except OSError as fault:
-        return None, (fault.strerror or type(fault).__name__).lower()
+        return None, reason_of(fault)
     except UnicodeDecodeError:
         return None, "it is not UTF-8"
     key = observer.read_key(text)

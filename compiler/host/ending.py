@@ -12,7 +12,7 @@ from attrs import evolve
 from compiler.engines.observing import Phase
 from compiler.host.follow import Line
 from compiler.host.units import UnitState
-from compiler.secrecy import secret_stretches
+from compiler.secrecy import without_secrets
 
 
 _LINES_KEPT: Final = 12
@@ -195,6 +195,5 @@ class Telling:
 
 
 def _shown(text: str) -> str:
-    for start, end in sorted(secret_stretches(text), reverse=True):
-        text = f"{text[:start]}***{text[end:]}"
+    text = without_secrets(text, ())
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from compiler.diagnostics import reason_of
 from compiler.value import Value
 
 
@@ -177,7 +178,7 @@ def _in_words(fault: Exception, *, total_s: float) -> str:
     if isinstance(fault, ConnectionError):
         return "the connection broke off"
     if isinstance(fault, OSError):
-        return f"no connection: {(fault.strerror or type(fault).__name__).lower()}"
+        return f"no connection: {reason_of(fault)}"
     return "its answer is not HTTP"
 
 

@@ -13,17 +13,18 @@ from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import EntryFile
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.observing import FlagState, Observer, Start
-from compiler.facts import Boot
+from compiler.facts import GIVEN_BY_PLACE, Boot
 from compiler.host.promised import Promised
-from compiler.language.written import key_toml, text_toml
+from compiler.language.shapes import alternatives
+from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.secrecy import is_secret
 from compiler.value import Value
 
 
 # What stands in the file is in the order of `Boot`'s fields, with an empty line before each of these.
 _APART: Final = frozenset({"algorithm", "pool_tokens", "source"})
-# The file's own name gives two of the fields; and what was asked for besides is in the profile.
-_NAMES: Final = tuple(name for name in fields_dict(Boot) if name not in {"name", "file", "flags"})
+# What was asked for besides is in the profile, and stands in a table of its own.
+_NAMES: Final = tuple(name for name in fields_dict(Boot) if name not in {*GIVEN_BY_PLACE, "flags"})
 NEEDED: Final = tuple(name for name in _NAMES if fields_dict(Boot)[name].default is NOTHING)
 SETTABLE: Final = frozenset(_NAMES) - {"pool_tokens"}
 """What a person may tell: all but what only a server can."""
@@ -32,7 +33,6 @@ SETTABLE: Final = frozenset(_NAMES) - {"pool_tokens"}
 _ASKED: Final = ("algorithm", "max_running_requests", "kv_dtype", "flags")
 _KINDS: Final = {"model": Kind.MODEL, "draft": Kind.DRAFT}
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_GROUPED_FROM: Final = 10_000
 
 Plain = str | int | float | bool
 Field = Plain | Mapping[str, Plain]
@@ -88,7 +88,7 @@ def record(
         EntryFile(data=text.encode(), shown="the boot", shipped=False),
         Boot,
         id_=None,
-        given={"name": "boot", "file": "boot"},
+        given={"name": "boot", "file": "boot", "shipped": False},
         code="boot-invalid",
     )
     plain = tuple(evolve(each, primary=None) for each in faults)
@@ -115,13 +115,13 @@ def parse_field(text: str) -> tuple[str, Field] | str:
         return "expected NAME=VALUE"
     if name not in SETTABLE:
         return f"`{name}` is none of {', '.join(sorted(SETTABLE))}"
-    wanted = str(fields_dict(Boot)[name].type)
-    if "str" in wanted or "KvDtype" in wanted or "Literal" in wanted:
-        return name, value
-    if "bool" in wanted:
+    kinds = alternatives(fields_dict(Boot)[name].type)
+    if bool in kinds:
         return (name, value == "true") if value in {"true", "false"} else "expected true or false"
+    if not {int, float} & set(kinds):
+        return name, value
     try:
-        return name, float(value) if "float" in wanted else int(value.replace("_", ""))
+        return name, float(value) if float in kinds else int(value.replace("_", ""))
     except ValueError:
         return f"`{name}` is a number"
 
@@ -241,7 +241,7 @@ def _toml(value: Field) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return text_toml(value)
-    return f"{value:_}" if isinstance(value, int) and value >= _GROUPED_FROM else str(value)
+    return number_toml(value) if isinstance(value, int | float) else str(value)
 
 
 def _lacking(names: list[str], source: str) -> Diagnostic:

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.observing import Observer, Reading, Start
 from compiler.host.httpget import Address, Answer, get
 from compiler.host.units import Scope, service_name
@@ -54,7 +54,7 @@ def observe_file(path: Path, *, observer: Observer) -> Observed:
         with path.open("rb", buffering=0) as file:
             reading = observer.read_log(_blocks(file))
     except OSError as fault:
-        return _unreadable(f"`{path}`", (fault.strerror or type(fault).__name__).lower())
+        return _unreadable(f"`{path}`", reason_of(fault))
     return _observed(reading, source=source)
 
 
@@ -63,7 +63,7 @@ def observe_stream(stream: IO[bytes], *, observer: Observer) -> Observed:
     try:
         reading = observer.read_log(_blocks(stream))
     except OSError as fault:
-        return _unreadable("standard input", (fault.strerror or type(fault).__name__).lower())
+        return _unreadable("standard input", reason_of(fault))
     return _observed(reading, source="standard input")
 
 
@@ -76,9 +76,7 @@ def observe_journal(unit: str, *, scope: Scope, observer: Observer) -> Observed:
     try:
         reading, ended, said = _read_output(command, observer=observer)
     except OSError as fault:
-        return _unreadable(
-            source, f"`journalctl`: {(fault.strerror or type(fault).__name__).lower()}"
-        )
+        return _unreadable(source, f"`journalctl`: {reason_of(fault)}")
     if ended != 0:
         return _unreadable(source, said or f"`journalctl` ended with {ended}")
     observed = _observed(reading, source=source)

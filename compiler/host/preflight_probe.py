@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from attrs import frozen
 
+from compiler.diagnostics import reason_of
 from compiler.host.machine import ask
 from compiler.host.ports import Listener, listeners
 from compiler.host.units import ASK_S, Scope
@@ -131,7 +132,7 @@ class RealProbe:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as fault:
-            return Untold(why=f"`{path}`: {(fault.strerror or str(fault)).lower()}")
+            return Untold(why=f"`{path}`: {reason_of(fault)}")
         except RuntimeError:  # before Python 3.13
             return Untold(why=f"`{path}` is a circle of links")
 
@@ -166,7 +167,7 @@ class RealProbe:
         try:
             return listeners(port, proc=Path("/proc"))
         except OSError as fault:
-            return Untold(why=f"`{fault.filename}`: {(fault.strerror or str(fault)).lower()}")
+            return Untold(why=f"`{fault.filename}`: {reason_of(fault)}")
 
     def memlock_bytes(self, scope: Scope) -> int | Untold | None:
         """The hard limit of the manager's own process, unless it may raise that."""
@@ -250,5 +251,5 @@ def _free(path: Path) -> int | Untold:
     try:
         found = os.statvfs(path)
     except OSError as fault:
-        return Untold(why=f"`{path}`: {(fault.strerror or str(fault)).lower()}")
+        return Untold(why=f"`{path}`: {reason_of(fault)}")
     return found.f_bavail * found.f_frsize

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.host.service import PLAN, parse_plan
 from compiler.host.units import Scope, reachable, show
 from compiler.ranges import Range
 from compiler.value import Value
 
 
+_LEFT_TO_ENGINE: Final = "auto"  # `profile.AUTO` of the compiler
 MOST_BYTES: Final = 4 * 2**20
 """Of a plan.json; a long one has some 30,000."""
 
@@ -24,6 +25,7 @@ class Promised(Value):
     """What verify and measure need of a plan; `None` for what it does not know.
 
     Attributes:
+        context: of one request, tokens; the engine's own of a model that nobody described is not known.
         draft: its catalogue id; an older Poolproof did not write it.
         required_tokens: slots that the promise needs.
         pool: slots that are predicted.
@@ -39,7 +41,7 @@ class Promised(Value):
     draft: str | None
     gpu: str
     gpu_count: int
-    context: int
+    context: int | None
     concurrency: int
     running_requests: int | None
     required_tokens: int | None
@@ -81,7 +83,7 @@ def read_promised(path: Path) -> Promised | Diagnostic:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as fault:
-        return _unreadable(path, (fault.strerror or type(fault).__name__).lower())
+        return _unreadable(path, reason_of(fault))
     if len(content) > MOST_BYTES:
         return _unreadable(path, f"it has more than {MOST_BYTES:,} bytes")
     promised = promised_in(content)
@@ -114,7 +116,7 @@ def _read(plan: Mapping[str, Any]) -> Promised:
         draft=None if draft is None else _text(draft),
         gpu=_text(gpus["kind"]),
         gpu_count=_count(gpus["count"]),
-        context=_count(promise["context"]),
+        context=None if promise["context"] == _LEFT_TO_ENGINE else _count(promise["context"]),
         concurrency=_count(promise["concurrency"]),
         running_requests=None if running is None else _count(running),
         required_tokens=None if required is None else _count(required),

@@ -126,8 +126,10 @@ def _number(value: object) -> int | None:
 
 def _time(value: object) -> float | None:
     """Seconds since 1970; a clock may have been wrong, but it was a clock."""
-    if value is None or (type(value) in (int, float) and abs(value) < _HIGHEST):  # type: ignore[arg-type]
-        return value  # type: ignore[return-value]
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _HIGHEST:
+        return value
     raise ValueError
 
 

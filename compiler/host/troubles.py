@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, place_of, reason_of
 from compiler.host.ending import Outcome
 from compiler.host.places import CURRENT, GENERATION, Places
 from compiler.host.returning import End, Returned
 from compiler.host.watch import Watched
-
-
-MACHINE_CODES = frozenset(
-    {"host-busy", "host-unwritable", "host-unreadable", "systemd-refused", "systemd-silent"}
-)
-"""Findings about the machine, not about what was asked for."""
 
 
 def busy(unit: str) -> Diagnostic:
@@ -39,8 +33,8 @@ def unwritable(places: Places, fault: OSError, *, was: int | None) -> Diagnostic
         mend = "mend that and run the same command again: it finishes"
     return error(
         "host-unwritable",
-        f"`{places.unit}` cannot be switched: {_reason(fault)}",
-        notes=(*_place(fault), where),
+        f"`{places.unit}` cannot be switched: {reason_of(fault)}",
+        notes=(*place_of(fault), where),
         help=(mend,),
     )
 
@@ -49,8 +43,8 @@ def unreadable(fault: OSError) -> Diagnostic:
     """The machine would not read."""
     return error(
         "host-unreadable",
-        f"what is there cannot be read: {_reason(fault)}",
-        notes=(*_place(fault), "nothing was changed"),
+        f"what is there cannot be read: {reason_of(fault)}",
+        notes=(*place_of(fault), "nothing was changed"),
     )
 
 
@@ -115,12 +109,3 @@ def _return_failed(unit: str, returned: Returned) -> Diagnostic:
         notes=lines,
         help=("nothing else was tried; look at the host: GPUs, disk, other services on the port",),
     )
-
-
-def _reason(fault: OSError) -> str:
-    return (fault.strerror or str(fault) or type(fault).__name__).lower()
-
-
-def _place(fault: OSError) -> tuple[str, ...]:
-    place = fault.filename2 or fault.filename
-    return () if place is None else (f"at `{place}`",)

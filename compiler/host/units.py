@@ -40,10 +40,8 @@ _PROPERTIES: Final = (
     "LoadState",
     "MainPID",
     "NRestarts",
-    "NeedDaemonReload",
     "Result",
     "SubState",
-    "UnitFileState",
 )
 # `{ path=... ; argv[]=... ; ... ; code=exited ; status=4 }`: the words before may hold anything, so only the end counts.
 _PROBE_END: Final = re.compile(r"; code=exited ; status=(\d+)(?:/[A-Z0-9]+)? \}\Z")
@@ -74,7 +72,6 @@ class UnitState(Value):
         n_restarts: how often systemd has restarted it by itself.
         fragment_path: the unit file, links in it not followed; `None` when there is none.
         drop_ins: files that change it, an operator's for instance.
-        need_reload: what systemd says; it compares file times and says no after every rollback, so do not rely on it.
         exec_main_code: how the main process ended, as wait(2) counts: 1 exited, 2 killed, 3 dumped; 0 not yet.
         exec_main_status: its exit code, or the number of the signal.
         probe_status: the exit code of the last `ExecStartPost=`; `None` when it has not ended by itself, or
@@ -82,7 +79,6 @@ class UnitState(Value):
         invocation: the id of the current or last start, another one for each; `None` when it was never started.
         started_us: when that start began, microseconds of the monotonic clock; 0 when it was never started.
         has_job: whether a start or stop is queued or under way.
-        unit_file_state: `linked`, `enabled`, `static`, `masked`, and so on; empty when unknown.
     """
 
     load_state: str
@@ -93,14 +89,12 @@ class UnitState(Value):
     n_restarts: int = 0
     fragment_path: str | None = None
     drop_ins: tuple[str, ...] = ()
-    need_reload: bool = False
     exec_main_code: int = 0
     exec_main_status: int = 0
     probe_status: int | None = None
     invocation: str | None = None
     started_us: int = 0
     has_job: bool = False
-    unit_file_state: str = ""
 
     @property
     def exists(self) -> bool:
@@ -142,14 +136,12 @@ def read_state(text: str) -> UnitState:
         n_restarts=_number(told, "NRestarts"),
         fragment_path=told.get("FragmentPath") or None,
         drop_ins=tuple(told.get("DropInPaths", "").split()),
-        need_reload=told.get("NeedDaemonReload") == "yes",
         exec_main_code=_number(told, "ExecMainCode"),
         exec_main_status=_number(told, "ExecMainStatus"),
         probe_status=_probe_status(told.get("ExecStartPost", "")),
         invocation=told.get("InvocationID") or None,
         started_us=_number(told, "InactiveExitTimestampMonotonic"),
         has_job=_number(told, "Job") > 0,
-        unit_file_state=told.get("UnitFileState", ""),
     )
 
 

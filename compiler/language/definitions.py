@@ -13,19 +13,19 @@ from compiler.language.directives import DIRECTIVES
 from compiler.language.graph import Graph
 from compiler.language.load import Document
 from compiler.language.shapes import say_value
-from compiler.origins import Definition, ItemOrigin, Level, Path, dotted
+from compiler.origins import Definition, ItemOrigin, Level, SettingPath, dotted
 
 
 EDITS = ("prepend", "append", "remove")
 """The keys of a list edit."""
 
-_LEVEL_PREFIX: Mapping[Level, Path] = {
+_LEVEL_PREFIX: Mapping[Level, SettingPath] = {
     Level.DEFAULTS: ("defaults",),
     Level.PLAIN: (),
     Level.FORCE: ("force",),
 }
 
-ListSettings = frozenset[Path]
+ListSettings = frozenset[SettingPath]
 """The settings that are lists; a part `*` stands for any key."""
 
 
@@ -56,7 +56,7 @@ class Claim:
         return self.definition.level
 
     @property
-    def path(self) -> Path:
+    def path(self) -> SettingPath:
         """The setting, or the table."""
         return self.definition.path
 
@@ -88,7 +88,7 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
     for level, prefix in _LEVEL_PREFIX.items():
         table = document.values.get(prefix[0], {}) if prefix else document.values
         left_out = () if prefix else DIRECTIVES - ({"description"} if is_root else frozenset())
-        todo: list[tuple[Path, Any]] = [
+        todo: list[tuple[SettingPath, Any]] = [
             ((key,), value) for key, value in table.items() if key not in left_out
         ]
         while todo:
@@ -110,7 +110,9 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
         yield Claim(removal, Kind.REMOVAL)
 
 
-def _definition(document: Document, path: Path, *, level: Level, value: object) -> Definition:
+def _definition(
+    document: Document, path: SettingPath, *, level: Level, value: object
+) -> Definition:
     """The definition of a setting in a file."""
     entry = document.spans[(*_LEVEL_PREFIX[level], *path)]
     return Definition(
@@ -123,7 +125,7 @@ def _definition(document: Document, path: Path, *, level: Level, value: object) 
     )
 
 
-def _kind(path: Path, value: object, list_settings: ListSettings) -> Kind:
+def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Kind:
     """What a value does at its place."""
     if not isinstance(value, dict):
         return Kind.VALUE
@@ -132,7 +134,7 @@ def _kind(path: Path, value: object, list_settings: ListSettings) -> Kind:
     return Kind.TABLE
 
 
-def _is_list(path: Path, list_settings: ListSettings) -> bool:
+def _is_list(path: SettingPath, list_settings: ListSettings) -> bool:
     """Whether a setting is one of those that are lists."""
     return path in list_settings or any(
         len(setting) == len(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from attrs import frozen
@@ -13,12 +12,12 @@ from compiler.language.definitions import Claim, Kind
 from compiler.language.graph import Graph
 from compiler.language.spans import text_at
 from compiler.near import near
-from compiler.origins import Level, Path, dotted
+from compiler.origins import Level, SettingPath, dotted
+from compiler.secrecy import is_secret
 from compiler.value import Value
 
 
 _LONGEST_SHOWN = 40
-_SECRET_NAME = re.compile(r"(?:.*[_-])?(?:token|secret|password|api[_-]?key)", re.IGNORECASE)
 
 
 def same(one: object, other: object) -> bool:
@@ -50,7 +49,7 @@ class Disputes(Value):
 
     def claimed(self, claim: Claim) -> Label:
         """A label that says what a claim does. What may be a secret is not repeated."""
-        secret = claim.kind is Kind.VALUE and _may_be_secret(claim.path)
+        secret = claim.kind is Kind.VALUE and _may_be_secret(claim.path, claim.definition.value)
         match claim.kind:
             case Kind.VALUE:
                 does = "sets it" if secret else f"sets it to {self.written(claim)}"
@@ -64,7 +63,7 @@ class Disputes(Value):
         text = f"`{claim.profile}` {does}{level[claim.level]}"
         return Label(claim.definition.value_span, text, secret=secret)
 
-    def conflict(self, path: Path, claims: Sequence[Claim]) -> Diagnostic:
+    def conflict(self, path: SettingPath, claims: Sequence[Claim]) -> Diagnostic:
         """Claims of files that do not extend each other, and differ."""
         setting, level = dotted(path), claims[0].level
         primary, *others = map(self.claimed, claims)
@@ -80,7 +79,7 @@ class Disputes(Value):
             path=setting,
         )
 
-    def shape(self, path: Path, claims: Sequence[Claim]) -> Diagnostic:
+    def shape(self, path: SettingPath, claims: Sequence[Claim]) -> Diagnostic:
         """A value against a table."""
         setting = dotted(path)
         primary, *others = map(self.claimed, claims)
@@ -160,7 +159,7 @@ class Disputes(Value):
         )
 
     def unset_nothing(
-        self, removal: Claim, before: Sequence[Claim], *, known: Iterable[Path]
+        self, removal: Claim, before: Sequence[Claim], *, known: Iterable[SettingPath]
     ) -> Diagnostic:
         """A removal of what is not there; `before` are removals that did it already, `known` what is inherited."""
         setting = dotted(removal.path)
@@ -177,9 +176,10 @@ class Disputes(Value):
         )
 
 
-def _may_be_secret(path: Path) -> bool:
-    """Whether a setting holds a secret, as far as its name tells."""
-    return path[0] == "secrets" or _SECRET_NAME.fullmatch(path[-1]) is not None
+def _may_be_secret(path: SettingPath, value: object) -> bool:
+    """Whether a setting holds a secret, as far as its name and its value tell."""
+    several = value if isinstance(value, list) else [value]
+    return path[0] == "secrets" or any(is_secret(path[-1], str(each)) for each in several)
 
 
 def _values(claims: Sequence[Claim]) -> Sequence[Claim]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.language.directives import Directives, read_directives
 from compiler.language.shapes import is_control
 from compiler.language.spans import Entry, TomlPath, index_spans
@@ -180,7 +180,7 @@ def _lossy(name: str, data: bytes) -> Source:
 
 
 def _unreadable(name: str, fault: OSError) -> Diagnostic:
-    reason = (fault.strerror or "the system gives no reason").lower()
+    reason = reason_of(fault)
     whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
     return error("profile-unreadable", f"`{name}` cannot be read: {reason}", Label(whole))
 

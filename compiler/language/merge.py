@@ -22,7 +22,7 @@ from compiler.language.dominance import Dominance
 from compiler.language.graph import Graph
 from compiler.language.listedits import Items, same_items, settle_lists
 from compiler.language.unsets import covers, judge_unsets
-from compiler.origins import Origin, Origins, Path
+from compiler.origins import Origin, Origins, SettingPath
 from compiler.value import Value
 
 
@@ -41,8 +41,15 @@ class Resolved(Value):
     name: str
     values: Mapping[str, Any]
     origins: Origins
-    tables: Mapping[Path, Span]
-    removed: Mapping[Path, Origin]
+    tables: Mapping[SettingPath, Span]
+    removed: Mapping[SettingPath, Origin]
+
+    def value_at(self, path: SettingPath) -> object:
+        """The merged value at a path that there is."""
+        value: Any = self.values
+        for key in path:
+            value = value[key]
+        return value
 
 
 def merge_graph(
@@ -69,7 +76,7 @@ def merge_graph(
         removals=[each for each in claims if each.kind is Kind.REMOVAL and each not in wrong],
         faults=list(wrong.values()),
     )
-    by_path: defaultdict[Path, list[Claim]] = defaultdict(list)
+    by_path: defaultdict[SettingPath, list[Claim]] = defaultdict(list)
     for claim in claims:
         if claim not in wrong:
             by_path[claim.path].append(claim)
@@ -94,13 +101,13 @@ class _Merging:
     disputes: Disputes
     removals: Sequence[Claim]
     faults: list[Diagnostic]
-    broken: Path | None = None
-    opened: dict[Path, dict[str, Any]] = field(factory=lambda: {(): {}})
-    origins: dict[Path, Origin] = field(factory=dict)
-    tables: dict[Path, Origin] = field(factory=dict)
-    removed: dict[Path, Origin] = field(factory=dict)
+    broken: SettingPath | None = None
+    opened: dict[SettingPath, dict[str, Any]] = field(factory=lambda: {(): {}})
+    origins: dict[SettingPath, Origin] = field(factory=dict)
+    tables: dict[SettingPath, Origin] = field(factory=dict)
+    removed: dict[SettingPath, Origin] = field(factory=dict)
 
-    def merge(self, path: Path, claims: Sequence[Claim]) -> None:
+    def merge(self, path: SettingPath, claims: Sequence[Claim]) -> None:
         """Settle one path; below one that is broken nothing more is said."""
         if self.broken is not None and covers(self.broken, path):
             return
@@ -114,7 +121,7 @@ class _Merging:
             self.broken = path
             self.faults += fault
 
-    def settle(self, path: Path, claims: Sequence[Claim]) -> Sequence[Diagnostic]:
+    def settle(self, path: SettingPath, claims: Sequence[Claim]) -> Sequence[Diagnostic]:
         """Decide what stands at a path and keep it, or say why that cannot be decided."""
         mixed = self.mixed_shapes(claims) if len(claims) > 1 else ()
         if mixed:
@@ -149,7 +156,7 @@ class _Merging:
         return self.dominance.nearest_first(alive) if _mixes_shapes(alive) else ()
 
     def settle_values(
-        self, path: Path, standing: Sequence[Claim], claims: Sequence[Claim]
+        self, path: SettingPath, standing: Sequence[Claim], claims: Sequence[Claim]
     ) -> Sequence[Diagnostic]:
         """Keep the value on which the standing claims agree."""
         first, *others = standing
@@ -163,7 +170,7 @@ class _Merging:
         return ()
 
     def settle_edits(
-        self, path: Path, standing: Sequence[Claim], claims: Sequence[Claim]
+        self, path: SettingPath, standing: Sequence[Claim], claims: Sequence[Claim]
     ) -> Sequence[Diagnostic]:
         """Keep the list on which the standing claims, edits among them, agree."""
         lists, faults = settle_lists(
@@ -189,7 +196,7 @@ class _Merging:
             items=items,
         )
 
-    def keep(self, path: Path, value: object) -> None:
+    def keep(self, path: SettingPath, value: object) -> None:
         """Put a value, or a table that is still empty, where it belongs."""
         self.opened[path[:-1]][path[-1]] = value
         if isinstance(value, dict):

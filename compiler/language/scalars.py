@@ -43,7 +43,7 @@ class Fault(Value):
     Attributes:
         path: keys and list indices from the root to the value; for a missing key, where it would stand.
         message: what was expected, as a clause to follow the setting's name and a colon. It repeats a value only
-            where one of a few words, a duration or a size is wanted, so it gives no secret away.
+            where one of a few words or a duration is wanted, so it gives no secret away.
         near: the key or the word that was probably meant.
     """
 

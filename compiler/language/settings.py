@@ -12,7 +12,7 @@ from attrs import frozen
 
 from compiler.language import shapes
 from compiler.language.shapes import Member
-from compiler.origins import Path
+from compiler.origins import SettingPath
 from compiler.profile import Argument, Profile
 from compiler.value import Value
 
@@ -39,14 +39,14 @@ class Setting(Value):
         at_least, at_most: the bounds of what makes sense at all, if there are any.
     """
 
-    path: Path
+    path: SettingPath
     type: str
     kind: object
     help: str
     unit: str | None
     required: bool
     default: object
-    within: Path | None
+    within: SettingPath | None
     at_least: object
     at_most: object
 
@@ -58,14 +58,14 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 @cache
-def list_settings() -> frozenset[Path]:
+def list_settings() -> frozenset[SettingPath]:
     """The settings whose value may be a list, so that `append` and the like edit it."""
     return frozenset(
         each.path for each in all_settings() if shapes.is_list(each.kind) or each.kind == Argument
     )
 
 
-def find_setting(path: Path) -> Setting | None:
+def find_setting(path: SettingPath) -> Setting | None:
     """The setting at a path of real keys; `None` when the language has none there."""
     for setting in all_settings():
         if len(setting.path) == len(path) and _lies_below(setting, path):
@@ -73,14 +73,14 @@ def find_setting(path: Path) -> Setting | None:
     return None
 
 
-def known_keys(path: Path) -> tuple[str, ...]:
+def known_keys(path: SettingPath) -> tuple[str, ...]:
     """The keys that may stand in the table at `path`: `("*",)` where any may, nothing when it is no table."""
     depth = len(path)
     below = [each for each in all_settings() if len(each.path) > depth and _lies_below(each, path)]
     return tuple(dict.fromkeys(each.path[depth] for each in below))
 
 
-def required_below(path: Path) -> tuple[Setting, ...]:
+def required_below(path: SettingPath) -> tuple[Setting, ...]:
     """What has to be set at `path` or in the table there, once that table is open."""
     return tuple(
         each
@@ -91,13 +91,13 @@ def required_below(path: Path) -> tuple[Setting, ...]:
     )
 
 
-def _lies_below(setting: Setting, path: Path) -> bool:
+def _lies_below(setting: Setting, path: SettingPath) -> bool:
     return len(setting.path) >= len(path) and all(
         part in (key, ANY_KEY) for part, key in zip(setting.path, path, strict=False)
     )
 
 
-def _settings_of(cls: type, above: Path, *, within: Path | None) -> Iterator[Setting]:
+def _settings_of(cls: type, above: SettingPath, *, within: SettingPath | None) -> Iterator[Setting]:
     for member in shapes.members_of(cls):
         path = (*above, member.name)
         kind = _table_in(member.type)
@@ -115,7 +115,9 @@ def _table_in(kind: object) -> object:
     return options[0] if len(options) == 1 else kind
 
 
-def _setting(member: Member, kind: object, *, path: Path, within: Path | None) -> Setting:
+def _setting(
+    member: Member, kind: object, *, path: SettingPath, within: SettingPath | None
+) -> Setting:
     unit = member.metadata.get("unit")
     return Setting(
         path=path,

@@ -12,7 +12,7 @@ import attrs
 from attrs import frozen
 
 from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
-from compiler.quantities import Duration, Size
+from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.value import Value
 
@@ -81,7 +81,7 @@ def is_union(kind: object) -> bool:
 
 def is_table(kind: object) -> bool:
     """Whether a value of this type is written as a table with known keys."""
-    return isinstance(kind, type) and kind not in (Duration, Size, Range) and attrs.has(kind)
+    return isinstance(kind, type) and kind not in (Duration, Range) and attrs.has(kind)
 
 
 def is_list(kind: object) -> bool:
@@ -118,7 +118,6 @@ _SAID: dict[object, tuple[str, str]] = {
     CheckpointPath: ("an absolute path", "absolute paths"),
     Name: ("a name", "names"),
     Duration: ("a duration such as `30min`", "durations"),
-    Size: ("a size such as `6.5GiB`", "sizes"),
     Range: ("a number, or a table of `low`, `best`, and `high`", "ranges"),
 }
 

@@ -11,7 +11,7 @@ from compiler.language.merge import Resolved
 from compiler.language.scalars import Key
 from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.near import near
-from compiler.origins import Path, dotted
+from compiler.origins import SettingPath, dotted
 from compiler.profile import Profile
 
 
@@ -80,7 +80,7 @@ def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
     )
 
 
-def _similar(path: Path, in_table: str | None) -> str | None:
+def _similar(path: SettingPath, in_table: str | None) -> str | None:
     """Where the setting probably belongs; the same word in another table comes before a similar one in this."""
     *above, key = path
     word = key.lower().replace("-", "_")
@@ -94,7 +94,7 @@ def _similar(path: Path, in_table: str | None) -> str | None:
     return f"a setting with a similar name exists: `{dotted((*above, in_table))}`"
 
 
-def _may_hold(table: Path) -> str:
+def _may_hold(table: SettingPath) -> str:
     names = ", ".join(f"`{each}`" for each in settings.known_keys(table))
     return f"`[{_shown(table)}]` may hold {names}" if table else f"there are {names}"
 
@@ -137,7 +137,7 @@ def _missing(fault: Fault, resolved: Resolved) -> list[Diagnostic]:
     return found
 
 
-def _missing_label(resolved: Resolved, path: Path) -> Label:
+def _missing_label(resolved: Resolved, path: SettingPath) -> Label:
     """At its removal, else at the table it belongs to, else at the profile."""
     for length in range(len(path), 0, -1):
         removal = resolved.removed.get(path[:length])
@@ -190,7 +190,7 @@ def _target_name_fault(name: str) -> str | None:
     return "expected a host's name of small letters, digits, `.`, and `-`"
 
 
-def _key_span(resolved: Resolved, path: Path) -> Span:
+def _key_span(resolved: Resolved, path: SettingPath) -> Span:
     origin = resolved.origins.by_path.get(path)
     if origin is not None:
         return origin.winner.key
@@ -212,7 +212,7 @@ def _value_span(resolved: Resolved, path: tuple[Key, ...]) -> Span:
     return resolved.origins.document
 
 
-def _keys(path: tuple[Key, ...]) -> Path:
+def _keys(path: tuple[Key, ...]) -> SettingPath:
     """The path down to where list items begin."""
     return tuple(key for key in path if isinstance(key, str))
 

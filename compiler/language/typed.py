@@ -22,7 +22,7 @@ from compiler.language.scalars import (
 from compiler.language.shapes import Member, say_type
 from compiler.near import near
 from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
-from compiler.quantities import Duration, Size
+from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.value import Value
 
@@ -70,7 +70,6 @@ def _converter() -> BaseConverter:
         (HostPath, scalars.structure_path),
         (CheckpointPath, scalars.structure_checkpoint_path),
         (Duration, scalars.quantity_hook(Duration.parse, wanted=say_type(Duration))),
-        (Size, scalars.quantity_hook(Size.parse, wanted=say_type(Size))),
         (Range, _structure_range),
     )
     for kind, hook in simple:

@@ -8,10 +8,10 @@ from compiler.diagnostics import Diagnostic
 from compiler.language.definitions import Claim, Kind
 from compiler.language.disputes import Disputes
 from compiler.language.dominance import Dominance
-from compiler.origins import Level, Path
+from compiler.origins import Level, SettingPath
 
 
-def covers(path: Path, other: Path) -> bool:
+def covers(path: SettingPath, other: SettingPath) -> bool:
     """Whether the second path is the first, or below it."""
     return other[: len(path)] == path
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.language.shapes import is_control
-from compiler.secrecy import is_secret
+from compiler.secrecy import COVER, is_secret
 
-
-COVERED = '"***"'
-"""Stands for a secret."""
 
 _GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 
@@ -17,7 +14,7 @@ _GROUPED_FROM = 10_000  # shorter numbers read well without `_`
 def written(value: object, *, key: str) -> str:
     """The value in TOML, on one line; `key` is the last part of its path, and may say that it is a secret."""
     if isinstance(value, str):
-        return COVERED if is_secret(key, value) else text_toml(value)
+        return f'"{COVER}"' if is_secret(key, value) else text_toml(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -100,7 +100,6 @@ class Place(StrEnum):
     VARIABLE_NAME = "the name of an environment variable"
     VARIABLE = "the value of an environment variable"
     TEXT = "text of a unit"
-    PATH = "a path of a unit"
     ENVIRONMENT_FILE = "the path of an environment file"
     COMMENT = "a comment"
 
@@ -138,12 +137,6 @@ def exec_command(words: Sequence[str]) -> Encoded:
     return Encoded(":" + exec_words([program, *arguments]))
 
 
-def environment_item(name: str, *, value: str) -> Encoded:
-    """One item of an `Environment=` line."""
-    _demand_variable(name, value=value)
-    return Encoded(_quoted(f"{name}={value}"))
-
-
 def env_file_line(name: str, *, value: str) -> Encoded:
     """One assignment of an environment file, without the line end. Bash and dash read the same from it."""
     _demand_variable(name, value=value)
@@ -154,12 +147,6 @@ def unit_text(text: str) -> Encoded:
     """The value of `Description=` and of settings that are a word or a number: no quotes, no escapes, only `%`."""
     _demand(text, place=Place.TEXT)
     return Encoded(text.replace("%", "%%"))
-
-
-def unit_path(path: str) -> Encoded:
-    """The value of a setting that takes one path, such as `WorkingDirectory=`: no quotes, no escapes, only `%`."""
-    _demand(path, place=Place.PATH)
-    return Encoded(path.replace("%", "%%"))
 
 
 def environment_file_path(path: str) -> Encoded:
@@ -276,7 +263,6 @@ _RULES: Final[Mapping[Place, tuple[Callable[[str], str | None], ...]]] = {
     Place.VARIABLE_NAME: (_foreign, _no_name),
     Place.VARIABLE: (_foreign, _long),
     Place.TEXT: (_foreign, _broken, _joining, _trimmed),
-    Place.PATH: (_foreign, _broken, _joining, _trimmed, _no_path, _long_path),
     # Its backslashes are doubled, so that one at its end joins nothing.
     Place.ENVIRONMENT_FILE: (_foreign, _broken, _trimmed, _no_path, _long_path),
     Place.COMMENT: (_foreign, _broken, _joining),

@@ -1,13 +1,18 @@
 """The smallest changes that keep a promise, each with its price; and the most that a promise may ask for.
 
-levers    what may be moved, one row each: the only place a new one is added to
-change    the types: a lever, its moves, and what became of trying one
-trials    planning again, once for each set of settings
-search    the nearest move of a lever, or of a pair, that keeps the promise; or why none does
-advice    the help of a refusal
-fitting   everything that `fit` answers
-room      the most of one thing, given the rest
-usual     the fraction of a new profile
+levers      what may be moved, one row each; a new one is a row, and a function in `moves`
+moves       how far each lever goes from where it stands, step by step
+change      the types: a lever, its moves, and what became of trying one
+trials      what other settings come to, asked once for each set of them
+replanning  the plan and the balance of a service with other settings
+objections  such a plan held against every rule
+search      the nearest move of a lever, or of a pair, that keeps the promise; or why none does
+nearest     the fewest requests to give up where cheaper levers make up for the rest
+ranking     which change comes first
+advice      the help of a refusal
+fitting     everything that `fit` answers
+room        the most of one thing, given the rest
+usual       the fraction of a new profile
 """
 
 from __future__ import annotations

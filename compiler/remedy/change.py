@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Flag, IntEnum, auto
 
 from attrs import frozen
@@ -71,7 +71,11 @@ class Change(Value):
 
     def __str__(self) -> str:
         """The change as it would be written."""
-        return " and ".join(f"{setting} = {value}" for setting, value in self.settings)
+        return _written(self.settings)
+
+
+def _written(settings: Iterable[tuple[str, str]]) -> str:
+    return " and ".join(f"{setting} = {value}" for setting, value in settings)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -126,7 +130,7 @@ class Remedy(Value):
 
     def __str__(self) -> str:
         """The change as it would be written."""
-        return " and ".join(f"{setting} = {value}" for setting, value in self.settings)
+        return _written(self.settings)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

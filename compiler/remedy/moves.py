@@ -6,11 +6,12 @@ from typing import Literal
 
 from attrs import evolve
 
+from compiler.language.written import number_toml
 from compiler.plan import Memory, Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import Memory as MemorySettings
 from compiler.profile import Profile, Serve
-from compiler.remedy.change import Change, Moves
+from compiler.remedy.change import UNSET, Change, Moves
 
 
 CONTEXT_STEP = 100
@@ -52,12 +53,9 @@ def _memory_change(profile: Profile, memory: MemorySettings, set_: tuple[str, st
 
 def _serve_change(profile: Profile, serve: Serve, set_: tuple[str, int]) -> Change:
     key, value = set_
-    return Change(settings=((f"serve.{key}", whole(value)),), profile=evolve(profile, serve=serve))
-
-
-def whole(value: int) -> str:
-    """A whole number as people write it: `8192`, `200_000`."""
-    return f"{value:_}" if value >= 10_000 else str(value)  # noqa: PLR2004 - five digits and more are grouped
+    return Change(
+        settings=((f"serve.{key}", number_toml(value)),), profile=evolve(profile, serve=serve)
+    )
 
 
 def memory_of(plan: Plan) -> Memory:
@@ -80,7 +78,7 @@ def raise_cap(plan: Plan) -> Moves | str:
     if cap >= required:
         return f"the cap of {cap:,} tokens is not what makes the pool short"
     memory = evolve(plan.profile.memory, max_pool_tokens=required)
-    change = _memory_change(plan.profile, memory, ("max_pool_tokens", whole(required)))
+    change = _memory_change(plan.profile, memory, ("max_pool_tokens", number_toml(required)))
     return Moves(count=1, at=lambda _: change)
 
 
@@ -121,7 +119,9 @@ def smaller_graphs(plan: Plan) -> Moves | str:
 
     def at(number: int) -> Change:
         memory = evolve(plan.profile.memory, cuda_graph_max_batch=now - number)
-        return _memory_change(plan.profile, memory, ("cuda_graph_max_batch", whole(now - number)))
+        return _memory_change(
+            plan.profile, memory, ("cuda_graph_max_batch", number_toml(now - number))
+        )
 
     return Moves(count=now - 1, at=at)
 
@@ -137,7 +137,7 @@ def smaller_chunk(plan: Plan) -> Moves | str:
     def at(number: int) -> Change:
         chunk = 2 ** (largest + 1 - number)
         memory = evolve(plan.profile.memory, chunked_prefill=chunk)
-        return _memory_change(plan.profile, memory, ("chunked_prefill", whole(chunk)))
+        return _memory_change(plan.profile, memory, ("chunked_prefill", number_toml(chunk)))
 
     return Moves(count=count, at=at)
 
@@ -156,7 +156,7 @@ def no_draft(plan: Plan) -> Moves | str:
     if plan.profile.speculative is None:
         return "there is no speculation to leave out"
     change = Change(
-        settings=(("unset", '["speculative"]'),), profile=evolve(plan.profile, speculative=None)
+        settings=((UNSET, '["speculative"]'),), profile=evolve(plan.profile, speculative=None)
     )
     return Moves(count=1, at=lambda _: change)
 

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from compiler.accept import apply_accepts
 from compiler.checks import check
-from compiler.diagnostics import Diagnostic, Span
-from compiler.origins import Level, Origins, dotted
+from compiler.diagnostics import Diagnostic
+from compiler.origins import NOWHERE, Level, Origins, dotted
 from compiler.plan import Plan
 from compiler.value import Value
 
@@ -22,9 +22,6 @@ def forced_in(where: Origins) -> Mapping[str, str]:
     """The settings that a file sets by force, and that file's profile: what is written elsewhere changes nothing."""
     winners = (origin.winner for _, origin in where.by_path.items())
     return {dotted(one.path): one.profile for one in winners if one.level is Level.FORCE}
-
-
-_NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -46,5 +43,5 @@ class Rules(Value):
 
     def errors(self, plan: Plan) -> tuple[Diagnostic, ...]:
         """What refuses a plan, without the places in files."""
-        found = apply_accepts(plan, check(plan, _NOWHERE), _NOWHERE)
+        found = apply_accepts(plan, check(plan, NOWHERE), NOWHERE)
         return tuple(each for each in found if each.is_error and each.code not in self.left_out)

@@ -4,15 +4,68 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from compiler.judged import Judged
 from compiler.plan import Plan
-from compiler.planjson import plan_facts
+from compiler.planjson import PlanFacts, plan_facts
 
 
 SCHEMA = 1
 """The version of this file's meaning."""
+
+
+class GpusJson(TypedDict):
+    """The cards of the service; no names where nobody described their kind."""
+
+    kind: str
+    names: list[str]
+    count: int
+
+
+class PromiseJson(TypedDict):
+    """What is promised; `auto` for a context of a model that nobody described."""
+
+    context: int | str
+    concurrency: int
+    required_tokens: int | None
+
+
+class FindingJson(TypedDict):
+    """What was found, without its words."""
+
+    code: str
+    severity: str
+
+
+class TargetJson(TypedDict):
+    """How a host runs it; times in seconds, no user for the manager's own."""
+
+    kind: str
+    manager: str
+    user: str | None
+    unit: str
+    state_dir: str
+    start_timeout_s: int
+    stop_timeout_s: int
+    on_change: str
+
+
+class PlanJson(PlanFacts):
+    """What plan.json holds. Hosts read it, maybe with a later release: a key may come, none may change its meaning."""
+
+    schema: int
+    profile: str
+    description: str | None
+    verdict: str
+    model: str
+    draft: str | None
+    gpus: GpusJson
+    promise: PromiseJson
+    running_requests: int | None
+    findings: list[FindingJson]
+    accepted: dict[str, str]
+    targets: dict[str, TargetJson]
 
 
 def render_plan_file(several: Sequence[Judged]) -> str:
@@ -26,8 +79,8 @@ def lay_out(content: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
-    """What plan.json holds."""
+def plan_content(several: Sequence[Judged]) -> PlanJson:
+    """The content, as it is laid out."""
     first = several[0]
     plan = first.plan
     if plan is None:
@@ -55,7 +108,11 @@ def plan_content(several: Sequence[Judged]) -> dict[str, Any]:
             {"code": each.code, "severity": each.severity.value} for each in first.diagnostics
         ],
         "accepted": dict(sorted(plan.profile.accept.items())),
-        "targets": {each.plan.target_name: _target(each.plan) for each in several if each.plan},
+        "targets": {
+            each.target_name: _target(each.plan)
+            for each in several
+            if each.plan and each.target_name
+        },
     }
 
 
@@ -71,7 +128,7 @@ def _entries(value: object) -> str:
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _target(plan: Plan) -> dict[str, Any]:
+def _target(plan: Plan) -> TargetJson:
     service, target = plan.service, plan.target
     if service is None or target is None:
         raise ValueError(f"{plan.profile_name} has no target to write for")

@@ -15,7 +15,7 @@ from compiler.quoting.unitfile import Unit, read_unit
 from compiler.quoting.unitvalue import read_command_line, read_environment_file, read_text
 from compiler.render import RenderedFile
 from compiler.render.start import probe_command
-from compiler.render.systemd import description, environment_file, unit_user
+from compiler.render.systemd import environment_file, unit_user
 
 
 def prove(plan: Plan, files: tuple[RenderedFile, ...]) -> tuple[Diagnostic, ...]:
@@ -54,7 +54,7 @@ def _unit_faults(plan: Plan, text: str, *, service: Service) -> Iterator[str]:
     yield from (f"line {remark.line}: {remark.text}" for remark in unit.remarks)
     if unit.fault is not None:
         yield f"line {unit.fault.line}: {unit.fault.text}"
-    yield from _text_faults(unit, "Unit", key="Description", expected=description(plan))
+    yield from _text_faults(unit, "Unit", key="Description", expected=plan.title)
     yield from _text_faults(unit, "Service", key="User", expected=unit_user(plan))
     yield from _command_faults(unit, key="ExecStart", argv=plan.argv)
     yield from _command_faults(

@@ -11,7 +11,7 @@ from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration
-from compiler.ranges import Range
+from compiler.ranges import Range, said
 from compiler.render.templates import fill
 from compiler.value import Value
 
@@ -70,7 +70,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
         "pool": _pool_sentence(memory) if memory else None,
         "cells": _cells(memory) if memory else (),
-        "static": tuple(_static(memory)) if memory else (),
+        "static": tuple(map(budget_row, memory.static)) if memory else (),
         "reserve": tuple(_reserve(memory)) if memory else (),
         "margin": _margin_sentence(memory) if memory else None,
         "unpriced": memory.unpriced if memory else (),
@@ -129,7 +129,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
         yield Setting(
             what="KV pool, tokens",
             promised=f"{plan.required_tokens:,}",
-            planned=ranged_tokens(memory.pool.tokens)
+            planned=said(memory.pool.tokens, ",.0f")
             if memory
             else "not known; the probe compares it",
         )
@@ -148,18 +148,11 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     )
 
 
-def ranged_tokens(known: Range) -> str:
-    """Tokens that are known to a degree."""
-    if known.is_exact:
-        return f"{known.best:,.0f}"
-    return f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
-
-
 def _pool_sentence(memory: Memory) -> str:
     pool = memory.pool
     return (
         f"One request of full context needs {pool.request_tokens:,} slots, the promise {pool.required_tokens:,}. "
-        f"The pool holds {ranged_tokens(pool.tokens)} tokens ({pool.evidence.value})."
+        f"The pool holds {said(pool.tokens, ',.0f')} tokens ({pool.evidence.value})."
     )
 
 
@@ -172,37 +165,25 @@ def _cells(memory: Memory) -> tuple[str, ...]:
     )
 
 
-def _static(memory: Memory) -> Iterator[Row]:
-    yield from (budget_row(line) for line in memory.static)
-
-
 def _reserve(memory: Memory) -> Iterator[Row]:
     yield from (budget_row(line) for line in memory.reserve_lines)
-    yield _sum("needed in all", memory.reserve.needed_gib)
-    yield _sum("left beside weights and pool", memory.reserve.available_gib)
+    yield _row("needed in all", memory.reserve.needed_gib)
+    yield _row("left beside weights and pool", memory.reserve.available_gib)
 
 
 def budget_row(line: Line) -> Row:
     """A line of a budget as text, GiB to a hundredth."""
-    gib = line.gib
+    return _row(line.item, line.gib, evidence=line.evidence.value, formula=line.formula)
+
+
+def _row(item: str, gib: Range, *, evidence: str = "", formula: str = "") -> Row:
     return Row(
-        item=line.item,
+        item=item,
         low=f"{gib.low:.2f}",
         best=f"{gib.best:.2f}",
         high=f"{gib.high:.2f}",
-        evidence=line.evidence.value,
-        formula=line.formula,
-    )
-
-
-def _sum(item: str, gib: Range) -> Row:
-    return Row(
-        item=f"{item}",
-        low=f"{gib.low:.2f}",
-        best=f"{gib.best:.2f}",
-        high=f"{gib.high:.2f}",
-        evidence="",
-        formula="",
+        evidence=evidence,
+        formula=formula,
     )
 
 

@@ -18,7 +18,7 @@ def unit_values(plan: Plan, *, service: Service) -> dict[str, object]:
     is_user_unit = plan.target is not None and plan.target.manager == "user"
     return {
         "source": source(plan),
-        "description": description(plan),
+        "description": plan.title,
         # A user's manager has no targets of the system's to wait for.
         "waits_for_network": not is_user_unit,
         "start_limit_interval": _seconds(service.start_limit_interval_s),
@@ -37,11 +37,6 @@ def unit_values(plan: Plan, *, service: Service) -> dict[str, object]:
 def source(plan: Plan) -> str:
     """The file that a reader of the generated text should edit, from the tree's root."""
     return f"profiles/{plan.profile_name}.toml"
-
-
-def description(plan: Plan) -> str:
-    """What `systemctl status` shows: the profile's own line, else the name clients ask for."""
-    return plan.profile.description or plan.profile.model.served_name or plan.profile.model.id
 
 
 def unit_user(plan: Plan) -> str | None:

@@ -1,4 +1,4 @@
-"""The profiles of a new tree: three fragments that later services share, and one that is deployed."""
+"""The profiles of a new tree: four fragments that later services share, and one that is deployed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def profile_files(wanted: Wanted) -> Mapping[str, str]:
     return {
         "base/service": _SERVICE,
         f"base/{wanted.name}": _model(wanted),
-        f"base/sglang-{wanted.version}": _engine(wanted),
+        f"base/{wanted.engine}-{wanted.version}": _engine(wanted),
         f"hw/{hardware(wanted)}": _hardware(wanted),
         wanted.profile: _deployed(wanted),
     }
@@ -53,7 +53,7 @@ def _engine(wanted: Wanted) -> str:
 schema = 1
 
 [engine]
-name = "sglang"
+name = {text_toml(wanted.engine)}
 version = {text_toml(wanted.version)}
 python = {text_toml(wanted.python)}
 """
@@ -76,7 +76,7 @@ def _deployed(wanted: Wanted) -> str:
     parents = (
         "base/service",
         f"base/{wanted.name}",
-        f"base/sglang-{wanted.version}",
+        f"base/{wanted.engine}-{wanted.version}",
         f"hw/{hardware(wanted)}",
     )
     extends = "".join(f"    {text_toml(each)},\n" for each in parents)

@@ -18,7 +18,8 @@ class Wanted(Value):
         model_path: where its files are on the host.
         gpu: a kind of GPU of the catalogue.
         count: how many of them one host has; all of them serve it.
-        version: the release of SGLang.
+        engine: its name.
+        version: its release.
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
@@ -32,6 +33,7 @@ class Wanted(Value):
     model_path: str
     gpu: str
     count: int
+    engine: str
     version: str
     python: str
     context: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, place_of, reason_of
 from compiler.tree.states import Difference
 
 
@@ -21,7 +21,9 @@ def busy(root: Path) -> Diagnostic:
 def unreadable(root: Path, failure: OSError) -> Diagnostic:
     """A folder could not be opened or listed."""
     return error(
-        "out-unreadable", f"`{root.name}` cannot be read: {_reason(failure)}", notes=_place(failure)
+        "out-unreadable",
+        f"`{root.name}` cannot be read: {reason_of(failure)}",
+        notes=place_of(failure),
     )
 
 
@@ -32,8 +34,8 @@ def unwritable(root: Path, failure: OSError, *, begun: bool) -> Diagnostic:
     )
     return error(
         "out-unwritable",
-        f"`{root.name}` cannot be written: {_reason(failure)}",
-        notes=(*_place(failure), after),
+        f"`{root.name}` cannot be written: {reason_of(failure)}",
+        notes=(*place_of(failure), after),
     )
 
 
@@ -78,12 +80,3 @@ def _listed(differences: Sequence[Difference]) -> tuple[str, ...]:
     return tuple(
         f"`{each.path}`" + "".join(f"; {note}" for note in each.notes) for each in differences
     )
-
-
-def _reason(failure: OSError) -> str:
-    return (failure.strerror or type(failure).__name__).lower()
-
-
-def _place(failure: OSError) -> tuple[str, ...]:
-    place = failure.filename2 or failure.filename
-    return () if place is None else (f"at `{place}`",)

@@ -10,7 +10,7 @@ from compiler.diagnostics import Span
 from compiler.language.merge import Resolved
 from compiler.language.settings import find_setting, known_keys
 from compiler.language.written import written
-from compiler.origins import Definition, Level, Origin, Path, dotted
+from compiler.origins import Definition, Level, Origin, SettingPath, dotted
 from compiler.value import Value
 
 
@@ -47,7 +47,7 @@ class History(Value):
     items: tuple[tuple[str, Span], ...] = ()
 
 
-def histories(resolved: Resolved, path: Path) -> tuple[History, ...]:
+def histories(resolved: Resolved, path: SettingPath) -> tuple[History, ...]:
     """The histories of a setting, or of every setting below a table, sorted; nothing for what the language does not know."""
     below = [each for each in resolved.origins.by_path if each[: len(path)] == path]
     removed = [
@@ -64,21 +64,18 @@ def histories(resolved: Resolved, path: Path) -> tuple[History, ...]:
     return tuple(sorted(found, key=lambda each: each.setting))
 
 
-def _of(path: Path, origin: Origin, resolved: Resolved) -> History:
+def _of(path: SettingPath, origin: Origin, resolved: Resolved) -> History:
     key = path[-1]
-    value: object = resolved.values
-    for each in path:
-        value = value[each]  # type: ignore[index]
     return History(
         setting=dotted(path),
-        value=written(value, key=key),
+        value=written(resolved.value_at(path), key=key),
         default=_default(path),
         steps=tuple(_steps(origin, key=key)),
         items=tuple((written(each.value, key=key), each.span) for each in origin.items),
     )
 
 
-def _removed(path: Path, origin: Origin) -> History:
+def _removed(path: SettingPath, origin: Origin) -> History:
     return History(
         setting=dotted(path),
         value=None,
@@ -104,7 +101,7 @@ def _step(definition: Definition, reason: str, *, key: str) -> Step:
     return Step(span=definition.value_span, value=value, reason=reason)
 
 
-def _default(path: Path) -> str | None:
+def _default(path: SettingPath) -> str | None:
     setting = find_setting(path)
     if setting is None or setting.required or setting.default is None:
         return None

@@ -239,8 +239,3 @@ def _pointed_at(each: Diagnostic, origins: Origins) -> Iterator[Source]:
     for path, origin in origins.by_path.items():
         if origin.winner.value_span in spans:
             yield Source(setting=dotted(path))
-
-
-def unanswered(lines: Sequence[Line]) -> int:
-    """How many lines nobody can say anything about."""
-    return sum(1 for each in lines if not each.sources and not each.notes)

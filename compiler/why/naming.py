@@ -10,7 +10,9 @@ from typing import Any
 
 from attrs import fields, has
 
-from compiler.origins import Path
+
+JsonPath = tuple[str, ...]
+"""The way to a value of plan.json: keys, and places in lists as text."""
 
 
 def named(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -30,7 +32,7 @@ def name_at(value: object, path: Sequence[str]) -> str:
     return name
 
 
-def json_lines(content: Mapping[str, object]) -> Iterator[tuple[Path, ...]]:
+def json_lines(content: Mapping[str, object]) -> Iterator[tuple[JsonPath, ...]]:
     """For each line of plan.json the paths of all that it holds, none where it is a bracket alone: see `render.planfile`."""
     yield ()
     for key, value in content.items():
@@ -45,7 +47,7 @@ def json_lines(content: Mapping[str, object]) -> Iterator[tuple[Path, ...]]:
     yield ()
 
 
-def _leaves(value: object, path: Path) -> Iterator[Path]:
+def _leaves(value: object, path: JsonPath) -> Iterator[JsonPath]:
     """The paths below one of all that has nothing below it; an empty list or table is one."""
     entries = list(_entries(value))
     if not entries:

@@ -8,12 +8,11 @@ from typing import Any, Literal, get_args, get_origin
 
 from attrs import evolve, fields, frozen, has
 
+from compiler.origins import SettingPath
 from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.value import Value
 
-
-Path = tuple[str, ...]
 
 _LEFT_OUT = frozenset({"shipped", "sources", "id", "file", "name", "flags", "removed", "aliases"})
 """Fields of a fact that only name it or say where it is from, and tables of flags, of which no figure depends."""
@@ -23,7 +22,7 @@ _LEFT_OUT = frozenset({"shipped", "sources", "id", "file", "name", "flags", "rem
 class Variant(Value):
     """One leaf's path, and the whole with that leaf changed in one way after another."""
 
-    path: Path
+    path: SettingPath
     wholes: tuple[Any, ...]
 
 

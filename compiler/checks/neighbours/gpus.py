@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from attrs import frozen
 
-from compiler.checks.neighbours.hosts import Host, Resident, Where, places
+from compiler.checks.neighbours.hosts import Host, Places, Resident, Where, places
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.known import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Memory
-from compiler.ranges import Range, total
+from compiler.ranges import Range, said, total
 from compiler.value import Value
 
 
@@ -59,6 +58,14 @@ class Sharing(Value):
     def gpus(self) -> frozenset[int]:
         """The host's indices of the GPUs that are shared."""
         return self.taker.gpus & frozenset[int]().union(*(each.gpus for each in self.others))
+
+
+class _Told(Places):
+    """What a broken promise is told with, however badly it is broken."""
+
+    notes: tuple[str, ...]
+    help: tuple[str, ...]
+    path: str
 
 
 def shared_gpus(host: Host, where: Where) -> Iterator[Diagnostic]:
@@ -129,12 +136,12 @@ def _broken(sharing: Sharing, host: Host, where: Where) -> Diagnostic | None:
         return None
     others = _listed(sharing.others)
     whose = f"`{plan.profile_name}` beside {others} on `{host.name}`"
-    told: dict[str, Any] = {
+    told: _Told = {
         **_places(sharing, where),
         "notes": (
             f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
             (
-                f"then `{plan.profile_name}` gets a pool of {_tokens(left.pool.tokens)} tokens for "
+                f"then `{plan.profile_name}` gets a pool of {said(left.pool.tokens, ',.0f')} tokens for "
                 f"{left.pool.required_tokens:,}, and a reserve of {_gib(left.reserve.available_gib)} "
                 f"for {_gib(left.reserve.needed_gib)}"
             ),
@@ -168,7 +175,7 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
     )
 
 
-def _places(sharing: Sharing, where: Where) -> dict[str, Any]:
+def _places(sharing: Sharing, where: Where) -> Places:
     return places(
         *(
             where(each.resident.name).primary(
@@ -200,11 +207,3 @@ def _numbered(gpus: Iterable[int]) -> str:
 def _gib(known: Range) -> str:
     low, high = f"{known.low:.1f}", f"{known.high:.1f}"
     return f"{low} GiB" if low == high else f"{low} to {high} GiB"
-
-
-def _tokens(known: Range) -> str:
-    return (
-        f"{known.best:,.0f}"
-        if known.is_exact
-        else f"{known.best:,.0f} ({known.low:,.0f} to {known.high:,.0f})"
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TypedDict
 
 from attrs import frozen
 
@@ -83,7 +83,14 @@ def _footprint(plan: Plan) -> Footprint:
     return Footprint(ports=(own,), gpus=gpus.indices or tuple(range(gpus.count)))
 
 
-def places(first: Label, *others: Label) -> dict[str, Any]:
+class Places(TypedDict):
+    """The places of a finding, as `error` and `warning` take them."""
+
+    primary: Label
+    secondary: tuple[Label, ...]
+
+
+def places(first: Label, *others: Label) -> Places:
     """The primary label and the others as a finding takes them; what two profiles share is one place."""
     spans = {first.span}
     kept: list[Label] = []

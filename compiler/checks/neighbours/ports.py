@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from compiler.checks.address import EVERY_ADDRESS
 from compiler.checks.neighbours.hosts import Host, Resident, Where, places
 from compiler.diagnostics import Diagnostic, Label, error, warning
 from compiler.engines.engine import PortUse
 from compiler.value import Value
-
-
-_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
 @frozen(eq=False, repr=False)
@@ -79,7 +77,7 @@ def _on_two_addresses(mine: Listener, theirs: Listener) -> bool:
     """Whether both are the servers' own ports, each on an address of its own."""
     hosts = {each.resident.plan.profile.serve.host for each in (mine, theirs)}
     own = all(each.use.first == each.resident.plan.profile.serve.port for each in (mine, theirs))
-    return own and len(hosts) > 1 and not hosts & _EVERYWHERE
+    return own and len(hosts) > 1 and not hosts & EVERY_ADDRESS
 
 
 def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> Diagnostic:
