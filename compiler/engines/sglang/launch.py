@@ -16,6 +16,7 @@ from compiler.engines.sglang.graphs import (
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
+from compiler.engines.sglang.unfolding import NOTHING, Unfolding, unfolding
 from compiler.facts import Compressed, Draft, Gpu, Model
 from compiler.profile import Profile
 from compiler.value import Value
@@ -51,6 +52,7 @@ class Launch(Value):
         graph_batches: the captured sizes, where they are listed.
         prefill_graph_tokens: most tokens captured of a prefill step; 0 without.
         backend: attention backend.
+        unfolding: what a prefill step of latent attention unfolds beside its own tokens.
         running_requests: most requests at once of one replica; `None` when the pool decides.
         draft_windowed: whether the draft has a window, and with it a request table of its own.
         multimodal: whether the server takes images.
@@ -70,6 +72,7 @@ class Launch(Value):
     graph_batches: tuple[int, ...] = ()
     prefill_graph_tokens: int = 0
     backend: str
+    unfolding: Unfolding = NOTHING
     context: int
     running_requests: int | None
     draft_windowed: bool
@@ -136,6 +139,8 @@ def launch(
     if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
         prefill = prefill_most(settings, model=model, chunk=chunk)
     sizes = Sizes(chunk=chunk, batch=batch, graphs=graphs, prefill=prefill, multimodal=multimodal)
+    step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
+    whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
         rule=rule,
         guess=guess,
@@ -143,12 +148,20 @@ def launch(
         attention_ranks=max(1, parallel.tensor // (replicas * contexts(settings))),
         replicas=replicas,
         kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
-        page=page(settings, gpu=gpu, model=model, backend=chosen),
-        chunk=_step(chunk, replicas=replicas, context=profile.serve.tokens),
+        page=whole_page,
+        chunk=step,
         graph_max_batch=batch if graphs else 0,
         graph_batches=batches if graphs else (),
         prefill_graph_tokens=prefill,
         backend=chosen,
+        unfolding=unfolding(
+            settings,
+            gpu=gpu,
+            model=model,
+            backend=chosen,
+            page=whole_page,
+            captured=prefill >= step,
+        ),
         context=profile.serve.tokens,
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
