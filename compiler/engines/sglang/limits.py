@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
-from compiler.engines.sglang.architectures import known_since
+from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.launch import Launch
@@ -161,9 +161,9 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
 def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
     if model.architecture.startswith(_OWN_CONFIGURATORS):
         return "how the release sizes its pools"
-    since = known_since(model.architecture)
-    if since is not None and not at_least(asked.profile.engine.version, since):
-        return f"its architecture: sglang is priced for it from {since} on"
+    late = unread(model.architecture, asked.profile.engine.version)
+    if late is not None:
+        return late
     if model.state is not None and rule.states is StatePools.ABSENT:
         return f"how sglang {asked.profile.engine.version} sizes its states"
     old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)
@@ -242,6 +242,10 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         sentences.append("the optional early release of state slots is off")
     sentences += changes(asked)
     if facts.model is not None:
-        loading = loading_assumption(facts.model, asked)
-        sentences += [loading] if loading is not None else []
+        model = facts.model
+        of_model = (
+            between(model.architecture, profile.engine.version),
+            loading_assumption(model, asked),
+        )
+        sentences += [each for each in of_model if each is not None]
     return tuple(sentences)
