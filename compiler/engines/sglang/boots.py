@@ -56,6 +56,7 @@ _STORED_BY = (
     "enable-dp-lm-head",
     "attention-context-parallel-size",
     "attn-cp-size",
+    "cpu-offload-gb",
 )
 
 

@@ -14,6 +14,7 @@ from compiler.engines.sglang.drafts import draft_weights_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, quantizes_late
+from compiler.engines.sglang.offloading import offloaded_gib
 from compiler.engines.sglang.pool import Hypothesis, Layout
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.splits import split_of
@@ -100,7 +101,12 @@ class Ground(Value):
             weights = measure(self.split)
         if self.launch.rule.draft_inside:
             weights += draft_weights_gib(self.launch.guess, self.model, split=self.split)
-        return weights
+        moved = offloaded_gib(self.settings, self.model, split=self.split)
+        return Range(
+            max(0.0, weights.low - moved.high),
+            max(0.0, weights.best - moved.best),
+            weights.high - moved.low,
+        )
 
     @cached_property
     def unquantized_gib(self) -> Range | None:

@@ -11,6 +11,8 @@ from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
+from compiler.engines.sglang.offloading import FLAG as OFFLOADING
+from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
 from compiler.engines.sglang.overrides import is_read
 from compiler.engines.sglang.releases import (
@@ -200,6 +202,8 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
     for table in tables:
         for name, does in unpriced_flags(profile, table, release=facts.release):
             if name == "quantization" and not quantizes_unknown(facts.model, asked):
+                continue
+            if name == OFFLOADING and offload_known(asked, facts.model):
                 continue
             if name == OVERRIDES and is_read(facts.model, profile.flags[name]):
                 continue

@@ -86,6 +86,17 @@ def _prefill_graphs(server: Server) -> Line:
     )
 
 
+def fetched(server: Server) -> Iterator[Line]:
+    """Weights of one layer, back from host memory while it runs; graphs keep the room for another one."""
+    if server.fetched_gib:
+        yield line(
+            "weights of a layer, from the host",
+            Range(0.0, server.fetched_gib, 2 * server.fetched_gib),
+            "copied before it runs; once more for captured steps",
+            Evidence.ASSUMED,
+        )
+
+
 def runtime() -> Line:
     """What nobody derives."""
     return line(
