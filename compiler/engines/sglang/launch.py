@@ -6,6 +6,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
 from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
+from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale
 from compiler.engines.sglang.graphs import (
     captures_prefill,
@@ -53,6 +54,7 @@ class Launch(Value):
         prefill_graph_tokens: most tokens captured of a prefill step; 0 without.
         backend: attention backend.
         unfolding: what a prefill step of latent attention unfolds beside its own tokens.
+        exchange: what ranks keep to exchange data.
         running_requests: most requests at once of one replica; `None` when the pool decides.
         draft_windowed: whether the draft has a window, and with it a request table of its own.
         multimodal: whether the server takes images.
@@ -73,6 +75,7 @@ class Launch(Value):
     prefill_graph_tokens: int = 0
     backend: str
     unfolding: Unfolding = NOTHING
+    exchange: Exchange = NO_EXCHANGE
     context: int
     running_requests: int | None
     draft_windowed: bool
@@ -162,6 +165,7 @@ def launch(
             page=whole_page,
             captured=prefill >= step,
         ),
+        exchange=exchange(settings, gpu=gpu, model=model),
         context=profile.serve.tokens,
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None

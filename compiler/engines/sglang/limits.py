@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
+from compiler.engines.sglang.adapters import FLAGS as ADAPTING
+from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
@@ -194,6 +196,7 @@ _MEGA_GENERATION = 10
 
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
     tables = [STATIC]
+    adapters = adapters_gib(asked, facts.model)
     measured, model = facts.measured, facts.model
     if model is None or not isinstance(model.attention, Gqa) or model.attention.selector:
         tables.append(BESIDE_HEADS)
@@ -202,6 +205,8 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
     for table in tables:
         for name, does in unpriced_flags(profile, table, release=facts.release):
             if name == "quantization" and not quantizes_unknown(facts.model, asked):
+                continue
+            if name in ADAPTING and adapters is not None:
                 continue
             if name == OFFLOADING and offload_known(asked, facts.model):
                 continue
@@ -220,7 +225,8 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
 def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     flags = unpriced_flags(profile, RESERVE, release=facts.release)
-    sentences = [f"`--{name}` {does}" for name, does in flags]
+    priced = launch.exchange.flags
+    sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
     sentences += [f"`{name}` {does}" for name, does in unpriced_variables(profile)]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")

@@ -40,7 +40,8 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
         compressed = isinstance(case.model.attention, Compressed)
-        what = "windows and states of requests" if compressed else "images"
+        what = "images" if case.launch.multimodal else "adapters"
+        what = "windows and states of requests" if compressed else what
         yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
