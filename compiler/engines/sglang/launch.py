@@ -44,6 +44,7 @@ class Launch(Value):
     """The figures that decide memory.
 
     Attributes:
+        version: the release; `rule` is that of the last one that changed how memory is counted.
         ranks: tensor parallel size.
         attention_ranks: ranks that share one attention layer's heads.
         replicas: of the attention, each with a pool of its own; 1 without data parallel attention.
@@ -62,6 +63,7 @@ class Launch(Value):
         automatic_fraction: what it picks when none is given, before that.
     """
 
+    version: str
     rule: Counting
     guess: Speculation
     ranks: int
@@ -145,6 +147,7 @@ def launch(
     step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
     whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
+        version=profile.engine.version,
         rule=rule,
         guess=guess,
         ranks=parallel.tensor,
