@@ -203,7 +203,10 @@ def test_between_two_rows_the_earlier_one_holds() -> None:
     ("command", "code"),
     [
         ("--model-path Qwen/Qwen3-8B --enable-lora", "flag-unpriced"),
-        ("--model-path Qwen/Qwen3-8B --cpu-offload-gb 4", "flag-unpriced"),
+        (
+            "--model-path deepseek-ai/DeepSeek-V2-Lite-Chat --cpu-offload-gb 4",
+            "flag-unpriced",
+        ),
         ("--model-path Qwen/Qwen3-8B --quantization gptq", "flag-unpriced"),
         ("--model-path Qwen/Qwen3-8B --speculative-algorithm NEXTN", "speculation-unpriced"),
         ("--model-path nobody/Knows-This", "model-unknown"),
