@@ -106,3 +106,24 @@ def test_a_backend_that_was_not_read_is_said_to_have_no_figure() -> None:
     memory = memory_of(f"{R1} --moe-a2a-backend mooncake")
     assert line_of(memory, TOKENS) is None
     assert any("moe-a2a-backend" in each for each in memory.unpriced)
+
+
+def test_copies_of_experts_are_weights() -> None:
+    """32 copies over eight ranks: four more experts on each, in each of the 58 layers that have some."""
+    weights = {}
+    for flags in ("", "--ep-num-redundant-experts 32"):
+        memory = memory_of(f"{R1} --moe-a2a-backend deepep {flags}")
+        weights[flags] = next(each for each in memory.static if each.item == "weights").gib.best
+    expert = 3 * 7168 * 2048 / GIB
+    grown = weights["--ep-num-redundant-experts 32"] - weights[""]
+    assert grown == pytest.approx(58 * 4 * expert, rel=0.01)
+
+
+@pytest.mark.parametrize(("flags", "there"), [("--enable-eplb", True), ("", False)])
+def test_experts_that_are_dealt_out_anew(flags: str, *, there: bool) -> None:
+    """One layer's experts once more: 32 on each of eight ranks."""
+    memory = memory_of(f"{R1} --moe-a2a-backend deepep {flags}")
+    found = line_of(memory, "experts of a layer, dealt out anew")
+    assert (found is not None) is there
+    if found is not None:
+        assert found.gib.best == pytest.approx(32 * 3 * 7168 * 2048 / GIB, rel=0.01)

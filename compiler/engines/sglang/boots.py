@@ -57,6 +57,7 @@ _STORED_BY = (
     "attention-context-parallel-size",
     "attn-cp-size",
     "cpu-offload-gb",
+    "ep-num-redundant-experts",
 )
 
 

@@ -35,7 +35,9 @@ class Exchange(Value):
         symmetric_gib: of symmetric memory.
         dispatched: most tokens a rank sends out in a low-latency step of DeepEP; 0 without such steps.
         normal: whether DeepEP has its buffers for other steps too.
-        experts: routed experts, with their copies.
+        experts: routed experts, with their copies, that DeepEP exchanges tokens of.
+        copies: routed experts that there are twice.
+        rebalances: whether experts are dealt out anew as the load changes.
         ranks: that experts are dealt out to.
         flags: the flags that are priced by this.
     """
@@ -45,6 +47,8 @@ class Exchange(Value):
     dispatched: int = 0
     normal: bool = False
     experts: int = 0
+    copies: int = 0
+    rebalances: bool = False
     ranks: int = 1
     flags: frozenset[str] = frozenset()
 
@@ -71,6 +75,12 @@ _FUSES_SINCE: tuple[tuple[str, tuple[str, ...]], ...] = (
 _GENERATIONS, _WITHOUT = frozenset({9, 10}), frozenset({"h20"})
 
 _A2A, _DEEPEP, _OLD_DEEPEP = "moe-a2a-backend", "deepep", "enable-deepep-moe"
+COPIES, REBALANCES = "ep-num-redundant-experts", "enable-eplb"
+# The classes that make copies, from this release on (srt/models: deepseek_v2.py, qwen3_moe.py, glm4_moe.py).
+_COPIED, _COPIED_SINCE = (
+    ("DeepseekV2F", "DeepseekV3", "GlmMoeDsa", "KimiK25", "Qwen3MoeF", "Glm4MoeF"),
+    "0.4.10",
+)
 _DISPATCHED, _DISPATCHED_BY = 128, "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK"
 
 
@@ -79,7 +89,7 @@ def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
     deepep = settings.word(_A2A) == _DEEPEP or settings.on(_OLD_DEEPEP)
     mode = settings.word("deepep-mode") or "auto"
     moe = model.moe if deepep else None
-    copies = settings.whole("ep-num-redundant-experts") or 0
+    copies = settings.whole(COPIES) or 0
     fusion = _fusion(settings, gpu, model)
     priced = {_SYMMETRIC}
     priced |= {_FUSED} if fusion is not Fusion.OFF else set()
@@ -92,9 +102,17 @@ def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
         else 0,
         normal=moe is not None and mode != "low_latency",
         experts=moe.routed_experts + copies if moe is not None else 0,
+        copies=copies,
+        rebalances=settings.on(REBALANCES),
         ranks=settings.profile.parallel.tensor,
         flags=frozenset(priced),
     )
+
+
+def copies_known(settings: Settings, model: Model | None) -> bool:
+    """Whether it is known what copies of experts, and dealing them out anew, take."""
+    since = at_least(settings.profile.engine.version, _COPIED_SINCE)
+    return model is not None and since and model.architecture.startswith(_COPIED)
 
 
 def _symmetric_gib(settings: Settings) -> float:

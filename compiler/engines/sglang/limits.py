@@ -10,6 +10,7 @@ from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
+from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
@@ -196,30 +197,41 @@ _MEGA_GENERATION = 10
 
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
     tables = [STATIC]
-    adapters = adapters_gib(asked, facts.model)
     measured, model = facts.measured, facts.model
     if model is None or not isinstance(model.attention, Gqa) or model.attention.selector:
         tables.append(BESIDE_HEADS)
     if measured.free_before_gib is None or measured.free_after_gib is None:
         tables.append(WEIGHTS)
+    known = _known(asked, facts)
     for table in tables:
         for name, does in unpriced_flags(profile, table, release=facts.release):
-            if name == "quantization" and not quantizes_unknown(facts.model, asked):
-                continue
-            if name in ADAPTING and adapters is not None:
-                continue
-            if name == OFFLOADING and offload_known(asked, facts.model):
-                continue
-            if name == OVERRIDES and is_read(facts.model, profile.flags[name]):
-                continue
-            if name == "kt-weight-path" and asked.whole("kt-num-gpu-experts") is not None:
-                continue
-            yield Unknown(
-                code="flag-unpriced",
-                name=f"--{name}",
-                setting=f"flags.{name}",
-                missing=f"it {does}",
-            )
+            if name not in known:
+                yield Unknown(
+                    code="flag-unpriced",
+                    name=f"--{name}",
+                    setting=f"flags.{name}",
+                    missing=f"it {does}",
+                )
+
+
+def _known(asked: Settings, facts: Facts) -> frozenset[str]:
+    """Flags of the tables that are priced for this model all the same."""
+    model, overrides = facts.model, asked.flags.get(OVERRIDES)
+    found: set[str] = set()
+    if not quantizes_unknown(model, asked):
+        found.add("quantization")
+    if overrides is not None and is_read(model, overrides):
+        found.add(OVERRIDES)
+    if asked.whole("kt-num-gpu-experts") is not None:
+        found.add("kt-weight-path")
+    if adapters_gib(asked, model) is not None:
+        found |= ADAPTING
+    if offload_known(asked, model):
+        found.add(OFFLOADING)
+    # The headers of a checkpoint have each expert once.
+    if facts.weights is None and copies_known(asked, model):
+        found |= {COPIES, REBALANCES}
+    return frozenset(found)
 
 
 def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:

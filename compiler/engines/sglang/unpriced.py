@@ -37,7 +37,7 @@ BESIDE_HEADS: Mapping[str, str] = {
 WEIGHTS: Mapping[str, str] = {
     "cpu-offload-gb": "moves weights to host memory",
     "offload-group-size": "moves weights to host memory",
-    "enable-eplb": "adds copies of experts",
+    "enable-eplb": "deals experts out anew as the load changes",
     "ep-num-redundant-experts": "adds copies of experts",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",

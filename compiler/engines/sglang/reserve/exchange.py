@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from compiler.engines.sglang.exchange import Exchange, Fusion
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.facts import Evidence
+from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import GIB
 from compiler.plan import Line
 from compiler.ranges import Range
@@ -35,6 +36,8 @@ def exchange_lines(server: Server) -> Iterator[Line]:
         yield _fused(server)
     if asked.experts:
         yield _dispatched(server, asked)
+    if asked.rebalances:
+        yield _rebalanced(server)
 
 
 def _fused(server: Server) -> Line:
@@ -46,6 +49,18 @@ def _fused(server: Server) -> Line:
         "workspace of fused all-reduce",
         Range(size if asked else 0.0, size, size),
         f"(1 + {_LAMPORT_BUFFERS}) x {server.launch.ranks} ranks x {_FUSED_TOKENS} tokens x {server.model.hidden} x 2 B",
+    )
+
+
+def _rebalanced(server: Server) -> Line:
+    """Experts of one layer once more, while they are dealt out anew (0.5.11 srt/eplb/expert_location_updater.py, line 145)."""
+    tensors = target_tensors(server.model, split=server.split)
+    size = sum(each.bytes_each for each in tensors if each.role.startswith("routed experts")) / GIB
+    return line(
+        "experts of a layer, dealt out anew",
+        Range(0.0, size, size),
+        "one layer's at a time",
+        Evidence.ASSUMED,
     )
 
 
