@@ -37,7 +37,7 @@ from compiler.engines.sglang.unpriced import (
     unpriced_flags,
     unpriced_variables,
 )
-from compiler.facts import Compressed, Gpu, Gqa, Model, Unknown
+from compiler.facts import Compressed, Gpu, Gqa, Mla, Model, Unknown
 from compiler.profile import Profile
 
 
@@ -198,7 +198,7 @@ _MEGA_GENERATION = 10
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
     tables = [STATIC]
     measured, model = facts.measured, facts.model
-    if model is None or not isinstance(model.attention, Gqa) or model.attention.selector:
+    if model is None or not _is_plain(model):
         tables.append(BESIDE_HEADS)
     if measured.free_before_gib is None or measured.free_after_gib is None:
         tables.append(WEIGHTS)
@@ -212,6 +212,14 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
                     setting=f"flags.{name}",
                     missing=f"it {does}",
                 )
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether a token has one key and one value a head, or one latent, and nothing beside."""
+    attention = model.attention
+    if isinstance(attention, Gqa):
+        return attention.selector is None
+    return isinstance(attention, Mla) and attention.indexer is None
 
 
 def _known(asked: Settings, facts: Facts) -> frozenset[str]:
