@@ -81,6 +81,15 @@ def test_what_turns_unfolding_off(version: str, switch: str) -> None:
     assert not grows(f"{R1} {switch}", version=version)
 
 
+def test_the_backend_of_prefill_decides() -> None:
+    """Whatever decodes, and with one flag for both where prefill has none of its own."""
+    fa3, triton = "--attention-backend fa3", "--attention-backend triton"
+    assert grows(f"{R1} {fa3} --decode-attention-backend triton", version="0.5.11")
+    assert grows(f"{R1} {triton} --prefill-attention-backend fa3", version="0.5.11")
+    assert not grows(f"{R1} {triton} --decode-attention-backend fa3", version="0.5.11")
+    assert grows(f"{R1} --decode-attention-backend triton", version="0.5.11")
+
+
 def test_heads_are_whole_under_data_parallel_attention() -> None:
     """Each replica unfolds all 128 heads, so that it needs eight times as much."""
     apart = peak(f"{R1} --dp 8 --enable-dp-attention {LONG}", version="0.5.11").gib.best

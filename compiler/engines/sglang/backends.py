@@ -55,8 +55,17 @@ def is_sparse(model: Model) -> bool:
 
 def backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
     """The attention backend of decoding: the one asked for, else the release's choice for this GPU."""
+    return _chosen("decode-attention-backend", settings, gpu=gpu, model=model, guess=guess)
+
+
+def prefill_backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
+    """That of prefill steps."""
+    return _chosen("prefill-attention-backend", settings, gpu=gpu, model=model, guess=guess)
+
+
+def _chosen(flag: str, settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
     asked = (
-        settings.word("decode-attention-backend")
+        settings.word(flag)
         or settings.profile.engine.attention_backend
         or settings.word("attention-backend")
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
+from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page, prefill_backend
 from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale
@@ -164,7 +164,7 @@ def launch(
             settings,
             gpu=gpu,
             model=model,
-            backend=chosen,
+            backend=prefill_backend(settings, gpu=gpu, model=model, guess=guess),
             page=whole_page,
             captured=prefill >= step,
         ),

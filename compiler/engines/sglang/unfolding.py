@@ -96,14 +96,13 @@ def unfolding(
     """What a prefill step unfolds.
 
     Attributes:
-        backend: of decoding; prefill may have one of its own.
+        backend: of prefill steps.
         captured: whether every prefill step is a graph, which reads latents as they are.
     """
     if not isinstance(model.attention, Mla) or captured or platform(gpu) is Platform.OTHER:
         return NOTHING
     if is_sparse(model):
         return _sparse(settings, gpu)
-    backend = settings.word("prefill-attention-backend") or backend
     context = settings.profile.serve.tokens
     if not _unfolds(settings, backend, page) or context <= _threshold(settings, backend):
         return NOTHING
