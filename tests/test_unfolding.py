@@ -72,6 +72,7 @@ def test_cached_beginnings_are_unfolded_by_release_and_backend(
         ("0.5.11", "--attention-backend fa3 --enable-deterministic-inference"),
         ("0.5.11", "--attention-backend flashinfer --flashinfer-mla-disable-ragged"),
         ("0.4.10", "--attention-backend fa3 --page-size 64"),
+        ("0.5.11", "--attention-backend fa3 --disaggregation-mode decode"),
         # a step that is a graph reads latents as they are
         ("0.5.11", "--attention-backend fa3 --piecewise-cuda-graph-max-tokens 8192"),
     ],

@@ -101,6 +101,8 @@ def unfolding(
     """
     if not isinstance(model.attention, Mla) or captured or platform(gpu) is Platform.OTHER:
         return NOTHING
+    if settings.word("disaggregation-mode") == "decode":
+        return NOTHING  # which gets the keys of prompts from others
     if is_sparse(model):
         return _sparse(settings, gpu)
     context = settings.profile.serve.tokens
