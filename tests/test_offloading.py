@@ -82,3 +82,18 @@ def test_it_is_priced_where_the_layers_are_made_that_way(
     found = judged(f"{command} --cpu-offload-gb 5", version=version).plan
     assert found is not None
     assert ("flag-unpriced" not in {each.code for each in found.unknowns}) is known
+
+
+def test_a_boot_without_it_is_not_carried() -> None:
+    """A public boot of the same model and GPUs that moved nothing says nothing about what is left."""
+    words = ["python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-32B", "--tp", "4"]
+    predictor = make_predictor(CATALOG, engine="sglang", version="0.5.13")
+    boots = []
+    for flags in ([], ["--cpu-offload-gb", "8"]):
+        question = Question(gpu="rtx-5090", count=4, engine="sglang", version="0.5.13")
+        plan = predictor.predict([*words, *flags], question).plan
+        assert plan is not None
+        assert plan.memory is not None, plan.unknowns
+        boots.append(plan.memory.pool.boot)
+    assert boots[0] is not None
+    assert boots[1] is None

@@ -92,6 +92,11 @@ class Ground(Value):
         return free
 
     @cached_property
+    def moved_gib(self) -> Range:
+        """What of the weights stands in host memory, GiB."""
+        return offloaded_gib(self.settings, self.model, split=self.split)
+
+    @cached_property
     def weights_gib(self) -> Range:
         """What the weights take, GiB, from the checkpoint's headers or the catalogue's shapes."""
         measure = self.facts.weights
@@ -101,7 +106,7 @@ class Ground(Value):
             weights = measure(self.split)
         if self.launch.rule.draft_inside:
             weights += draft_weights_gib(self.launch.guess, self.model, split=self.split)
-        moved = offloaded_gib(self.settings, self.model, split=self.split)
+        moved = self.moved_gib
         return Range(
             max(0.0, weights.low - moved.high),
             max(0.0, weights.best - moved.best),

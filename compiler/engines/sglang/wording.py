@@ -99,7 +99,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         )
     if case.known is None:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
-        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
+        moved = case.ground.moved_gib.best
+        less = f", less {moved:.2f} GiB in host memory" if moved else ""
+        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding{less}"
     boot = case.known.boot
     logged = boot.free_before_load_gib if boot.shipped else None
     free = best.free_gib if logged is None else logged
