@@ -147,3 +147,13 @@ def test_heads_are_padded_for_the_sparse_kernel() -> None:
     )
     padded = 65_536 * 64 * (576 + 512) * 2 / GIB
     assert blackwell - hopper == pytest.approx(padded * 4 / 3, rel=0.01)
+
+
+def test_heads_are_padded_for_fp8_on_hopper() -> None:
+    """From 0.5.11 on, where the kernel for decoding prefills too."""
+    words = "--model-path zai-org/GLM-5 --tp 8 --kv-cache-dtype fp8_e4m3 --chunked-prefill-size 65536 --context-length 131072"
+    before, after = (peak(words, version=version).gib.high for version in ("0.5.10", "0.5.11"))
+    query = 65_536 * (64 * (576 + 512) - 8 * 512) * 2 / GIB
+    plain = 65_536 * (2 * 6144 + 8 * (256 + 512 + 576 + 512 + 256)) * 2 / GIB
+    assert after == pytest.approx((plain + query) * 4 / 3, rel=0.02)
+    assert after > before

@@ -2,12 +2,13 @@
 
 Sources: 0.5.11 srt/models/deepseek_common/attention_forward_methods/forward_mha.py, `forward_normal_prepare` and
 `_chunked_prefix_attn_mha`, forward_mla.py, `forward_absorb_prepare` and `forward_absorb_core`; 0.5.11 and 0.5.23
-srt/layers/attention/{nsa,dsa}_backend.py, `_forward_flashmla_sparse`.
+srt/layers/attention/{nsa,dsa}_backend.py, `_forward_flashmla_sparse` and `_forward_flashmla_kv`.
 """
 
 from __future__ import annotations
 
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.server import Server
 from compiler.engines.sglang.unfolding import Copies
 from compiler.facts import Mla
@@ -20,6 +21,8 @@ FRAGMENTATION = 4 / 3
 
 # Heads that FlashMLA's sparse kernel works with, from Blackwell on and before.
 _PADDED_HEADS_BLACKWELL, _PADDED_HEADS, _BLACKWELL = 128, 64, 10
+# With fp8 on Hopper the kernel is `flashmla_kv` by default, and pads from here on (`flashmla_kv_num_q_heads`).
+_PADDED_FP8_SINCE = "0.5.11"
 
 
 def latent_peak(server: Server) -> tuple[Range, str] | None:
@@ -90,10 +93,12 @@ def _absorbed(server: Server, attention: Mla, heads: int) -> int:
 
 
 def _padded(server: Server, heads: int) -> int:
-    """Heads as the sparse kernel pads them; it prefills where the cache is in 16 bits."""
-    sparse = is_sparse(server.model) and server.launch.kv_bytes > 1
-    if not sparse or platform(server.gpu) is not Platform.CUDA:
+    """Heads as FlashMLA's kernels pad them: the sparse one, where the cache is in 16 bits, and on Hopper the one for fp8."""
+    hopper = generation(server.gpu) < _BLACKWELL
+    if not is_sparse(server.model) or platform(server.gpu) is not Platform.CUDA:
         return heads
-    blackwell = generation(server.gpu) >= _BLACKWELL
-    needed = _PADDED_HEADS_BLACKWELL if blackwell else _PADDED_HEADS
+    if server.launch.kv_bytes == 1:
+        padded = hopper and at_least(server.launch.version, _PADDED_FP8_SINCE)
+        return max(heads, _PADDED_HEADS) if padded and heads <= _PADDED_HEADS else heads
+    needed = _PADDED_HEADS if hopper else _PADDED_HEADS_BLACKWELL
     return max(heads, needed) if heads % needed else heads
