@@ -57,8 +57,8 @@ UNEXPLAINED: Sequence[str] = (
     "GLM-5.3-Flash, Inkling, Kimi K3: sized by configurators of their own that are not written down here",
     "Nemotron Nano Omni: no public config was at hand for its towers",
     (
-        "llama4-scout-8h200-1m-f08: the report does not say what did not fit; every buffer of 0.4.6.post5 that grows with the"
-        " context comes to 10 GiB of 28"
+        "llama4-scout-8h200-1m-f08: every buffer of 0.4.6.post5 that grows with the context comes to 9 GiB of 28; the report"
+        " names the error of sgl-project/sglang#5755, a request table of 80 GiB, which only the model's own context has"
     ),
 )
 """What is further off than it should be, or not priced, and how far the source explains it."""

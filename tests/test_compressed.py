@@ -112,10 +112,14 @@ def test_low_ratios_share_entries() -> None:
 
 @pytest.mark.parametrize(
     ("version", "gpu", "missing"),
-    [("0.5.11", "h200", "from 0.5.12 on"), ("0.5.20", "mi355x", "")],
+    [
+        ("0.5.10", "h200", "from 0.5.12 on"),
+        ("0.5.11", "h200", "how the release sizes its pools"),
+        ("0.5.20", "mi355x", ""),
+    ],
 )
 def test_where_it_is_not_known_nothing_is_priced(version: str, gpu: str, missing: str) -> None:
-    """An earlier release does not know the architecture, and AMD's pools are others."""
+    """An earlier release does not know the architecture or has builds that size it in another way, and AMD's pools are others."""
     plan = plan_of(f"--model-path {FLASH} --tp 8", version=version, gpu=gpu)
     assert plan.memory is None
     assert any(missing in each.missing for each in plan.unknowns)

@@ -203,7 +203,15 @@ def test_between_two_rows_the_earlier_one_holds() -> None:
     ("command", "code"),
     [
         ("--model-path Qwen/Qwen3-8B --enable-lora", "flag-unpriced"),
-        ("--model-path Qwen/Qwen3-8B --cpu-offload-gb 4", "flag-unpriced"),
+        (
+            "--model-path deepseek-ai/DeepSeek-V2-Lite-Chat --cpu-offload-gb 4",
+            "flag-unpriced",
+        ),
+        (
+            "--model-path deepseek-ai/DeepSeek-V3.2 --tp 8 --enable-nsa-prefill-context-parallel",
+            "flag-unpriced",
+        ),
+        ("--model-path deepseek-ai/DeepSeek-V3.2 --tp 8 --attn-cp-size 2", "flag-unpriced"),
         ("--model-path Qwen/Qwen3-8B --quantization gptq", "flag-unpriced"),
         ("--model-path Qwen/Qwen3-8B --speculative-algorithm NEXTN", "speculation-unpriced"),
         ("--model-path nobody/Knows-This", "model-unknown"),
@@ -260,3 +268,17 @@ def test_states_and_kv_share_the_rest(pool: StatePool, rest: float) -> None:
     """What states take and what is left for KV is the rest, no more and no less."""
     share = pool.split(rest)
     assert share.left_gib + share.taken_gib == pytest.approx(rest)
+
+
+def test_ranks_that_share_a_prompt_keep_the_same_latents() -> None:
+    """Two groups of four ranks: a token costs what it does without, and each rank has twice the heads."""
+    words = "--model-path deepseek-ai/DeepSeek-V3 --tp 8"
+    alone, shared = (
+        memory_of(f"{words} {flags}", version="0.5.18") for flags in ("", "--attn-cp-size 2")
+    )
+    assert alone.pool.cell_bytes == shared.pool.cell_bytes
+    weights = [
+        next(each.gib.best for each in memory.static if each.item == "weights")
+        for memory in (alone, shared)
+    ]
+    assert weights[1] > weights[0]

@@ -182,14 +182,14 @@ def test_one_gpu_starts_no_nccl() -> None:
 
 
 def test_what_is_priced_only_beside_heads() -> None:
-    """Ranks that share a prefill are priced where a token is keys and values of heads, not where it is a latent."""
+    """Ranks that share a prefill are priced where a token is keys and values of heads, not where it has an index too."""
     shared = "--tp-size 4 --attn-cp-size 2 --mem-fraction-static 0.88 --model-path"
     words = server(f"{shared} Qwen/Qwen3-32B")
     judged = ask(words, gpu="rtx-5090", count=4, version="0.5.13")
     assert memory_of(judged).pool.tokens.low < 70_950 < memory_of(judged).pool.tokens.high
-    latent = ask(server(f"{shared} deepseek-ai/DeepSeek-V3"), version="0.5.13", count=4)
-    assert latent.plan is not None
-    assert [each.code for each in latent.plan.unknowns] == ["flag-unpriced"]
+    sparse = ask(server(f"{shared} deepseek-ai/DeepSeek-V3.2"), version="0.5.13", count=4)
+    assert sparse.plan is not None
+    assert [each.code for each in sparse.plan.unknowns] == ["flag-unpriced"]
 
 
 def test_models_that_took_images_by_themselves() -> None:

@@ -104,7 +104,7 @@ def test_memory_behind_the_cache(tmp_path: Path, flag: str, gib: int, codes: lis
 
 def test_memory_behind_a_cache_of_unknown_size(tmp_path: Path) -> None:
     """A ratio of a pool that nobody worked out is not judged, and that is said."""
-    more = tier("hicache-ratio = 4").replace("[flags]", "[flags]\ncpu-offload-gb = 4")
+    more = tier("hicache-ratio = 4").replace("[flags]", "[flags]\noffload-group-size = 4")
     result = overlook(tmp_path, more, host="memory_gib = 64")
     assert [each.what for each in result.skipped] == ["the tier of host memory"]
     assert result.diagnostics == ()

@@ -38,6 +38,7 @@ class Split(Value):
     Attributes:
         tensor: ranks of one pipeline stage.
         expert: groups that the routed experts are dealt out to; the ranks of a group split each expert.
+        expert_copies: routed experts that there are twice; they are dealt out like the others.
         data: replicas of the attention (data parallel attention); 1 without.
         context: ranks that share one sequence's prefill, each with the same heads; 1 without.
         pipeline: stages.
@@ -56,6 +57,7 @@ class Split(Value):
 
     tensor: int = 1
     expert: int = 1
+    expert_copies: int = 0
     data: int = 1
     context: int = 1
     pipeline: int = 1

@@ -2,25 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from attrs import frozen
+
 from compiler.engines.sglang.releases import WindowPools, at_least, counting
+from compiler.value import Value
 
 
-# The first release with the model's own file in srt/models; each is the beginning of a name, the longer ones first. Other
-# architectures are in every release from `_COMMON` on, or are sized by a rule that says when it came.
-_SINCE: tuple[tuple[str, str], ...] = (
-    ("DeepseekV41", "0.5.21"),
-    ("DeepseekV4", "0.5.12"),
-    ("DeepseekV32", "0.4.6"),
-    ("DeepseekV3", "0.4.2"),
-    ("Gemma3", "0.4.4"),
-    ("Llama4", "0.4.5"),
-    ("Qwen2_5_VL", "0.4.4"),
-    ("MiniMaxM3", "0.5.16"),
-    ("Qwen4Exp", "0.5.20"),
-)
+@frozen(kw_only=True, eq=False, repr=False)
+class Arrival(Value):
+    """When an architecture came.
+
+    Attributes:
+        release: the first that has its class (`EntryClass` in srt/models).
+        after: the release before; builds between the two may have it, and call themselves after that one.
+    """
+
+    release: str
+    after: str
 
 
+# By class name, the newest first. The wheels of both releases are asked in tests/test_arrivals.py.
+_ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    # The name is that of the config alone: its class is DeepSeek V4's.
+    ("0.5.20", "0.5.21"): ("DeepseekV41ForCausalLM",),
+    ("0.5.19", "0.5.20"): ("Qwen4ExpForConditionalGeneration",),
+    # Before that it is no embedding model (model_loader/utils.py).
+    ("0.5.16", "0.5.17"): ("Gemma3TextModel",),
+    ("0.5.15", "0.5.16"): ("MiniMaxM3SparseForConditionalGeneration",),
+    ("0.5.12", "0.5.13"): ("Gemma4UnifiedForConditionalGeneration",),
+    ("0.5.11", "0.5.12"): ("DeepseekV4ForCausalLM",),
+    ("0.5.10", "0.5.11"): ("Gemma4ForConditionalGeneration",),
+    ("0.5.8", "0.5.9"): (
+        "Exaone4ForCausalLM",
+        "GlmMoeDsaForCausalLM",
+        "GraniteMoeHybridForCausalLM",
+        "KimiK25ForConditionalGeneration",
+        "Lfm2ForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+    ),
+    ("0.5.7", "0.5.8"): ("Glm4MoeLiteForCausalLM",),
+    ("0.5.6", "0.5.7"): ("MiMoV2FlashForCausalLM",),
+    ("0.5.6", "0.5.6.post1"): ("Ministral3ForCausalLM",),
+    ("0.5.4", "0.5.4.post2"): ("KimiLinearForCausalLM",),
+    ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
+    ("0.5.3", "0.5.3.post1"): ("NemotronHForCausalLM",),
+    ("0.5.2", "0.5.3"): (
+        "DeepseekV32ForCausalLM",
+        "Qwen3VLForConditionalGeneration",
+        "Qwen3VLMoeForConditionalGeneration",
+    ),
+    ("0.5.1", "0.5.2"): ("Qwen3NextForCausalLM",),
+    ("0.4.10", "0.5.1"): (
+        "BailingMoeForCausalLM",
+        "Ernie4_5_MoeForCausalLM",
+        "Glm4vForConditionalGeneration",
+        "Glm4vMoeForConditionalGeneration",
+        "GptOssForCausalLM",
+    ),
+    ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM",),
+    ("0.4.7", "0.4.8"): ("Glm4ForCausalLM",),
+    ("0.4.6", "0.4.6.post5"): ("Mistral3ForConditionalGeneration",),
+    ("0.4.6", "0.4.6.post2"): ("KimiVLForConditionalGeneration",),
+    ("0.4.4", "0.4.5"): ("Llama4ForConditionalGeneration",),
+    ("0.4.4", "0.4.4.post2"): ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
+}
+ARRIVALS: Mapping[str, Arrival] = {
+    name: Arrival(release=release, after=after)
+    for (after, release), names in _ARRIVALS.items()
+    for name in names
+}
+"""The classes that are younger than the oldest release."""
+
+# Others are older than this release, the first whose start of them was read; of these an earlier one was.
 _COMMON = "0.4.6"
+_READ_SINCE = {"DeepseekV3ForCausalLM": "0.4.2", "Qwen2_5_VLForConditionalGeneration": "0.4.4"}
 # Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3, whose start was not read there.
 _ALWAYS = (
     "Grok1ForCausalLM",
@@ -31,11 +89,24 @@ _ALWAYS = (
 )
 
 
-def known_since(architecture: str) -> str | None:
-    """The first release whose start of an architecture was read; `None`: every one."""
-    if architecture in _ALWAYS:
+def unread(architecture: str, version: str) -> str | None:
+    """Why an architecture is not priced for a release, in words; `None` when it is."""
+    came = ARRIVALS.get(architecture)
+    if came is not None:
+        late = not at_least(version, came.after)
+        return f"its architecture: sglang has it from {came.release} on" if late else None
+    since = _READ_SINCE.get(architecture, _COMMON)
+    if architecture in _ALWAYS or at_least(version, since):
         return None
-    return next((since for name, since in _SINCE if architecture.startswith(name)), _COMMON)
+    return f"its architecture: sglang is priced for it from {since} on"
+
+
+def between(architecture: str, version: str) -> str | None:
+    """What is taken for granted of a build between two releases, the later of which has the architecture."""
+    came = ARRIVALS.get(architecture)
+    if came is None or at_least(version, came.release) or not at_least(version, came.after):
+        return None
+    return f"`{architecture}` is in sglang from {came.release} on: this is a build from between {version} and that"
 
 
 # The architectures whose layers with a window have a pool of their own (srt/configs/model_config.py,

@@ -43,6 +43,8 @@ COMPRESSED = "dsv4"
 _SPARSE_NAMES = frozenset({"nsa", "dsa"})
 # Heads that aiter's MLA kernels work with (0.5.11 server_args.py, line 2519).
 _AITER_MLA_HEADS = frozenset({16, 128})
+# The first release that takes aiter by itself on AMD, for models without a latent and with one.
+_AITER_SINCE = ("0.4.6.post5", "0.4.7")
 # Architectures that take TensorRT-LLM's MLA kernels on Blackwell (0.5.11 server_args.py, lines 1660-1790).
 _TRTLLM_MLA = ("DeepseekV3", "KimiK25", "MistralLarge3", "Pixtral")
 _SINKS = ("GptOss", "MiMoV2")
@@ -55,8 +57,17 @@ def is_sparse(model: Model) -> bool:
 
 def backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
     """The attention backend of decoding: the one asked for, else the release's choice for this GPU."""
+    return _chosen("decode-attention-backend", settings, gpu=gpu, model=model, guess=guess)
+
+
+def prefill_backend(settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
+    """That of prefill steps."""
+    return _chosen("prefill-attention-backend", settings, gpu=gpu, model=model, guess=guess)
+
+
+def _chosen(flag: str, settings: Settings, *, gpu: Gpu, model: Model, guess: Speculation) -> str:
     asked = (
-        settings.word("decode-attention-backend")
+        settings.word(flag)
         or settings.profile.engine.attention_backend
         or settings.word("attention-backend")
     )
@@ -77,24 +88,64 @@ def _ranks(settings: Settings) -> int:
 def default_backend(
     gpu: Gpu, model: Model, *, version: str, guess: Speculation, ranks: int = 1
 ) -> str:
-    """The backend chosen when none is set (0.5.11 server_args.py, `_get_default_attn_backend`)."""
+    """The backend chosen when none is set.
+
+    0.4.4.post4 to 0.5.3 model_executor/model_runner.py, `init_attention_backend` and `model_specific_adjustment`; 0.5.11
+    server_args.py, `_get_default_attn_backend`.
+    """
     latent = isinstance(model.attention, Mla)
     if platform(gpu) is Platform.HIP:
         heads = model.heads // ranks
-        return "triton" if latent and heads not in _AITER_MLA_HEADS else "aiter"
+        unfit = latent and heads not in _AITER_MLA_HEADS
+        return "triton" if unfit or not at_least(version, _AITER_SINCE[latent]) else "aiter"
     line = guess.branches <= 1
-    if generation(gpu) == _HOPPER and (latent or line):
+    if generation(gpu) == _HOPPER and (latent or line) and _takes_fa3(model, version):
         return "fa3"
-    if generation(gpu) == _DATACENTRE_BLACKWELL and at_least(version, "0.5.3") and (latent or line):
-        return _blackwell(model, latent=latent)
+    if generation(gpu) == _DATACENTRE_BLACKWELL and (latent or line):
+        chosen = _blackwell(model, version)
+        if chosen is not None:
+            return chosen
     sinks = model.architecture.startswith(_SINKS)
     return "triton" if latent or sinks or platform(gpu) is Platform.OTHER else "flashinfer"
 
 
-def _blackwell(model: Model, *, latent: bool) -> str:
-    if not latent:
-        return "trtllm_mha"
-    return "trtllm_mla" if model.architecture.startswith(_TRTLLM_MLA) else "flashinfer"
+# Models without a latent that take FlashAttention 3 on Hopper by themselves (utils.py, `is_fa3_default_architecture`), since
+# when and until when; from 0.5.8 on every one does. GPT-OSS has a rule of its own from its first release on.
+_FA3_SINCE, _FA3_ALL_SINCE = "0.4.5.post1", "0.5.8"
+_FA3_LISTED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("0.4.5.post1", _FA3_ALL_SINCE, ("Llama4", "LlamaFor", "Qwen2ForCausalLM")),
+    ("0.4.5.post1", "0.4.6.post5", ("MistralFor",)),
+    ("0.4.5.post3", _FA3_ALL_SINCE, ("Gemma2",)),
+    ("0.4.6", _FA3_ALL_SINCE, ("Gemma3ForConditionalGeneration",)),
+    ("0.4.6.post1", _FA3_ALL_SINCE, ("Qwen3ForCausalLM", "Qwen3MoeForCausalLM")),
+    ("0.4.6.post1", "0.4.6.post4", ("MixtralFor",)),
+    ("0.4.9.post5", _FA3_ALL_SINCE, ("Glm4MoeForCausalLM",)),
+    ("0.5.1", _FA3_ALL_SINCE, ("Glm4vMoe", "GptOss")),
+    ("0.5.4", _FA3_ALL_SINCE, ("Olmo2",)),
+    ("0.5.6.post1", _FA3_ALL_SINCE, ("Glm4vFor", "Qwen3VL")),
+)
+
+
+def _takes_fa3(model: Model, version: str) -> bool:
+    if isinstance(model.attention, Mla):
+        return at_least(version, _FA3_SINCE)
+    return at_least(version, _FA3_ALL_SINCE) or any(
+        model.architecture.startswith(names)
+        and at_least(version, since)
+        and not at_least(version, until)
+        for since, until, names in _FA3_LISTED
+    )
+
+
+def _blackwell(model: Model, version: str) -> str | None:
+    """What the data centre's Blackwell GPUs take; `None`: as others do."""
+    if isinstance(model.attention, Mla):
+        own = model.architecture.startswith(_TRTLLM_MLA) and at_least(version, "0.5.3.post2")
+        if own:
+            return "trtllm_mla"
+        return "flashinfer" if at_least(version, "0.4.7") else None
+    own = model.architecture.startswith("GptOss") and at_least(version, "0.5.1")
+    return "trtllm_mha" if own or at_least(version, "0.5.6.post1") else None
 
 
 # Page sizes that a backend insists on: those it takes, and the one it puts in place of others (0.5.11 server_args.py,

@@ -57,9 +57,14 @@ _STORED_BY = (
     "attention-context-parallel-size",
     "attn-cp-size",
 )
+# Those that nobody leaves out of a boot.
+_MOVED_BY = ("cpu-offload-gb", "ep-num-redundant-experts")
 
 
 def _stores_alike(profile: Profile, boot: Boot) -> bool:
+    flags = boot.flags or {}
+    if any(profile.flags.get(name) != flags.get(name) for name in _MOVED_BY):
+        return False
     if boot.flags is None:
         return True
     if any(name in STATIC for name in boot.flags):

@@ -14,6 +14,7 @@ from compiler.engines.sglang.drafts import draft_weights_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, quantizes_late
+from compiler.engines.sglang.offloading import offloaded_gib
 from compiler.engines.sglang.pool import Hypothesis, Layout
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.splits import split_of
@@ -91,6 +92,11 @@ class Ground(Value):
         return free
 
     @cached_property
+    def moved_gib(self) -> Range:
+        """What of the weights stands in host memory, GiB."""
+        return offloaded_gib(self.settings, self.model, split=self.split)
+
+    @cached_property
     def weights_gib(self) -> Range:
         """What the weights take, GiB, from the checkpoint's headers or the catalogue's shapes."""
         measure = self.facts.weights
@@ -100,7 +106,12 @@ class Ground(Value):
             weights = measure(self.split)
         if self.launch.rule.draft_inside:
             weights += draft_weights_gib(self.launch.guess, self.model, split=self.split)
-        return weights
+        moved = self.moved_gib
+        return Range(
+            max(0.0, weights.low - moved.high),
+            max(0.0, weights.best - moved.best),
+            weights.high - moved.low,
+        )
 
     @cached_property
     def unquantized_gib(self) -> Range | None:

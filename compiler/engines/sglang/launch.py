@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page
+from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page, prefill_backend
 from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
+from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale
 from compiler.engines.sglang.graphs import (
     captures_prefill,
@@ -16,6 +17,7 @@ from compiler.engines.sglang.graphs import (
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
+from compiler.engines.sglang.unfolding import NOTHING, Unfolding, unfolding
 from compiler.facts import Compressed, Draft, Gpu, Model
 from compiler.profile import Profile
 from compiler.value import Value
@@ -42,6 +44,7 @@ class Launch(Value):
     """The figures that decide memory.
 
     Attributes:
+        version: the release; `rule` is that of the last one that changed how memory is counted.
         ranks: tensor parallel size.
         attention_ranks: ranks that share one attention layer's heads.
         replicas: of the attention, each with a pool of its own; 1 without data parallel attention.
@@ -51,6 +54,8 @@ class Launch(Value):
         graph_batches: the captured sizes, where they are listed.
         prefill_graph_tokens: most tokens captured of a prefill step; 0 without.
         backend: attention backend.
+        unfolding: what a prefill step of latent attention unfolds beside its own tokens.
+        exchange: what ranks keep to exchange data.
         running_requests: most requests at once of one replica; `None` when the pool decides.
         draft_windowed: whether the draft has a window, and with it a request table of its own.
         multimodal: whether the server takes images.
@@ -58,6 +63,7 @@ class Launch(Value):
         automatic_fraction: what it picks when none is given, before that.
     """
 
+    version: str
     rule: Counting
     guess: Speculation
     ranks: int
@@ -70,6 +76,8 @@ class Launch(Value):
     graph_batches: tuple[int, ...] = ()
     prefill_graph_tokens: int = 0
     backend: str
+    unfolding: Unfolding = NOTHING
+    exchange: Exchange = NO_EXCHANGE
     context: int
     running_requests: int | None
     draft_windowed: bool
@@ -136,19 +144,31 @@ def launch(
     if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
         prefill = prefill_most(settings, model=model, chunk=chunk)
     sizes = Sizes(chunk=chunk, batch=batch, graphs=graphs, prefill=prefill, multimodal=multimodal)
+    step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
+    whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
+        version=profile.engine.version,
         rule=rule,
         guess=guess,
         ranks=parallel.tensor,
         attention_ranks=max(1, parallel.tensor // (replicas * contexts(settings))),
         replicas=replicas,
         kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
-        page=page(settings, gpu=gpu, model=model, backend=chosen),
-        chunk=_step(chunk, replicas=replicas, context=profile.serve.tokens),
+        page=whole_page,
+        chunk=step,
         graph_max_batch=batch if graphs else 0,
         graph_batches=batches if graphs else (),
         prefill_graph_tokens=prefill,
         backend=chosen,
+        unfolding=unfolding(
+            settings,
+            gpu=gpu,
+            model=model,
+            backend=prefill_backend(settings, gpu=gpu, model=model, guess=guess),
+            page=whole_page,
+            captured=prefill >= step,
+        ),
+        exchange=exchange(settings, gpu=gpu, model=model),
         context=profile.serve.tokens,
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None

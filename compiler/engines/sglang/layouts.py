@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.architecture import Compressed
+from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
 from compiler.engines.sglang.compressed import CompressedPool
@@ -104,7 +105,7 @@ def _layout(
     return Layout(
         cell=cell,
         page=launch.page,
-        kept_gib=rule.multimodal_gib if launch.multimodal else 0.0,
+        kept_gib=_kept_gib(settings, launch, model),
         states=state_pool(
             settings,
             model=model,
@@ -119,6 +120,12 @@ def _layout(
         added=_added(launch),
         limit=limit,
     )
+
+
+def _kept_gib(settings: Settings, launch: Launch, model: Model) -> float:
+    """What is taken off the rest first: for images, and for adapters."""
+    images = launch.rule.multimodal_gib if launch.multimodal else 0.0
+    return images + (adapters_gib(settings, model) or 0.0)
 
 
 def _dealt(token: Token) -> float:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
-from compiler.engines.sglang.architectures import known_since
+from compiler.engines.sglang.adapters import FLAGS as ADAPTING
+from compiler.engines.sglang.adapters import adapters_gib
+from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
+from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
+from compiler.engines.sglang.offloading import FLAG as OFFLOADING
+from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
 from compiler.engines.sglang.overrides import is_read
 from compiler.engines.sglang.releases import (
@@ -32,7 +37,7 @@ from compiler.engines.sglang.unpriced import (
     unpriced_flags,
     unpriced_variables,
 )
-from compiler.facts import Compressed, Gpu, Gqa, Model, Unknown
+from compiler.facts import Compressed, Gpu, Gqa, Mla, Model, Unknown
 from compiler.profile import Profile
 
 
@@ -161,9 +166,9 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
 def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
     if model.architecture.startswith(_OWN_CONFIGURATORS):
         return "how the release sizes its pools"
-    since = known_since(model.architecture)
-    if since is not None and not at_least(asked.profile.engine.version, since):
-        return f"its architecture: sglang is priced for it from {since} on"
+    late = unread(model.architecture, asked.profile.engine.version)
+    if late is not None:
+        return late
     if model.state is not None and rule.states is StatePools.ABSENT:
         return f"how sglang {asked.profile.engine.version} sizes its states"
     old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)
@@ -193,30 +198,55 @@ _MEGA_GENERATION = 10
 def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
     tables = [STATIC]
     measured, model = facts.measured, facts.model
-    if model is None or not isinstance(model.attention, Gqa) or model.attention.selector:
+    if model is None or not _is_plain(model):
         tables.append(BESIDE_HEADS)
     if measured.free_before_gib is None or measured.free_after_gib is None:
         tables.append(WEIGHTS)
+    known = _known(asked, facts)
     for table in tables:
         for name, does in unpriced_flags(profile, table, release=facts.release):
-            if name == "quantization" and not quantizes_unknown(facts.model, asked):
-                continue
-            if name == OVERRIDES and is_read(facts.model, profile.flags[name]):
-                continue
-            if name == "kt-weight-path" and asked.whole("kt-num-gpu-experts") is not None:
-                continue
-            yield Unknown(
-                code="flag-unpriced",
-                name=f"--{name}",
-                setting=f"flags.{name}",
-                missing=f"it {does}",
-            )
+            if name not in known:
+                yield Unknown(
+                    code="flag-unpriced",
+                    name=f"--{name}",
+                    setting=f"flags.{name}",
+                    missing=f"it {does}",
+                )
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether a token has one key and one value a head, or one latent, and nothing beside."""
+    attention = model.attention
+    if isinstance(attention, Gqa):
+        return attention.selector is None
+    return isinstance(attention, Mla) and attention.indexer is None
+
+
+def _known(asked: Settings, facts: Facts) -> frozenset[str]:
+    """Flags of the tables that are priced for this model all the same."""
+    model, overrides = facts.model, asked.flags.get(OVERRIDES)
+    found: set[str] = set()
+    if not quantizes_unknown(model, asked):
+        found.add("quantization")
+    if overrides is not None and is_read(model, overrides):
+        found.add(OVERRIDES)
+    if asked.whole("kt-num-gpu-experts") is not None:
+        found.add("kt-weight-path")
+    if adapters_gib(asked, model) is not None:
+        found |= ADAPTING
+    if offload_known(asked, model):
+        found.add(OFFLOADING)
+    # The headers of a checkpoint have each expert once.
+    if facts.weights is None and copies_known(asked, model):
+        found |= {COPIES, REBALANCES}
+    return frozenset(found)
 
 
 def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     flags = unpriced_flags(profile, RESERVE, release=facts.release)
-    sentences = [f"`--{name}` {does}" for name, does in flags]
+    priced = launch.exchange.flags
+    sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
     sentences += [f"`{name}` {does}" for name, does in unpriced_variables(profile)]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
@@ -242,6 +272,10 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         sentences.append("the optional early release of state slots is off")
     sentences += changes(asked)
     if facts.model is not None:
-        loading = loading_assumption(facts.model, asked)
-        sentences += [loading] if loading is not None else []
+        model = facts.model
+        of_model = (
+            between(model.architecture, profile.engine.version),
+            loading_assumption(model, asked),
+        )
+        sentences += [each for each in of_model if each is not None]
     return tuple(sentences)

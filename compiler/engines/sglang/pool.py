@@ -61,7 +61,7 @@ class Layout(Value):
     """How a rest becomes a pool, with nothing unknown but the rest.
 
     Attributes:
-        kept_gib: taken off the rest first, for images.
+        kept_gib: taken off the rest first, for images or adapters.
         states: the pool of states; `None` when no layer has one.
         added: slots that the release adds without memory for them.
         limit: `--max-total-tokens`, in slots of this pool.

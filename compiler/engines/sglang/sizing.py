@@ -12,6 +12,7 @@ from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
 from compiler.engines.sglang.launch import launch, requested_running_requests
 from compiler.engines.sglang.loading import as_loaded
+from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
@@ -227,5 +228,6 @@ def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:
             rows=rows,
             batches=ground.launch.captured_batches(rows),
             split=ground.split,
+            fetched_gib=fetched_gib(ground.settings, ground.model, split=ground.split),
         )
     )

@@ -27,6 +27,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
     return Split(
         tensor=parallel.tensor,
         expert=parallel.tensor if a2a else parallel.expert,
+        expert_copies=launch.exchange.copies,
         data=launch.replicas,
         context=contexts(settings),
         pipeline=parallel.pipeline,

@@ -19,6 +19,8 @@ STATIC: Mapping[str, str] = {
     "enable-hisparse": "keeps a part of the pool on the host",
     "enable-unified-memory": "lays all pools out in one buffer",
     "enable-dsa-prefill-cp-layersplit": "spreads the pool's layers over ranks",
+    "enable-nsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",
+    "enable-dsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",
     "prefill-only-disable-kv-cache": "leaves the pool out",
     "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
     "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",
@@ -31,13 +33,13 @@ BESIDE_HEADS: Mapping[str, str] = {
     "attention-context-parallel-size": "changes how the pool is laid out",
     "attn-cp-size": "changes how the pool is laid out",
 }
-"""The same, where what is kept of a token is not one key and one value a head."""
+"""The same, where what is kept of a token is neither one key and one value a head nor one latent."""
 
 
 WEIGHTS: Mapping[str, str] = {
     "cpu-offload-gb": "moves weights to host memory",
     "offload-group-size": "moves weights to host memory",
-    "enable-eplb": "adds copies of experts",
+    "enable-eplb": "deals experts out anew as the load changes",
     "ep-num-redundant-experts": "adds copies of experts",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",

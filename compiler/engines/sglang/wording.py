@@ -40,7 +40,8 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
         compressed = isinstance(case.model.attention, Compressed)
-        what = "windows and states of requests" if compressed else "images"
+        what = "images" if case.launch.multimodal else "adapters"
+        what = "windows and states of requests" if compressed else what
         yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
@@ -98,7 +99,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         )
     if case.known is None:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
-        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding"
+        moved = case.ground.moved_gib.best
+        less = f", less {moved:.2f} GiB in host memory" if moved else ""
+        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding{less}"
     boot = case.known.boot
     logged = boot.free_before_load_gib if boot.shipped else None
     free = best.free_gib if logged is None else logged

@@ -64,7 +64,7 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
     elif is_nvfp4(stored):
         share = share if moe.gated else padded(share, step=_NVFP4_STEP)
         stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
-    experts = moe.routed_experts // split.expert
+    experts = (moe.routed_experts + split.expert_copies) // split.expert
     if split.gpu_experts is not None:
         experts = min(experts, split.gpu_experts)
     size = experts * (moe.latent or model.hidden) * share

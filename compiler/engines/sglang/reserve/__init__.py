@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from compiler.engines.sglang.drafts import draft_rotary_gib, draft_weights_gib
 from compiler.engines.sglang.reserve.buffers import BACKENDS, buffers
+from compiler.engines.sglang.reserve.exchange import exchange_lines
 from compiler.engines.sglang.reserve.server import Server, line
-from compiler.engines.sglang.reserve.steps import graph_lines, peak, runtime
+from compiler.engines.sglang.reserve.steps import fetched, graph_lines, peak, runtime
 from compiler.memory.tensors import draft_tensors
 from compiler.memory.weights import GIB, Split
 from compiler.plan import Line
@@ -22,8 +23,13 @@ __all__ = ["BACKENDS", "Server", "reserve_lines"]
 
 def reserve_lines(server: Server) -> tuple[Line, ...]:
     """All lines, those that stay first, then the peak of those that come and go."""
-    lines = [*_draft_weights(server), _request_table(server), *buffers(server)]
-    lines += [*graph_lines(server), runtime(), peak(server)]
+    lines = [
+        *_draft_weights(server),
+        _request_table(server),
+        *buffers(server),
+        *exchange_lines(server),
+    ]
+    lines += [*graph_lines(server), *fetched(server), runtime(), peak(server)]
     return tuple(lines)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.server import Server, line
@@ -120,15 +121,41 @@ def _flashinfer(server: Server) -> Iterator[Line]:
         )
 
 
-def _pages(server: Server) -> Iterator[Line]:
+def _pages(server: Server, *, plain: int = 1) -> Iterator[Line]:
     if not server.batch:
         return
     pages = -(-server.launch.context // server.launch.page)
-    tables = 4 if server.launch.verify_width > 1 else 1
+    tables = max(plain, 4 if server.launch.verify_width > 1 else 1)
     yield line(
         "graph page tables",
         tables * server.batch * pages * 4 / GIB,
         f"{tables} x {server.batch} x {pages:,} pages x 4 B",
+    )
+
+
+# Tables of a request without speculation: one for drafts too, whether there are any or not, before 0.5.1, and a third before
+# 0.4.6 (layers/attention/flashattention_backend.py, `init_cuda_graph_state`).
+_FA3_TABLES = (("0.5.1", 1), ("0.4.6", 2), ("0.4.1", 3))
+# And one more where layers with a window have a pool of their own.
+_WINDOW_TABLES_SINCE = "0.5.9"
+# Attention in chunks has a table for every chunk that a context may have; from this release on (same place).
+_CHUNKED, _CHUNKED_SINCE = "Llama4", "0.4.6.post3"
+
+
+def _fa3(server: Server) -> Iterator[Line]:
+    version, model = server.launch.version, server.model
+    plain = next((count for since, count in _FA3_TABLES if at_least(version, since)), 1)
+    pooled = model.window is not None and splits_windows(model.architecture, version)
+    yield from _pages(server, plain=plain + (pooled and at_least(version, _WINDOW_TABLES_SINCE)))
+    chunked = model.architecture.startswith(_CHUNKED) and at_least(version, _CHUNKED_SINCE)
+    if model.window is None or not chunked or not server.batch:
+        return
+    chunks = -(-server.launch.context // model.window.size)
+    pages = -(-model.window.size // server.launch.page)
+    yield line(
+        "graph page tables, chunks",
+        server.batch * chunks * pages * 4 / GIB,
+        f"{server.batch} x {chunks} chunks x {pages:,} pages x 4 B",
     )
 
 
@@ -211,7 +238,7 @@ def _aiter(server: Server) -> Iterator[Line]:
 BACKENDS: Mapping[str, Callable[[Server], Iterator[Line]]] = {
     "triton": _triton,
     "flashinfer": _flashinfer,
-    "fa3": _pages,
+    "fa3": _fa3,
     "trtllm_mla": _trtllm_mla,
     "trtllm_mha": _trtllm_mha,
     "aiter": _aiter,

@@ -20,6 +20,7 @@ class Server(Value):
         rows: rows of the request table.
         batches: captured batch sizes.
         split: how weights are split over ranks.
+        fetched_gib: what a layer has on the GPU while it runs, of what stands in host memory.
     """
 
     launch: Launch
@@ -28,6 +29,7 @@ class Server(Value):
     rows: int
     batches: tuple[int, ...]
     split: Split
+    fetched_gib: float = 0.0
 
     @property
     def draft(self) -> Draft | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.engines.sglang.backends import is_sparse
 from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.buffers import compressed_entries
+from compiler.engines.sglang.reserve.latent import FRAGMENTATION, latent_peak
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.facts import Evidence, Mla
 from compiler.memory.weights import GIB
@@ -22,9 +24,6 @@ _NODES_LAYERS = 61
 # CUDA modules loaded on first use, cuBLAS workspaces (32 MiB a stream and handle on this generation), NCCL's buffers for graphs, and
 # small tensors. Bounds we reason about.
 RUNTIME_GIB = Range(0.3, 0.5, 0.9)
-
-# The caching allocator seldom reuses every freed block: up to a third more than is alive. A bound we reason about.
-FRAGMENTATION = 4 / 3
 
 # What the engine itself keeps for graphs of prefill steps when it picks a fraction (0.5.11 server_args.py, lines
 # 1455-1465): a captured size, and all of them for MLA.
@@ -87,6 +86,17 @@ def _prefill_graphs(server: Server) -> Line:
     )
 
 
+def fetched(server: Server) -> Iterator[Line]:
+    """Weights of one layer, back from host memory while it runs; graphs keep the room for another one."""
+    if server.fetched_gib:
+        yield line(
+            "weights of a layer, from the host",
+            Range(0.0, server.fetched_gib, 2 * server.fetched_gib),
+            "copied before it runs; once more for captured steps",
+            Evidence.ASSUMED,
+        )
+
+
 def runtime() -> Line:
     """What nobody derives."""
     return line(
@@ -95,27 +105,42 @@ def runtime() -> Line:
 
 
 def peak(server: Server) -> Line:
-    """The peak of what never lives at the same time: a prefill step, a verify step with sampling, and the vision tower."""
-    prefill, formula = _prefill(server)
-    parts = [prefill, Range(0.0, 0.0, _verify_gib(server))]
-    scores = _scores_gib(server)
-    if scores > prefill.best:
-        formula = f"{server.launch.chunk} tokens x {compressed_entries(server):,} entries x 4 B, the indexer's scores"
-    parts.append(Range(0.0, scores, scores))
+    """The peak of what never lives at the same time.
+
+    The experts of a prefill step, its attention, an indexer's scores, a verify step with sampling, and the vision tower.
+    """
+    parts = [_prefill(server)]
+    attention = latent_peak(server)
+    if attention is not None:
+        parts.append(attention)
+    scores, scored = _scores(server)
+    parts.append((Range(0.0, scores, scores), scored))
+    formula = max(parts, key=lambda part: part[0].best)[1]
+    needed = [each for each, _ in parts]
+    needed.append(Range(0.0, 0.0, _verify_gib(server)))
     if server.launch.multimodal:
         # Public reports on this family: 0.1 to 1 GiB a request, before the language model's own step starts.
-        parts.append(Range(0.0, 0.1, 1.0))
-    return line("activations, peak of a step", most(parts), formula, Evidence.ASSUMED)
+        needed.append(Range(0.0, 0.1, 1.0))
+    return line("activations, peak of a step", most(needed), formula, Evidence.ASSUMED)
 
 
-def _scores_gib(server: Server) -> float:
-    """What an indexer of compressed attention scores in the last step of a full context's prefill.
+def _scores(server: Server) -> tuple[float, str]:
+    """GiB of what an indexer scores in the last step of a full context's prefill, where it scores all at once.
 
-    Up to 0.5.20 all at once (0.5.17 layers/attention/dsv4/indexer.py), then in parts that fit (0.5.21, line 683).
+    Sparse MLA does up to 0.5.5 (0.5.3 layers/attention/nsa/nsa_indexer.py, `_get_topk_ragged`), then in parts of what is free
+    (0.5.6, `_should_chunk_mqa_logits`); compressed attention up to 0.5.20 (0.5.17 layers/attention/dsv4/indexer.py; 0.5.21,
+    line 683).
     """
-    if at_least(server.launch.rule.since, "0.5.21"):
-        return 0.0
-    return server.launch.chunk * compressed_entries(server) * 4 / GIB
+    version, chunk = server.launch.rule.since, server.launch.chunk
+    entries = compressed_entries(server)
+    if at_least(version, "0.5.21") or (not entries and at_least(version, "0.5.6")):
+        return 0.0, ""
+    if is_sparse(server.model):
+        entries = server.launch.context
+    return (
+        chunk * entries * 4 / GIB,
+        f"{chunk} tokens x {entries:,} entries x 4 B, the indexer's scores",
+    )
 
 
 def _verify_gib(server: Server) -> float:
