@@ -56,21 +56,20 @@ class Variants(Value):
     copies: tuple[str, ...] = ()
     same: Mapping[str, str] = field(factory=dict)
     recipes: tuple[Recipe, ...] = ()
-    _same: Mapping[str, str] = field(init=False, eq=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Names are compared in lower case."""
-        object.__setattr__(self, "_same", {key.lower(): id_ for key, id_ in self.same.items()})
 
     @property
     def publishers(self) -> frozenset[str]:
         """All that are known to publish, in lower case."""
-        named = (each.partition("/")[0] for each in self._same)
+        named = (each.partition("/")[0].lower() for each in self.same)
         return frozenset(named).union(self.copies, *(each.publishers for each in self.recipes))
 
     def twin(self, id_: str) -> str | None:
-        """The checkpoint that another has all figures of."""
-        return self._same.get(id_.lower())
+        """The checkpoint that another has all figures of; a name without its publisher will do."""
+        wanted = id_.lower()
+        names = ((key.lower(), known) for key, known in self.same.items())
+        return next(
+            (known for key, known in names if wanted in (key, key.rpartition("/")[2])), None
+        )
 
     def made_by(self, id_: str) -> Iterator[tuple[str, Recipe | None]]:
         """The model's own name, and the recipe, that a name may stand for; without one it is a copy."""
@@ -105,7 +104,7 @@ def variant(
         found = model(twin)
         return None if found is None else evolve(found, id=id_)
     for name, recipe in variants.made_by(id_):
-        known = last.get(name)
+        known = last.get(name) or variants.twin(name)
         found = None if known is None else model(known)
         if found is None:
             continue
