@@ -59,6 +59,8 @@ def _endings(path: str) -> Iterator[str]:
         parts = cached[-1].split("--")
     elif _SNAPSHOTS in parts[-2:-1]:
         parts = parts[:-2]
+    elif "--" in parts[-1]:
+        parts = parts[-1].split("--")
     # ModelScope's cache has `___` for a dot.
     parts = [each.replace("___", ".") for each in parts if each]
     if len(parts) > 1:
