@@ -36,6 +36,7 @@ FITTED: Sequence[str] = (
     "the number format of states, and a number of requests, read off the pool of states in one log: written into its command",
     "tables of n-grams on the host: written into the commands of the boots whose GPUs cannot hold them",
     "which roles `amd/GLM-5.1-MXFP4` has in four bits: the config was not at hand, and weights of two of these boots agree to 0.1 %",
+    "what of Ling 3.0 is not in four bits: the config was not at hand, and of two formats one weighs what a log says",
     "groups of an AWQ checkpoint that nobody described: looked for because one boot was 8 % off; the rule is the engine's",
 )
 """Constants and choices that looked at the boots below."""
@@ -60,7 +61,7 @@ UNEXPLAINED: Sequence[str] = (
         "HiSparse: 0.5.13 sizes the pool of sparse MLA as it does without; the four commands lack the number of requests, whose"
         " tables decide, and the one that started has the bytes of an fp8 cache that its command does not ask for"
     ),
-    "GLM-5.3-Flash, Inkling, Kimi K3, Ling 3.0: sized by configurators of their own that are not written down here",
+    "GLM-5.3-Flash, Inkling, Kimi K3: sized by configurators of their own that are not written down here",
     "Nemotron Nano Omni: no public config was at hand for its towers",
     (
         "llama4-scout-8h200-1m-f08: the report does not say what did not fit; every buffer of 0.4.6.post5 that grows with the"
