@@ -89,7 +89,7 @@ def test_every_recipe_is_of_a_model_that_is_known(names: Names) -> None:
         ("/hub/models--RedHatAI--Qwen3-32B-NVFP4/snapshots/a", "RedHatAI/Qwen3-32B-NVFP4"),
         # A folder is no publisher, and who made these four bits is not said.
         ("/models/Qwen3.5-27B-AWQ", "/models/Qwen3.5-27B-AWQ"),
-        ("/amd/models/GLM-5.1-MXFP4", "/amd/models/GLM-5.1-MXFP4"),
+        ("/nvidia/models/Qwen3-32B-NVFP4", "/nvidia/models/Qwen3-32B-NVFP4"),
         ("somebody/Qwen3-8B", "somebody/Qwen3-8B"),
     ],
 )
@@ -146,6 +146,13 @@ def test_amd_s_experts_are_in_four_bits(names: Names) -> None:
     found = model(names, "amd/GLM-5.1-MXFP4").quantization
     assert found is not None
     assert {role for each in found.formats for role in each.roles} == {Role.EXPERTS, Role.SHARED}
+
+
+def test_a_folder_of_an_ending_that_one_publisher_has_is_theirs(names: Names) -> None:
+    """A folder that is called like a checkpoint that AMD alone makes is AMD's; somebody else's by name is not known."""
+    assert names.identify("/mnt/vast/models/GLM-5.2-MXFP4") == "amd/GLM-5.2-MXFP4"
+    assert names.catalog.model("somebody/GLM-5.2-MXFP4")[0] is None
+    assert names.identify("/mnt/models/Qwen3-8B-FP8-KV") == "/mnt/models/Qwen3-8B-FP8-KV"
 
 
 def test_what_is_not_known_is_near_the_model_it_is_made_from(names: Names) -> None:

@@ -150,11 +150,11 @@ class Catalog(Value):
         """The builds of an engine, sorted."""
         return tuple(id_of(stem) for stem in self._stems(_builds(engine)))
 
-    def is_variant(self, id_: str) -> bool:
-        """Whether a name without an entry says whose shapes and number formats it has; a folder is no publisher."""
-        publisher = id_.rpartition("/")[0].lower()
-        known = not publisher or publisher in self._variants().publishers
-        return known and self.model(id_)[0] is not None
+    def variant_id(self, id_: str) -> str | None:
+        """The id of a name without an entry that says whose shapes and number formats it has; a folder is no publisher."""
+        published = id_.rpartition("/")[0].lower() in {"", *self._variants().publishers}
+        found = self.model(id_)[0] if published else None
+        return None if found is None else found.id
 
     def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""

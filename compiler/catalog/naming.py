@@ -45,8 +45,9 @@ class Names(Value):
         for each in _endings(name):
             if each.lower() in self.known:
                 return self.known[each.lower()]
-            if self.catalog.is_variant(each):
-                return each
+            variant = self.catalog.variant_id(each)
+            if variant is not None:
+                return variant
         return name
 
 

@@ -31,6 +31,7 @@ class Recipe(Value):
         endings: of the name, in lower case; what stands before is the model's own name.
         publishers: whose checkpoints these are, in lower case.
         alone: the ending says it all, whoever published the checkpoint.
+        bare: nobody else makes these: a folder that is called like one, without a publisher, is one.
         architectures: the models that it is known of.
         quantization: instead of the model's own; `None`: none.
         source: where this is from.
@@ -39,6 +40,7 @@ class Recipe(Value):
     endings: tuple[str, ...]
     publishers: tuple[str, ...] = ()
     alone: bool = False
+    bare: bool = False
     architectures: tuple[str, ...]
     quantization: Quantization | None = None
     source: str
@@ -75,7 +77,7 @@ class Variants(Value):
         """The model's own name, and the recipe, that a name may stand for; without one it is a copy."""
         publisher, _, name = id_.lower().rpartition("/")
         for recipe in self.recipes:
-            if recipe.alone or publisher in recipe.publishers:
+            if recipe.alone or publisher in recipe.publishers or (recipe.bare and not publisher):
                 for ending in recipe.endings:
                     if name.endswith(ending):
                         yield name.removesuffix(ending), recipe
@@ -112,7 +114,8 @@ def variant(
             return evolve(found, id=id_)
         if found.architecture in recipe.architectures:
             sources = {**found.sources, "quantization": recipe.source}
-            return evolve(found, id=id_, quantization=recipe.quantization, sources=sources)
+            called = id_ if "/" in id_ or not recipe.bare else f"{recipe.publishers[0]}/{id_}"
+            return evolve(found, id=called, quantization=recipe.quantization, sources=sources)
     return None
 
 
