@@ -44,6 +44,7 @@ class Case:
     checkpoint_named: bool = True
     not_known: str | None = None
     first: tuple[int, ...] | str | None = None
+    round: int = 1
 
     @property
     def is_named(self) -> bool:

@@ -6,14 +6,14 @@ read     defaults   look up  size    check
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
 from compiler.accept import verdict
 from compiler.bounds import beyond_bounds
 from compiler.catalog import Catalog
-from compiler.catalog.naming import identify_model, model_names
+from compiler.catalog.naming import Names, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import (
@@ -76,7 +76,7 @@ class Predictor(Value):
     engine: Engine | None
     release: Release | None
     reader: CommandReader | None
-    names: Mapping[str, str]
+    names: Names
 
     def predict(self, words: Sequence[str], question: Question) -> Judged:
         """Judge one command. Errors: `command-refused`, `bad-value`; what nobody described gives the verdict `unknown`."""
@@ -123,7 +123,7 @@ class Predictor(Value):
 
     def identify(self, name: str) -> str:
         """The catalogue's id of a model's name, or of a path that ends like one."""
-        return identify_model(name, names=self.names)
+        return self.names.identify(name)
 
     def _no_release(self, question: Question) -> Diagnostic:
         known = ", ".join(self.catalog.versions(question.engine))

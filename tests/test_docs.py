@@ -13,7 +13,7 @@ import pytest
 
 from checkouts import REPOSITORY, STORY, checkout
 from compiler.catalog import open_catalog
-from compiler.catalog.lookup import Kind
+from compiler.catalog.shelves import Kind
 from compiler.cli.commands import VERBS
 from shown import Scratch, blocks, edit, prose
 

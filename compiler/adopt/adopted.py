@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
@@ -13,6 +13,7 @@ from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.catalog.naming import Names
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -93,7 +94,7 @@ def adopt(
     shelf: Shelf,
     wanted: Wanted,
     *,
-    names: Mapping[str, str],
+    names: Names,
     hidden: frozenset[str] = frozenset(),
 ) -> tuple[Adopted | None, tuple[Diagnostic, ...]]:
     """Make a profile of a launch; `hidden` are secrets that its files hold.

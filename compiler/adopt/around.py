@@ -15,7 +15,7 @@ from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.spent import secret_goes, secret_texts, spent_variables, told_spent
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
-from compiler.catalog.naming import identify_model
+from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.profile import AUTO
@@ -64,9 +64,7 @@ class Around(Value):
     is_counted: bool = False
 
 
-def look_around(
-    launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Mapping[str, str]
-) -> Around:
+def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names) -> Around:
     """All settings but those of flags."""
     variables, changes, secrets = _environment(launch, chosen)
     flags = _flag_settings(chosen)
@@ -141,13 +139,13 @@ def _model(
     flags: Mapping[tuple[str, ...], object],
     launch: Launch,
     *,
-    names: Mapping[str, str],
+    names: Names,
 ) -> Iterator[Setting]:
     for name, stand_in in chosen.reading.missing.items():
         yield Setting(path=tuple(name.split(".")), value=stand_in, span=entry_span(launch))
     path = flags.get(("model", "path"))
     if isinstance(path, str):
-        known = identify_model(path, names=names)
+        known = names.identify(path)
         last = PurePosixPath(path).name or path
         span = next(
             (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
@@ -22,6 +21,7 @@ from compiler.catalog.series import SERIES, Series, read_series
 from compiler.catalog.shelves import (
     CATALOGUE_INVALID,
     EntryFile,
+    Kind,
     Reader,
     Shelf,
     boot_shelf,
@@ -31,6 +31,7 @@ from compiler.catalog.shelves import (
     team_shelf,
     whole_file,
 )
+from compiler.catalog.variants import Variants, ends, meant, read_variants, variant
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
 from compiler.near import near
@@ -43,14 +44,6 @@ T = TypeVar("T")
 E = TypeVar("E", bound=AttrsInstance)
 Found = tuple[T | None, tuple[Diagnostic, ...]]
 """A fact, or `None` for what nobody described; and what is wrong with its file."""
-
-
-class Kind(StrEnum):
-    """The kinds of facts that have an id; the value is their folder."""
-
-    GPU = "gpus"
-    MODEL = "models"
-    DRAFT = "drafts"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -76,8 +69,11 @@ class Catalog(Value):
         return self._entry(Kind.GPU, id_, Gpu)
 
     def model(self, id_: str) -> Found[Model]:
-        """A model."""
-        return self._entry(Kind.MODEL, id_, Model)
+        """A model: of its own entry, or of that of a model whose shapes it has for sure."""
+        found, faults = self._entry(Kind.MODEL, id_, Model)
+        if found is not None or faults:
+            return found, faults
+        return self._once(("variant", id_), lambda: (self._variant(id_), ()))
 
     def draft(self, id_: str) -> Found[Draft]:
         """A draft model."""
@@ -154,9 +150,16 @@ class Catalog(Value):
         """The builds of an engine, sorted."""
         return tuple(id_of(stem) for stem in self._stems(_builds(engine)))
 
+    def variant_id(self, id_: str) -> str | None:
+        """The id of a name without an entry that says whose shapes and number formats it has; a folder is no publisher."""
+        published = id_.rpartition("/")[0].lower() in {"", *self._variants().publishers}
+        found = self.model(id_)[0] if published else None
+        return None if found is None else found.id
+
     def near(self, kind: Kind, id_: str) -> str | None:
-        """A known id that somebody who wrote this one may have meant."""
-        return self._once(("near", kind, id_), lambda: (near(id_, self.ids(kind)), ()))[0]
+        """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
+        alike = meant if kind is Kind.MODEL else near
+        return self._once(("near", kind, id_), lambda: (alike(id_, self.ids(kind)), ()))[0]
 
     def source(self, shown: str) -> Source | None:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""
@@ -197,6 +200,20 @@ class Catalog(Value):
             return read_entry(file, cls, id_=id_, given=given, code=CATALOGUE_INVALID)
 
         return self._once((folder, id_), read)
+
+    def _variant(self, id_: str) -> Model | None:
+        return variant(
+            id_,
+            self._variants(),
+            last=self._model_ends(),
+            model=lambda known: self._entry(Kind.MODEL, known, Model)[0],
+        )
+
+    def _variants(self) -> Variants:
+        return self._once(("variants",), lambda: (read_variants(self.shelves), ()))[0] or Variants()
+
+    def _model_ends(self) -> Mapping[str, str]:
+        return self._once(("ends",), lambda: (ends(self.ids(Kind.MODEL)), ()))[0] or {}
 
     def _build(self, engine: str, id_: str | None) -> Found[Build]:
         return (None, ()) if id_ is None else self._entry(_builds(engine), id_, Build)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import stat
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,14 @@ BOOT_INVALID = "boot-invalid"
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?:/[A-Za-z0-9][A-Za-z0-9._+-]*)*")
 _LONGEST_ID = 200  # a file name holds 255 bytes
+
+
+class Kind(StrEnum):
+    """The kinds of facts that have an id; the value is their folder."""
+
+    GPU = "gpus"
+    MODEL = "models"
+    DRAFT = "drafts"
 
 
 class Reader(Protocol):

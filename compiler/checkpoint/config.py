@@ -81,6 +81,10 @@ FAMILIES: Mapping[str, Family] = {
     "GlmMoeDsaForCausalLM": Family(),
     "Ernie4_5_MoeForCausalLM": Family(),
     "BailingMoeForCausalLM": Family(),
+    # Its config has the router in fp32 (`router_dtype`).
+    "BailingMoeV2ForCausalLM": Family(router_bits=32),
+    "HunYuanDenseV1ForCausalLM": Family(),
+    "MiMoForCausalLM": Family(),
     "GptOssForCausalLM": Family(),
     "MiniMaxM2ForCausalLM": Family(router_bits=32),
     "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
@@ -108,13 +112,14 @@ FAMILIES: Mapping[str, Family] = {
 }
 """The architectures that are described."""
 
-_UNREAD: Mapping[str, str] = {
+UNREAD: Mapping[str, str] = {
     "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
     "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
     "FalconH1ForCausalLM": "attention and a state side by side in each layer",
     "HunYuanMoEV1ForCausalLM": "its experts, which the config lists layer by layer",
     "InternVLChatModel": "its vision tower, and its text model under `llm_config`",
     "Phi4MMForCausalLM": "its towers, and the adapters that it keeps beside its layers",
+    "Step3p5ForCausalLM": "the heads of its layers with a window, which the config has under keys of its own",
     "Step3VLForConditionalGeneration": "attention whose queries share a low rank, and its vision tower",
 }
 """What keeps others that people deploy from being described."""
@@ -157,7 +162,7 @@ def model_from_config(
     names = config.get("architectures")
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
-        layout = _UNREAD.get(name, "how its layers are laid out in memory")
+        layout = UNREAD.get(name, "how its layers are laid out in memory")
         reason = layout if name else "`architectures` is missing"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)

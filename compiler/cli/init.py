@@ -12,8 +12,7 @@ from typing import Any
 import click
 from attrs import evolve
 
-from compiler.catalog import Catalog, open_catalog
-from compiler.catalog.lookup import Kind
+from compiler.catalog import Catalog, Kind, open_catalog
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
 from compiler.diagnostics import Diagnostic, reason_of

@@ -1,0 +1,76 @@
+"""Boots that were looked for when the model was done: what it first predicted for them, and what it does now."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
+
+from benchmarks.asking import Answer, counted
+from benchmarks.results import Results
+from benchmarks.tiers import HEAD, row, tier_of
+
+
+_REFUSALS = ("too-small", "too-large")
+
+ROUNDS: Mapping[int, str] = {
+    1: (
+        "releases 0.4.2 to 0.4.5, the free memory of one GPU alone, prefill that ranks share, graphs of prefill steps that one"
+        " switch turns off with the others, shared experts on the CPU, free memory of the L4, and more models"
+    ),
+    2: (
+        "checkpoints that have no entry of their own are known by who made them or by a name that says it all, folders are no"
+        " publishers, and more models"
+    ),
+}
+"""What was mended after each round of boots that nobody had looked at."""
+
+
+def unseen(results: Results) -> Iterator[str]:
+    """Boots that were found after the model was built: as it first predicted them, and as it does now."""
+    yield from (
+        "## Boots that were unseen at first",
+        "",
+        "Boots were looked for when the model was done, and put to it before anybody looked at how it treats them. The first row",
+        "of each round is what it predicted then; the others are with what was mended for them and since.",
+        "",
+        *HEAD,
+    )
+    for number in ROUNDS:
+        yield from _round_rows(results, number)
+    yield ""
+    for number, mended in ROUNDS.items():
+        yield from (*_round_words(results, number), f"  Mended since: {mended}.")
+    yield ""
+
+
+def _found(answers: Iterable[Answer], number: int) -> list[Answer]:
+    return [e for e in counted(answers) if e.case.first is not None and e.case.round == number]
+
+
+def _round_rows(results: Results, number: int) -> Iterator[str]:
+    late = [each for each in _found(results.b, number) if each.case.started]
+    firsts = [(each.case.tokens or 0, each.case.first) for each in late]
+    told = [(tokens, *first) for tokens, first in firsts if isinstance(first, tuple)]
+    errors = sorted(abs(best / tokens - 1) for tokens, _, best, _ in told)
+    inside = sum(low <= tokens <= high for tokens, low, _, high in told) / max(1, len(told))
+    width = statistics.median((high - low) / tokens for tokens, low, _, high in told)
+    yield row(f"B, round {number}, as first predicted", errors, covered=inside, width=width)
+    yield tier_of(f"B, round {number}, now", late).row()
+    yield tier_of(f"A, round {number}, now", _found(results.a, number)).row()
+
+
+def _round_words(results: Results, number: int) -> Iterator[str]:
+    found = _found(results.b, number)
+    firsts = [each.case.first for each in found if each.case.started]
+    missing = sorted({first for first in firsts if isinstance(first, str)})
+    failed = [each.case.first for each in found if not each.case.started]
+    refused = sum(isinstance(each, str) and each.endswith(_REFUSALS) for each in failed)
+    everything = [e for e in results.b if e.case.first is not None and e.case.round == number]
+    was = sum(not isinstance(each.case.first, str) for each in everything if each.case.started)
+    is_now = sum(each.memory is not None for each in everything if each.case.started)
+    told = sum(isinstance(each, tuple) for each in firsts)
+    yield (
+        f"- round {number}: of {len(firsts)} boots that started {told} were priced at first; the others not, because of"
+        f" {', '.join(missing)}. With those set aside {was} were and {is_now} are. Of {len(failed)} that failed"
+        f" {refused} were refused at first."
+    )

@@ -1,0 +1,136 @@
+"""The name of a checkpoint without an entry of its own goes in; out comes the model it has the shapes of, in its number formats.
+
+Only what is sure is answered: who publishes under a name, or a name that says it all, decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from compiler.architecture import Quantization
+from compiler.catalog.shelves import Shelf
+from compiler.facts import Model
+from compiler.language.syntax import parse_toml
+from compiler.language.typed import structure_value
+from compiler.near import near
+from compiler.source import Source
+from compiler.value import Value
+
+
+_FILE = "variants.toml"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Recipe(Value):
+    """How checkpoints of one ending are quantized, and which.
+
+    Attributes:
+        endings: of the name, in lower case; what stands before is the model's own name.
+        publishers: whose checkpoints these are, in lower case.
+        alone: the ending says it all, whoever published the checkpoint.
+        bare: nobody else makes these: a folder that is called like one, without a publisher, is one.
+        architectures: the models that it is known of.
+        quantization: instead of the model's own; `None`: none.
+        source: where this is from.
+    """
+
+    endings: tuple[str, ...]
+    publishers: tuple[str, ...] = ()
+    alone: bool = False
+    bare: bool = False
+    architectures: tuple[str, ...]
+    quantization: Quantization | None = None
+    source: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Variants(Value):
+    """What is known of checkpoints that have no entry.
+
+    Attributes:
+        copies: publishers of the makers' own files under the makers' names, in lower case.
+        same: checkpoints of the shapes and number formats of another, by id.
+    """
+
+    copies: tuple[str, ...] = ()
+    same: Mapping[str, str] = field(factory=dict)
+    recipes: tuple[Recipe, ...] = ()
+
+    @property
+    def publishers(self) -> frozenset[str]:
+        """All that are known to publish, in lower case."""
+        named = (each.partition("/")[0].lower() for each in self.same)
+        return frozenset(named).union(self.copies, *(each.publishers for each in self.recipes))
+
+    def twin(self, id_: str) -> str | None:
+        """The checkpoint that another has all figures of; a name without its publisher will do."""
+        wanted = id_.lower()
+        names = ((key.lower(), known) for key, known in self.same.items())
+        return next(
+            (known for key, known in names if wanted in (key, key.rpartition("/")[2])), None
+        )
+
+    def made_by(self, id_: str) -> Iterator[tuple[str, Recipe | None]]:
+        """The model's own name, and the recipe, that a name may stand for; without one it is a copy."""
+        publisher, _, name = id_.lower().rpartition("/")
+        for recipe in self.recipes:
+            if recipe.alone or publisher in recipe.publishers or (recipe.bare and not publisher):
+                for ending in recipe.endings:
+                    if name.endswith(ending):
+                        yield name.removesuffix(ending), recipe
+        if publisher in self.copies:
+            yield name, None
+
+
+def read_variants(shelves: Iterable[Shelf]) -> Variants | None:
+    """The file that comes with the compiler; a test holds it to its form."""
+    files = (shelf.open(_FILE)[0] for shelf in shelves if shelf.shipped)
+    file = next(filter(None, files), None)
+    values, _ = (None, ()) if file is None else parse_toml(Source(file.shown, file.data.decode()))
+    return None if values is None else structure_value(values, Variants)[0]
+
+
+def variant(
+    id_: str,
+    variants: Variants,
+    *,
+    last: Mapping[str, str],
+    model: Callable[[str], Model | None],
+) -> Model | None:
+    """The model of a name without an entry; `last` are the last parts of known ids."""
+    twin = variants.twin(id_)
+    if twin is not None:
+        found = model(twin)
+        return None if found is None else evolve(found, id=id_)
+    for name, recipe in variants.made_by(id_):
+        known = last.get(name) or variants.twin(name)
+        found = None if known is None else model(known)
+        if found is None:
+            continue
+        if recipe is None:
+            return evolve(found, id=id_)
+        if found.architecture in recipe.architectures:
+            sources = {**found.sources, "quantization": recipe.source}
+            called = id_ if "/" in id_ or not recipe.bare else f"{recipe.publishers[0]}/{id_}"
+            return evolve(found, id=called, quantization=recipe.quantization, sources=sources)
+    return None
+
+
+def ends(ids: Iterable[str]) -> Mapping[str, str]:
+    """The last part of each id, in lower case, where only one of these ends like that."""
+    found: dict[str, str | None] = {}
+    for each in ids:
+        last = each.rpartition("/")[2].lower()
+        found[last] = None if last in found else each
+    return {last: id_ for last, id_ in found.items() if id_}
+
+
+def meant(id_: str, ids: Sequence[str]) -> str | None:
+    """The known model whose name this one begins with, the longest, or one that is called alike."""
+    last = ends(ids)
+    name = id_.rstrip("/").rpartition("/")[2].lower()
+    starts = (name[: each.start()] for each in reversed(list(re.finditer(r"[-._]", name))))
+    return next((last[each] for each in starts if each in last), None) or near(id_, ids)
