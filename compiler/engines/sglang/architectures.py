@@ -50,6 +50,7 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
     ("0.5.3", "0.5.3.post1"): ("NemotronHForCausalLM",),
     ("0.5.2", "0.5.3"): (
+        "BailingMoeV2ForCausalLM",
         "DeepseekV32ForCausalLM",
         "Qwen3VLForConditionalGeneration",
         "Qwen3VLMoeForConditionalGeneration",
@@ -63,8 +64,10 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "GptOssForCausalLM",
     ),
     ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM",),
+    ("0.4.9", "0.4.9.post3"): ("HunYuanDenseV1ForCausalLM",),
     ("0.4.7", "0.4.8"): ("Glm4ForCausalLM",),
     ("0.4.6", "0.4.6.post5"): ("Mistral3ForConditionalGeneration",),
+    ("0.4.6", "0.4.6.post3"): ("MiMoForCausalLM",),
     ("0.4.6", "0.4.6.post2"): ("KimiVLForConditionalGeneration",),
     ("0.4.4", "0.4.5"): ("Llama4ForConditionalGeneration",),
     ("0.4.4", "0.4.4.post2"): ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
