@@ -25,6 +25,7 @@ _BESIDE = frozenset({"description", "targets", "engine"})
 """Tables of settings that neither the command nor its environment come from; of the engine only its Python can fail."""
 
 
+_PATH_IN_TEMPLATE = re.compile(r"(?<=\{\{)[\s.]*(?:\w+\.)*")
 _COUNT = "gpus.count"
 _HANGS_ON = {
     "serve.context": "serve.context",
@@ -244,7 +245,11 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         name
         for word in (launch.command.words if words is None else words)
         for each in word.unknown
-        if (name := re.sub(r"\W.*", "", each.replace("~", "HOME").lstrip("${")))
+        if (
+            name := re.sub(
+                r"\W.*", "", _PATH_IN_TEMPLATE.sub("", each).replace("~", "HOME").lstrip("${ ")
+            )
+        )
         and name[0].isalpha()
     )
     if names:

@@ -18,6 +18,7 @@ from compiler.adopt.nested import EVAL, SHELL_OPTION, nested_sheet
 from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING
 from compiler.adopt.shell.here import SHELLS
 from compiler.adopt.shell.known import starts_engine
+from compiler.adopt.templates import templated
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -41,7 +42,7 @@ def launches_of(
     """
     if _is_saying(command.words):
         return (), ()
-    command = _entered(command)
+    command = _entered(templated(command, said))
     script = _script_at(command.words)
     if script is None:
         launch = _launch(command, files) or _by_image(command, files)

@@ -23,9 +23,12 @@ from compiler.adopt.launchfaults import (
     several_of,
     too_long,
 )
+from compiler.adopt.makefile import read_makefile
 from compiler.adopt.manifest import read_manifest
 from compiler.adopt.mounts import on_host
+from compiler.adopt.page import read_page
 from compiler.adopt.places import locate
+from compiler.adopt.programming import not_run
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
 from compiler.adopt.supervisor import read_supervisor
@@ -72,7 +75,7 @@ def read_file(
     sheet = _sheet(source, kind, files=files, given=given)
     launches, found = _launches(sheet, files, given)
     if not launches and sheet.documents:
-        written = _of_documents(sheet, source, files=files, given=given)
+        written = _of_documents(sheet, source, files=files, given=given, of=kind)
         if written is not None:
             sheet, launches, found, kind = written
     return _chosen(sheet, launches, found, whole=source, kind=kind, line=line)
@@ -92,6 +95,12 @@ def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, 
             return read_dockerfile(source, given=given)
         case FileKind.SUPERVISOR:
             return read_supervisor(source, given=given)
+        case FileKind.PAGE:
+            return read_page(source)
+        case FileKind.MAKEFILE:
+            return read_makefile(source, given=given)
+        case FileKind.PROGRAM:
+            return Sheet(diagnostics=(not_run(source),), sources={source.name: source})
         case FileKind.SCRIPT:
             return read_shell(source, given={}, said=given, files=files)
 
@@ -104,15 +113,15 @@ def _launches(
     launches: list[Launch] = []
     for command in sheet.commands:
         several, faults = launches_of(command, sources=sheet.sources, files=files, said=given)
-        launches += map(on_host, several)
+        launches += (on_host(each, given) for each in several)
         found += faults
     return launches, found
 
 
 def _of_documents(
-    script: Sheet, whole: Source, *, files: Files, given: Mapping[str, str]
+    script: Sheet, whole: Source, *, files: Files, given: Mapping[str, str], of: FileKind
 ) -> tuple[Sheet, list[Launch], list[Diagnostic], FileKind] | None:
-    """The launches of the files that a script writes, when it starts none itself."""
+    """The launches of the files that a script writes, or a page shows, when it starts none itself."""
     files = with_written(files, script.documents)
     sheets: list[Sheet] = []
     launches: list[Launch] = []
@@ -136,7 +145,7 @@ def _of_documents(
     sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
     findings = tuple(each for sheet in sheets for each in sheet.findings)
     merged = Sheet(findings=findings, sources=sources)
-    return merged, launches, found, kinds[0] if len(kinds) == 1 else FileKind.SCRIPT
+    return merged, launches, found, kinds[0] if of is FileKind.SCRIPT and len(kinds) == 1 else of
 
 
 def read_words(

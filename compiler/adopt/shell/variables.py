@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 """They set variables from what is known at the start only."""
+_TO_THE_END = ("-d", "")
+"""What `read` is told to take all lines by."""
 _SOURCING = frozenset({"source", "."})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NOTHING = Word(text="")
@@ -132,8 +134,13 @@ def forgotten(known: Known, names: Collection[str]) -> Known:
     return evolve(known, texts=texts, arrays=arrays)
 
 
-def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
-    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words."""
+def learned(
+    node: Node, words: Sequence[Word], evaluator: Evaluator, *, text: Word | None = None
+) -> Known:
+    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words.
+
+    `text` is its input, where that stands beside it.
+    """
     known = evaluator.known
     texts = [word.text for word in words]
     first = texts[0] if texts else ""
@@ -149,6 +156,8 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         known = forgotten(known, names)
         for name in names & known.said.keys():
             known = known.with_text(name, known.unsure(name))
+        if first == "read" and text is not None and _TO_THE_END in pairwise(texts):
+            known = known.with_text(texts[-1], evolve(text, text=text.text.strip()))
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
         if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it

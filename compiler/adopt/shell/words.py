@@ -49,11 +49,13 @@ class Evaluator(Value):
 
     Attributes:
         is_here: whether a word names a file that the script takes over, and that can be read.
+        printed: what the command of a `$(...)` prints; `None` where that is known at start only.
     """
 
     known: Known
     place: Placed
     is_here: Callable[[Word], bool] = lambda _: False
+    printed: Callable[[Node], Word | None] = lambda _: None
 
     def words(self, node: Node) -> tuple[Word, ...]:
         """The words that a shell makes of one."""
@@ -136,6 +138,10 @@ class Evaluator(Value):
                 return (*blanks, self._expansion(node, raw[start:], quoted=quoted))
             case "arithmetic_expansion":
                 return (self._arithmetic(node, raw),)
+            case "command_substitution" if (told := self.printed(node)) is not None:
+                changes, names = told.changes, told.names
+                piece = Piece(told.text, told.unknown, changes=changes, names=names)
+                return (evolve(piece, splits=not quoted),)
             case _:
                 return (Piece(raw, (raw,) if node.type in _AT_START else ()),)
 

@@ -1,0 +1,217 @@
+"""A Makefile goes in; the recipe of each target comes out as a script, its variables replaced as far as they are known.
+
+gnu.org/software/make/manual, "How to Use Variables", "Functions for Conditionals", "Recipe Syntax".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve, field, frozen
+
+from compiler.adopt.launch import Change, Document, Sheet, Word
+from compiler.diagnostics import Span
+from compiler.engines.adopting import ChangeKind
+from compiler.source import Source
+from compiler.value import Value
+
+
+_ASSIGNED = re.compile(
+    r"(?:override[ ]+|export[ ]+)*(?P<name>[\w.-]+)[ \t]*(?P<sign>\?=|::?=|\+=|=)[ \t]*(?P<value>.*)",
+    re.DOTALL,
+)
+_TARGET = re.compile(r"(?P<name>[\w./%-]+)(?:[ ]+[\w./%-]+)*[ ]*:(?!=)")
+_CONDITION = re.compile(r"(?:if(?:eq|neq|def|ndef)|endif)\b")
+_PREFIX = re.compile(r"[@+-]+[ \t]*")
+_PLAIN = re.compile(r"[\w.-]+")
+_DEEPEST = 20
+"""Variables of variables; a public Makefile has three."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Variables(Value):
+    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set."""
+
+    texts: Mapping[str, str] = field(factory=dict)
+    defaults: frozenset[str] = frozenset()
+
+
+@frozen(eq=False, repr=False)
+class _Told(Value):
+    """A text with its references replaced, and what is not known in it."""
+
+    text: str
+    unknown: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+
+    def with_more(self, other: _Told) -> _Told:
+        """Both, one behind the other."""
+        return _Told(
+            self.text + other.text, (*self.unknown, *other.unknown), (*self.used, *other.used)
+        )
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Recipe(Value):
+    """The lines of one target; `first` is the number of the first of them."""
+
+    first: int
+    lines: tuple[str, ...]
+
+
+def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
+    """The recipes of all targets; `given` are variables as `make NAME=value` sets them."""
+    variables, recipes = _parts(source.text, given)
+    documents = tuple(_document(each, variables, source) for each in recipes)
+    return Sheet(documents=documents, sources={source.name: source})
+
+
+def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recipe]]:
+    texts = dict(given)
+    defaults: set[str] = set()
+    recipes: list[_Recipe] = []
+    lines = text.split("\n")
+    number = depth = 0
+    while number < len(lines):
+        start, parts = number, [lines[number]]
+        is_recipe = lines[number].startswith("\t")
+        while parts[-1].endswith("\\") and number + 1 < len(lines):
+            number += 1
+            parts.append(lines[number])
+        number += 1
+        if is_recipe:
+            _add_to(recipes, start + 1, parts)
+            continue
+        whole = " ".join(each.removesuffix("\\").strip() for each in parts)
+        condition = _CONDITION.match(whole)
+        depth += 0 if condition is None else -1 if condition[0] == "endif" else 1
+        told = _ASSIGNED.fullmatch(whole.partition(" #")[0])
+        if told is not None and told["name"] not in given:
+            _assign(told, texts, defaults, is_sure=depth == 0)
+        elif _TARGET.match(whole):
+            recipes.append(_Recipe(first=start + 2, lines=()))
+    return _Variables(texts=texts, defaults=frozenset(defaults)), [e for e in recipes if e.lines]
+
+
+def _add_to(recipes: list[_Recipe], first: int, parts: list[str]) -> None:
+    if not recipes:
+        return
+    before = recipes[-1]
+    gap = ("",) * (first - before.first - len(before.lines))
+    recipes[-1] = evolve(before, lines=(*before.lines, *gap, *parts))
+
+
+def _assign(
+    told: re.Match[str], texts: dict[str, str], defaults: set[str], *, is_sure: bool
+) -> None:
+    """What is set in a branch may have another value."""
+    name, value = told["name"], told["value"].strip()
+    if not is_sure:
+        texts[name] = f"$(shell {name})"
+    elif told["sign"] == "+=":
+        texts[name] = f"{texts.get(name, '')} {value}".strip()
+    elif told["sign"] != "?=":
+        texts[name] = value
+        defaults.discard(name)
+    elif name not in texts:
+        texts[name] = value
+        defaults.add(name)
+
+
+def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Document:
+    last = recipe.first + len(recipe.lines) - 1
+    span = Span(file=source.name, line=recipe.first, column=1, end_line=last, end_column=1)
+    told = _Told("")
+    is_new = True
+    for line in recipe.lines:
+        bare = line.removeprefix("\t")
+        bare = _PREFIX.sub("", bare, count=1) if is_new and _PREFIX.match(bare) else bare
+        told = told.with_more(_expanded(bare + "\n", variables, depth=0))
+        is_new = not line.endswith("\\")
+    changes = tuple(
+        Change(
+            kind=ChangeKind.ASSUMED,
+            text=f"`$({name})` is taken to be `{variables.texts[name]}`, as the Makefile has it",
+            span=span,
+        )
+        for name in dict.fromkeys(told.used)
+        if name in variables.defaults
+    )
+    word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
+    return Document(name="recipe.sh", text=word, is_exact=False)
+
+
+def _expanded(text: str, variables: _Variables, *, depth: int) -> _Told:
+    told, at = _Told(""), 0
+    while True:
+        found = text.find("$", at)
+        if found < 0 or found + 1 >= len(text):
+            return told.with_more(_Told(text[at:]))
+        told = told.with_more(_Told(text[at:found]))
+        sign = text[found + 1]
+        if sign not in "({":
+            # `$$` is a dollar for the shell, `$@` the target, and `$X` a variable of one letter.
+            one = text[found : found + 2]
+            told = told.with_more(_Told("$") if sign == "$" else _Told(one, (one,)))
+            at = found + 2
+            continue
+        end = _closing(text, found + 1)
+        if end < 0:
+            return told.with_more(_Told(text[found:]))
+        told = told.with_more(_reference(text[found : end + 1], variables, depth=depth))
+        at = end + 1
+
+
+def _closing(text: str, at: int) -> int:
+    """The index of the bracket that closes the one at an index."""
+    first, last = text[at], ")" if text[at] == "(" else "}"
+    depth = 0
+    for index in range(at, len(text)):
+        depth += (text[index] == first) - (text[index] == last)
+        if depth == 0:
+            return index
+    return -1
+
+
+def _reference(raw: str, variables: _Variables, *, depth: int) -> _Told:
+    inside = raw[2:-1].strip()
+    open_ = _Told(raw, (raw,))
+    if depth > _DEEPEST:
+        return open_
+    if _PLAIN.fullmatch(inside):
+        value = variables.texts.get(inside)
+        if value is None:
+            # Both brackets mean the same there, and these are the shell's.
+            return _Told(f"${{{inside}}}", (f"${{{inside}}}",))
+        told = _expanded(value, variables, depth=depth + 1)
+        return _Told(told.text, told.unknown, (inside, *told.used))
+    name, _, rest = inside.partition(" ")
+    parts = [_given(each, variables, depth=depth) for each in _split(rest)]
+    if name == "or":
+        several = [each for each in parts if each.text]
+        return several[0] if several else _Told("")
+    if name == "if" and len(parts) > 1:
+        more = parts[2] if len(parts) > 2 else _Told("")  # noqa: PLR2004 - the third is `else`
+        return parts[1] if parts[0].text else more
+    return open_
+
+
+def _given(text: str, variables: _Variables, *, depth: int) -> _Told:
+    """A part of a condition: a variable that nobody sets is empty."""
+    bare = text.strip()
+    name = bare[2:-1]
+    if bare[:1] == "$" and _PLAIN.fullmatch(name) and name not in variables.texts:
+        return _Told("")
+    return _expanded(bare, variables, depth=depth + 1)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between commas that stand in no bracket."""
+    depth, start = 0, 0
+    for at, each in enumerate(text):
+        depth += (each in "({") - (each in ")}")
+        if each == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]
