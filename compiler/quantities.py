@@ -76,3 +76,8 @@ class Size:
             units = ", ".join(f"`{unit}`" for unit in _SIZE_BYTES)
             raise ValueError(f"`{text}` is no size; write a number with one of {units}")
         return cls(round(float(match[1]) * _SIZE_BYTES[match[2]]))
+
+
+def counted(count: float, what: str, *, plural: str | None = None) -> str:
+    """A number with the word for what it counts: `1 GPU`, `2 GPUs`, `1,024 tokens`; `plural` where it takes more than an s."""
+    return f"{count:,.0f} {what if count == 1 else plural or what + 's'}"

@@ -15,7 +15,7 @@ from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Launch, Word
 from compiler.adopt.mounts import inside_of
 from compiler.adopt.nested import EVAL, SHELL_OPTION, nested_sheet
-from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING
+from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING, unset_by_env
 from compiler.adopt.shell.here import SHELLS
 from compiler.adopt.shell.known import starts_engine
 from compiler.adopt.templates import templated
@@ -204,6 +204,7 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
         image, devices, mounts = container.image, container.devices, container.mounts
         findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
+    environment, front = unset_by_env(environment, front)
     told, wrappers = _assignments(front)
     environment |= told
     changes += _wrapped(wrappers)

@@ -92,8 +92,8 @@ def inside_of(mounts: Sequence[Mount], files: Files) -> Files:
 
 def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
     """A launch in a container with the host's paths, and a word about each; `given` may have the folder it is run in."""
-    command = launch.command
-    if command.image is None:
+    command, image = launch.command, launch.command.image
+    if image is None:
         return launch
     command = evolve(command, mounts=tuple(_absolute(each, given) for each in command.mounts))
     own: list[str] = []
@@ -106,7 +106,7 @@ def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
     if own:
         shown = ", ".join(f"`{each}`" for each in dict.fromkeys(own))
         text = f"the paths in the container are taken to be the host's own, too: {shown}"
-        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=command.image.span)
+        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
         changes = (*changes, taken)
     told = evolve(command, words=tuple(words), environment=environment, changes=changes)
     return evolve(launch, command=told)

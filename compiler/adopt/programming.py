@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from compiler.adopt.launch import Sheet
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.engines.known import ENGINES
 from compiler.source import Source
@@ -39,8 +40,13 @@ def language_of(path: PurePosixPath, text: str) -> str | None:
     return "Python" if _PYTHON.match(next(lines, "")) else None
 
 
-def not_run(source: Source) -> Diagnostic:
-    """`launch-unreadable`: what a program starts is known when it runs."""
+def read_program(source: Source) -> Sheet:
+    """Nothing but a finding. Errors: `launch-unreadable`."""
+    return Sheet(diagnostics=(_not_run(source),), sources={source.name: source})
+
+
+def _not_run(source: Source) -> Diagnostic:
+    """What a program starts is known when it runs."""
     language = language_of(PurePosixPath(source.name), source.text)
     places = _mentions(source)
     first = next(places, None)

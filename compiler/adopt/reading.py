@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from attrs import evolve, field, frozen
@@ -28,7 +28,7 @@ from compiler.adopt.manifest import read_manifest
 from compiler.adopt.mounts import on_host
 from compiler.adopt.page import read_page
 from compiler.adopt.places import locate
-from compiler.adopt.programming import not_run
+from compiler.adopt.programming import read_program
 from compiler.adopt.quadlet import read_quadlet
 from compiler.adopt.shell import read_shell
 from compiler.adopt.supervisor import read_supervisor
@@ -81,28 +81,24 @@ def read_file(
     return _chosen(sheet, launches, found, whole=source, kind=kind, line=line)
 
 
+_READERS: Mapping[FileKind, Callable[[Source, Files, Mapping[str, str]], Sheet]] = {
+    FileKind.UNIT: lambda source, files, given: read_unit_file(source, files=files, given=given),
+    FileKind.QUADLET: lambda source, files, given: read_quadlet(source, files=files, given=given),
+    FileKind.COMPOSE: lambda source, files, given: read_compose(source, files=files, given=given),
+    FileKind.MANIFEST: lambda source, _, given: read_manifest(source, given=given),
+    FileKind.DOCKERFILE: lambda source, _, given: read_dockerfile(source, given=given),
+    FileKind.SUPERVISOR: lambda source, _, given: read_supervisor(source, given=given),
+    FileKind.MAKEFILE: lambda source, _, given: read_makefile(source, given=given),
+    FileKind.PAGE: lambda source, *_: read_page(source),
+    FileKind.PROGRAM: lambda source, *_: read_program(source),
+    FileKind.SCRIPT: lambda source, files, given: read_shell(
+        source, given={}, said=given, files=files
+    ),
+}
+
+
 def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, str]) -> Sheet:
-    match kind:
-        case FileKind.UNIT:
-            return read_unit_file(source, files=files, given=given)
-        case FileKind.QUADLET:
-            return read_quadlet(source, files=files, given=given)
-        case FileKind.COMPOSE:
-            return read_compose(source, files=files, given=given)
-        case FileKind.MANIFEST:
-            return read_manifest(source, given=given)
-        case FileKind.DOCKERFILE:
-            return read_dockerfile(source, given=given)
-        case FileKind.SUPERVISOR:
-            return read_supervisor(source, given=given)
-        case FileKind.PAGE:
-            return read_page(source)
-        case FileKind.MAKEFILE:
-            return read_makefile(source, given=given)
-        case FileKind.PROGRAM:
-            return Sheet(diagnostics=(not_run(source),), sources={source.name: source})
-        case FileKind.SCRIPT:
-            return read_shell(source, given={}, said=given, files=files)
+    return _READERS[kind](source, files, given)
 
 
 def _launches(

@@ -138,12 +138,17 @@ class Evaluator(Value):
                 return (*blanks, self._expansion(node, raw[start:], quoted=quoted))
             case "arithmetic_expansion":
                 return (self._arithmetic(node, raw),)
-            case "command_substitution" if (told := self.printed(node)) is not None:
-                changes, names = told.changes, told.names
-                piece = Piece(told.text, told.unknown, changes=changes, names=names)
-                return (evolve(piece, splits=not quoted),)
             case _:
-                return (Piece(raw, (raw,) if node.type in _AT_START else ()),)
+                return (self._substituted(node, raw, quoted=quoted),)
+
+    def _substituted(self, node: Node, raw: str, *, quoted: bool) -> Piece:
+        """A command or a process in place of a word, and whatever else is not looked into."""
+        told = self.printed(node) if node.type == "command_substitution" else None
+        if told is None:
+            return Piece(raw, (raw,) if node.type in _AT_START else ())
+        return Piece(
+            told.text, told.unknown, splits=not quoted, changes=told.changes, names=told.names
+        )
 
     def _bare(self, raw: str, *, quoted: bool) -> Piece:
         text = _PAIR.sub(lambda found: "" if found[1] == "\n" else found[1], raw)
