@@ -78,6 +78,12 @@ class Size:
         return cls(round(float(match[1]) * _SIZE_BYTES[match[2]]))
 
 
-def counted(count: float, what: str, *, plural: str | None = None) -> str:
-    """A number with the word for what it counts: `1 GPU`, `2 GPUs`, `1,024 tokens`; `plural` where it takes more than an s."""
-    return f"{count:,.0f} {what if count == 1 else plural or what + 's'}"
+def counted(count: float, what: str, *, plural: str = "", does: str = "") -> str:
+    """A number with the word for what it counts: `1 GPU`, `2 GPUs`, `1,024 tokens`.
+
+    `plural` is for a word that takes more than an s; `does` is what they do, as many of them do it (`run`).
+    """
+    is_one = count == 1
+    noun = what if is_one else plural or f"{what}s"
+    verb = f" {does}{'s' if is_one else ''}" if does else ""
+    return f"{count:,.0f} {noun}{verb}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic, error
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -16,7 +17,9 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     promised, limit = plan.profile.serve.concurrency, plan.running_requests
     if limit is None or promised <= limit:
         return
-    label = where.label("serve.max_running_requests", f"{limit} requests run at once")
+    label = where.label(
+        "serve.max_running_requests", f"{counted(limit, 'request', does='run')} at once"
+    )
     own = plan.profile.serve.max_running_requests
     yield error(
         "concurrency-beyond-limit",

@@ -9,6 +9,7 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -153,7 +154,7 @@ def first_gpu_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "base-gpu-id",
             "gpu-id-step",
             text=f"the first is GPU {base}",
-            beside={"gpus.indices": f"{visible} GPUs, counted from 0"},
+            beside={"gpus.indices": f"{counted(visible, 'GPU')}, counted from 0"},
         ),
         because=f"{base} + {ranks - 1} x {step} = {last}; the server numbers the GPUs that it sees from 0",
         help=(f"set `--base-gpu-id` to {max(0, visible - ranks)} or less, or leave it out",),
