@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
 from compiler.adopt.beside import other_commands
 from compiler.adopt.command import launches_of
-from compiler.adopt.compose import read_compose
-from compiler.adopt.dockerfile import read_dockerfile
 from compiler.adopt.files import NO_FILES, FileKind, Files, kind_of
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
 from compiler.adopt.launchfaults import (
@@ -23,16 +21,9 @@ from compiler.adopt.launchfaults import (
     several_of,
     too_long,
 )
-from compiler.adopt.makefile import read_makefile
-from compiler.adopt.manifest import read_manifest
 from compiler.adopt.mounts import on_host
-from compiler.adopt.page import read_page
 from compiler.adopt.places import locate
-from compiler.adopt.programming import read_program
-from compiler.adopt.quadlet import read_quadlet
-from compiler.adopt.shell import read_shell
-from compiler.adopt.supervisor import read_supervisor
-from compiler.adopt.unit import read_unit_file
+from compiler.adopt.readers import read_sheet_of
 from compiler.adopt.written import prepared, with_written
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
@@ -72,33 +63,13 @@ def read_file(
     Errors: `launch-unreadable`, `launch-missing`, `launch-several`; for a unit also what `hygiene` finds.
     """
     kind = kind_of(source)
-    sheet = _sheet(source, kind, files=files, given=given)
+    sheet = read_sheet_of(kind, source, files=files, given=given)
     launches, found = _launches(sheet, files, given)
     if not launches and sheet.documents:
         written = _of_documents(sheet, source, files=files, given=given, of=kind)
         if written is not None:
             sheet, launches, found, kind = written
     return _chosen(sheet, launches, found, whole=source, kind=kind, line=line)
-
-
-_READERS: Mapping[FileKind, Callable[[Source, Files, Mapping[str, str]], Sheet]] = {
-    FileKind.UNIT: lambda source, files, given: read_unit_file(source, files=files, given=given),
-    FileKind.QUADLET: lambda source, files, given: read_quadlet(source, files=files, given=given),
-    FileKind.COMPOSE: lambda source, files, given: read_compose(source, files=files, given=given),
-    FileKind.MANIFEST: lambda source, _, given: read_manifest(source, given=given),
-    FileKind.DOCKERFILE: lambda source, _, given: read_dockerfile(source, given=given),
-    FileKind.SUPERVISOR: lambda source, _, given: read_supervisor(source, given=given),
-    FileKind.MAKEFILE: lambda source, _, given: read_makefile(source, given=given),
-    FileKind.PAGE: lambda source, *_: read_page(source),
-    FileKind.PROGRAM: lambda source, *_: read_program(source),
-    FileKind.SCRIPT: lambda source, files, given: read_shell(
-        source, given={}, said=given, files=files
-    ),
-}
-
-
-def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, str]) -> Sheet:
-    return _READERS[kind](source, files, given)
 
 
 def _launches(
@@ -129,7 +100,7 @@ def _of_documents(
         if kind is FileKind.SCRIPT and not is_script:
             continue
         written = prepared(document, whole)
-        sheet = written.placed(_sheet(written.source, kind, files=files, given=given))
+        sheet = written.placed(read_sheet_of(kind, written.source, files=files, given=given))
         several, faults = _launches(sheet, files, given)
         if several:
             sheets.append(sheet)
