@@ -27,6 +27,8 @@ from compiler.source import Source
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _WITH_VALUE = frozenset({"-X", "-W"})  # of Python
+_TAKES_COMMAND = re.compile(r"--[\w-]*(?:cmd|command|subprocess|exec|wrap)")
+"""Options of whatever program that are given a whole command in one word: `sbatch --wrap`."""
 
 
 def launches_of(
@@ -96,13 +98,25 @@ def _is_saying(words: Sequence[Word]) -> bool:
 
 
 def _entered(command: Command) -> Command:
-    """The command with what a container is told to start in front of the words that it is given."""
+    """The command with what a container is told to start in front of the words that it is given.
+
+    An option that takes a whole command stands apart from it.
+    """
+    words = tuple(part for word in command.words for part in _parted(word))
+    command = evolve(command, words=words) if len(words) != len(command.words) else command
     container = read_container(command.words)
     if container is None or container.entrypoint is None or not container.entrypoint.text:
         return command
     at = container.inside
     words = (*command.words[:at], container.entrypoint, *command.words[at:])
     return evolve(command, words=words)
+
+
+def _parted(word: Word) -> tuple[Word, ...]:
+    name, equals, text = word.text.partition("=")
+    if not (equals and _TAKES_COMMAND.fullmatch(name) and starts_engine(text)):
+        return (word,)
+    return Word(text=name, span=word.span), evolve(word, text=text)
 
 
 def _script_at(words: Sequence[Word]) -> int | None:
@@ -119,7 +133,8 @@ def _script_at(words: Sequence[Word]) -> int | None:
                 break
     if _first_of(words) in CARRIERS:
         return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
-    return None
+    told = (at + 1 for at, word in enumerate(words[:-1]) if _TAKES_COMMAND.fullmatch(word.text))
+    return next((at for at in told if starts_engine(words[at].text)), None)
 
 
 def _first_of(words: Sequence[Word]) -> str:

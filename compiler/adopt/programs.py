@@ -16,7 +16,9 @@ PASSING: Final = frozenset(
 RAISING: Final = frozenset({"sudo", "doas"})
 """They run it as another user."""
 
-CARRIERS: Final = frozenset({"tmux", "screen", "ssh", "su", "sg", "runuser"})
+CARRIERS: Final = frozenset(
+    {"tmux", "screen", "ssh", "su", "sg", "runuser", "pdsh", "pssh", "clush", "pm2"}
+)
 """They may be given a whole command as one word."""
 
 SAYING: Final = frozenset(
