@@ -39,16 +39,24 @@ class _Variables(Value):
 
 @frozen(eq=False, repr=False)
 class _Told(Value):
-    """A text with its references replaced, and what is not known in it."""
+    """A text with its references replaced, what is not known in it, the variables used, and those that are not set."""
 
     text: str
     unknown: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
 
     def with_more(self, other: _Told) -> _Told:
         """Both, one behind the other."""
-        return _Told(
-            self.text + other.text, (*self.unknown, *other.unknown), (*self.used, *other.used)
+        return evolve(other.beside(self), text=self.text + other.text)
+
+    def beside(self, *others: _Told) -> _Told:
+        """The same, with what was looked at to come to it."""
+        return evolve(
+            self,
+            unknown=(*self.unknown, *(part for each in others for part in each.unknown)),
+            used=(*self.used, *(part for each in others for part in each.used)),
+            unset=(*self.unset, *(part for each in others for part in each.unset)),
         )
 
 
@@ -129,15 +137,12 @@ def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Documen
         bare = _PREFIX.sub("", bare, count=1) if is_new and _PREFIX.match(bare) else bare
         told = told.with_more(_expanded(bare + "\n", variables, depth=0))
         is_new = not line.endswith("\\")
-    changes = tuple(
-        Change(
-            kind=ChangeKind.ASSUMED,
-            text=f"`$({name})` is taken to be `{variables.texts[name]}`, as the Makefile has it",
-            span=span,
-        )
-        for name in dict.fromkeys(told.used)
-        if name in variables.defaults
-    )
+    defaults = (each for each in dict.fromkeys(told.used) if each in variables.defaults)
+    taken = [
+        f"`$({each})` is taken to be `{variables.texts[each]}`, its default" for each in defaults
+    ]
+    taken += [f"`$({each})` is taken not to be set" for each in dict.fromkeys(told.unset)]
+    changes = tuple(Change(kind=ChangeKind.ASSUMED, text=each, span=span) for each in taken)
     word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
     return Document(name="recipe.sh", text=word, is_exact=False)
 
@@ -189,11 +194,11 @@ def _reference(raw: str, variables: _Variables, *, depth: int) -> _Told:
     name, _, rest = inside.partition(" ")
     parts = [_given(each, variables, depth=depth) for each in _split(rest)]
     if name == "or":
-        several = [each for each in parts if each.text]
-        return several[0] if several else _Told("")
+        first = next((each for each in parts if each.text), _Told(""))
+        return first.beside(*parts[: parts.index(first)] if first in parts else parts)
     if name == "if" and len(parts) > 1:
         more = parts[2] if len(parts) > 2 else _Told("")  # noqa: PLR2004 - the third is `else`
-        return parts[1] if parts[0].text else more
+        return (parts[1] if parts[0].text else more).beside(evolve(parts[0], unknown=()))
     return open_
 
 
@@ -202,7 +207,7 @@ def _given(text: str, variables: _Variables, *, depth: int) -> _Told:
     bare = text.strip()
     name = bare[2:-1]
     if bare[:1] == "$" and _PLAIN.fullmatch(name) and name not in variables.texts:
-        return _Told("")
+        return _Told("", unset=(name,))
     return _expanded(bare, variables, depth=depth + 1)
 
 

@@ -7,7 +7,7 @@ it is given, whatever the machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from compiler.adopt.launch import Command, Word
@@ -79,12 +79,21 @@ def _line(program: str, words: Sequence[Word]) -> str | None:
 def _is_plain(body: Node) -> bool:
     """Whether a body prints from its own level only, and runs nothing whose output is not known."""
     own = [_name_of(each) for each in body.named_children]
-    every = [_name_of(each) for each in below(body, "command")]
+    every = [_name_of(each) for each in _commands(body)]
     if any(True for kind in _APART for _ in below(body, kind)):
         return False
     return all(each in PRINTING | _SILENT for each in every) and sum(
         each in PRINTING for each in own
     ) == sum(each in PRINTING for each in every)
+
+
+def _commands(node: Node) -> Iterator[Node]:
+    """The commands below a node but for those in a `$(...)` of their own, of which only the output counts."""
+    for child in node.named_children:
+        if child.type == "command":
+            yield child
+        if child.type != "command_substitution":
+            yield from _commands(child)
 
 
 def _name_of(node: Node) -> str:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 """They set variables from what is known at the start only."""
-_TO_THE_END = ("-d", "")
-"""What `read` is told to take all lines by."""
 _SOURCING = frozenset({"source", "."})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NOTHING = Word(text="")
@@ -173,6 +171,7 @@ def _behind_reading(known: Known, texts: Sequence[str], text: Word | None) -> Kn
     known = forgotten(known, names)
     for name in names & known.said.keys():
         known = known.with_text(name, known.unsure(name))
-    if texts[0] == "read" and text is not None and _TO_THE_END in pairwise(texts):
+    to_the_end = any(one[:1] == "-" and one[-1:] == "d" and not end for one, end in pairwise(texts))
+    if texts[0] == "read" and text is not None and to_the_end:
         known = known.with_text(texts[-1], evolve(text, text=text.text.strip()))
     return known
