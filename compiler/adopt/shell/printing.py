@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PRINTING = frozenset({"echo", "printf", "cat"})
 _SILENT = frozenset({"local", "return", "shift", "set", "unset", ":", "true", "false", "test", "["})
+_LONGEST = 10_000
+"""Characters of what is printed; the longest public launch has a tenth of that."""
 _FORMAT = re.compile(r"(?P<before>[^%\\]*)%s(?P<after>[^%\\]*)(?P<end>(?:\\n)?)")
 _APART = frozenset({"pipeline", "subshell", "process_substitution"})
 
@@ -48,14 +50,14 @@ def printed(commands: Sequence[Command]) -> Word | None:
             return None
         parts.append(told)
         words += each.words[1:]
-    if not words:
+    if not words or sum(map(len, parts)) > _LONGEST:
         return None
     return Word(
         text="".join(parts).rstrip("\n"),
         span=words[0].span,
-        unknown=tuple(part for each in words for part in each.unknown),
-        changes=tuple(change for each in words for change in each.changes),
-        names=tuple(name for each in words for name in each.names),
+        unknown=tuple(dict.fromkeys(part for each in words for part in each.unknown)),
+        changes=tuple(dict.fromkeys(change for each in words for change in each.changes)),
+        names=tuple(dict.fromkeys(name for each in words for name in each.names)),
     )
 
 

@@ -39,8 +39,9 @@ _CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 @define
 class Walk(Frames):
-    """Goes through a script, and keeps what it has said."""
+    """Goes through a script, and keeps what it has said; of one that `only_prints` the output alone counts."""
 
+    only_prints: bool = False
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
@@ -213,8 +214,9 @@ class Walk(Frames):
                 )
             )
             self.known = learned(node, words, evaluator, text=text) if words else told.known
-        for child in node.named_children:
-            self._inside(child)
+        if not self.only_prints:
+            for child in node.named_children:
+                self._inside(child)
 
     def printed(self, node: Node) -> Word | None:
         """What a command in `$(...)` prints: it is gone through for that, and changes nothing here."""
@@ -231,6 +233,7 @@ class Walk(Frames):
             functions=dict(self.functions),
             calls=list(self.calls),
             followed=self.followed,
+            only_prints=True,
         )
         walk.statements(node)
         self.followed = walk.followed

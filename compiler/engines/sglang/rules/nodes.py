@@ -31,14 +31,14 @@ def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield refusal(
         given,
         "nodes-not-divisible",
-        f"{ranks} ranks do not divide over {nodes} nodes",
+        f"{counted(ranks, 'rank')} {'does' if ranks == 1 else 'do'} not divide over {nodes} nodes",
         at(
             given,
             where,
             _NODES,
             text=f"{nodes} nodes",
             beside={
-                "parallel.tensor": f"{parallel.tensor} ranks",
+                "parallel.tensor": counted(parallel.tensor, "rank"),
                 "parallel.pipeline": f"times {parallel.pipeline} stages",
             },
         ),
