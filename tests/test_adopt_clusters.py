@@ -287,7 +287,10 @@ def test_the_release_of_an_image(image: str, version: str | None) -> None:
     assert told is (version is None)
     if version is not None:
         assert got.settings["engine.version"] == version
-        assert any(each.endswith("the tag of the image names it") for each in got.changes(ChangeKind.ASSUMED))
+        assert any(
+            each.endswith("the tag of the image names it")
+            for each in got.changes(ChangeKind.ASSUMED)
+        )
 
 
 def test_an_image_that_is_known_at_start_only() -> None:
@@ -303,7 +306,9 @@ def test_an_early_build() -> None:
     """A candidate of a release may lack what the release has."""
     text = f"docker run lmsysorg/sglang:v0.5.3rc1 {SERVER} --model-path /m/a\n"
     got = outcome(read_text(text), version=None)
-    assert any("of which `0.5.3rc1` is an early build" in each for each in got.changes(ChangeKind.ASSUMED))
+    assert any(
+        "of which `0.5.3rc1` is an early build" in each for each in got.changes(ChangeKind.ASSUMED)
+    )
 
 
 PROGRAMS = f"""\
