@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from compiler.adopt.files import FileKind, kind_of
@@ -282,3 +284,25 @@ def test_what_env_takes_away(front: str, left: dict[str, str]) -> None:
     got = adopted(f"export A=1 B=2\n{front} {SERVER} --model-path /m/a\n", "launch.sh")
     env = {name[4:]: value for name, value in got.settings.items() if name.startswith("env.")}
     assert env == left
+
+
+HARD = {
+    "a page of many blocks": ("a.md", "```sh\nsglang\n```\n" * 20_000),
+    "a fence that is none": ("a.md", f"```{'a' * 500_000}`\n"),
+    "variables that multiply": (
+        "Makefile",
+        "".join(f"A{n} = $(A{n + 1})$(A{n + 1})$(A{n + 1})\n" for n in range(40)) + "A40 = sglang\nx:\n\t$(A0)\n",
+    ),
+    "a long recipe": ("Makefile", "x:\n" + "\techo\n" * 100_000),
+    "brackets": ("Makefile", "A = sglang\nx:\n\t" + "$(" * 100_000 + "\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", HARD)
+def test_what_is_made_to_be_hard_takes_no_time(way: str) -> None:
+    """Many parts, long ones, and what names itself are refused in words, and soon."""
+    name, text = HARD[way]
+    began = time.process_time()
+    got = outcome(read_text(text, name=name), version=None)
+    assert time.process_time() - began < 5
+    assert got.codes == ["launch-missing"]

@@ -6,11 +6,13 @@ gnu.org/software/make/manual, "How to Use Variables", "Functions for Conditional
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from itertools import islice
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from compiler.adopt.launch import Change, Document, Sheet, Word
+from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
@@ -27,14 +29,17 @@ _PREFIX = re.compile(r"[@+-]+[ \t]*")
 _PLAIN = re.compile(r"[\w.-]+")
 _DEEPEST = 20
 """Variables of variables; a public Makefile has three."""
+_LONGEST = 10_000
+"""Characters of a variable."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class _Variables(Value):
-    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set."""
+    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out."""
 
     texts: Mapping[str, str] = field(factory=dict)
     defaults: frozenset[str] = frozenset()
+    made: MutableMapping[str, _Told] = field(factory=dict)
 
 
 @frozen(eq=False, repr=False)
@@ -46,10 +51,6 @@ class _Told(Value):
     used: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
 
-    def with_more(self, other: _Told) -> _Told:
-        """Both, one behind the other."""
-        return evolve(other.beside(self), text=self.text + other.text)
-
     def beside(self, *others: _Told) -> _Told:
         """The same, with what was looked at to come to it."""
         return evolve(
@@ -60,19 +61,32 @@ class _Told(Value):
         )
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class _Recipe(Value):
-    """The lines of one target; `first` is the number of the first of them."""
+def _joined(parts: Sequence[_Told]) -> _Told:
+    """Several, one behind the other."""
+    return _Told("".join(each.text for each in parts)).beside(*parts)
+
+
+@define
+class _Recipe:
+    """The lines of one target, as far as they are read; `first` is the number of the first of them."""
 
     first: int
-    lines: tuple[str, ...]
+    lines: list[str] = field(factory=list)
 
 
 def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
     """The recipes of all targets; `given` are variables as `make NAME=value` sets them."""
     variables, recipes = _parts(source.text, given)
-    documents = tuple(_document(each, variables, source) for each in recipes)
+    # What a variable says may be the launch, too.
+    launching = [name for name, text in variables.texts.items() if speaks_of_engine(text)]
+    told = (each for each in recipes if _may_launch(each, launching))
+    documents = tuple(_document(each, variables, source) for each in islice(told, MOST_PARTS))
     return Sheet(documents=documents, sources={source.name: source})
+
+
+def _may_launch(recipe: _Recipe, names: Sequence[str]) -> bool:
+    whole = "\n".join(recipe.lines)
+    return speaks_of_engine(whole) or bool(names and "$" in whole)
 
 
 def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recipe]]:
@@ -98,16 +112,16 @@ def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recip
         if told is not None and told["name"] not in given:
             _assign(told, texts, defaults, is_sure=depth == 0)
         elif _TARGET.match(whole):
-            recipes.append(_Recipe(first=start + 2, lines=()))
+            recipes.append(_Recipe(first=start + 2))
     return _Variables(texts=texts, defaults=frozenset(defaults)), [e for e in recipes if e.lines]
 
 
 def _add_to(recipes: list[_Recipe], first: int, parts: list[str]) -> None:
-    if not recipes:
-        return
-    before = recipes[-1]
-    gap = ("",) * (first - before.first - len(before.lines))
-    recipes[-1] = evolve(before, lines=(*before.lines, *gap, *parts))
+    if recipes:
+        recipe = recipes[-1]
+        # What stands between its lines keeps their numbers.
+        recipe.lines += [""] * (first - recipe.first - len(recipe.lines))
+        recipe.lines += parts
 
 
 def _assign(
@@ -130,13 +144,14 @@ def _assign(
 def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Document:
     last = recipe.first + len(recipe.lines) - 1
     span = Span(file=source.name, line=recipe.first, column=1, end_line=last, end_column=1)
-    told = _Told("")
+    parts: list[_Told] = []
     is_new = True
     for line in recipe.lines:
         bare = line.removeprefix("\t")
         bare = _PREFIX.sub("", bare, count=1) if is_new and _PREFIX.match(bare) else bare
-        told = told.with_more(_expanded(bare + "\n", variables, depth=0))
+        parts.append(_expanded(bare + "\n", variables, depth=0))
         is_new = not line.endswith("\\")
+    told = _joined(parts)
     defaults = (each for each in dict.fromkeys(told.used) if each in variables.defaults)
     taken = [
         f"`$({each})` is taken to be `{variables.texts[each]}`, its default" for each in defaults
@@ -148,23 +163,24 @@ def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Documen
 
 
 def _expanded(text: str, variables: _Variables, *, depth: int) -> _Told:
-    told, at = _Told(""), 0
+    parts: list[_Told] = []
+    at = 0
     while True:
         found = text.find("$", at)
         if found < 0 or found + 1 >= len(text):
-            return told.with_more(_Told(text[at:]))
-        told = told.with_more(_Told(text[at:found]))
+            return _joined([*parts, _Told(text[at:])])
+        parts.append(_Told(text[at:found]))
         sign = text[found + 1]
         if sign not in "({":
             # `$$` is a dollar for the shell, `$@` the target, and `$X` a variable of one letter.
             one = text[found : found + 2]
-            told = told.with_more(_Told("$") if sign == "$" else _Told(one, (one,)))
+            parts.append(_Told("$") if sign == "$" else _Told(one, (one,)))
             at = found + 2
             continue
         end = _closing(text, found + 1)
         if end < 0:
-            return told.with_more(_Told(text[found:]))
-        told = told.with_more(_reference(text[found : end + 1], variables, depth=depth))
+            return _joined([*parts, _Told(text[found:])])
+        parts.append(_reference(text[found : end + 1], variables, depth=depth))
         at = end + 1
 
 
@@ -189,8 +205,13 @@ def _reference(raw: str, variables: _Variables, *, depth: int) -> _Told:
         if value is None:
             # Both brackets mean the same there, and these are the shell's.
             return _Told(f"${{{inside}}}", (f"${{{inside}}}",))
-        told = _expanded(value, variables, depth=depth + 1)
-        return _Told(told.text, told.unknown, (inside, *told.used))
+        if inside not in variables.made:
+            # One that names itself is open; each is worked out once, however often it is named.
+            variables.made[inside] = open_
+            told = _expanded(value, variables, depth=depth + 1)
+            if len(told.text) <= _LONGEST:
+                variables.made[inside] = evolve(told, used=(inside, *dict.fromkeys(told.used)))
+        return variables.made[inside]
     name, _, rest = inside.partition(" ")
     parts = [_given(each, variables, depth=depth) for each in _split(rest)]
     if name == "or":

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
 from compiler.value import Value
 
 
-_FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?(?P<language>[\w+.-]*)[^`]*")
+_FENCE = re.compile(
+    r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?(?P<language>[\w+.-]*+)[^`]*+"
+)
 _PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?[$#>%] ")
 _SCRIPT = "page.sh"
 _SHELL = frozenset({"", "sh", "bash", "shell", "zsh", "text", "cmd", "command"})
@@ -47,28 +51,28 @@ def read_page(source: Source) -> Sheet:
     documents = (
         _document(each, source)
         for each in _blocks(source.text)
-        if each.language in _NAMES and each.lines
+        if each.language in _NAMES and speaks_of_engine("\n".join(each.lines))
     )
-    return Sheet(documents=tuple(documents), sources={source.name: source})
+    return Sheet(documents=tuple(islice(documents, MOST_PARTS)), sources={source.name: source})
 
 
 def _blocks(text: str) -> Iterator[_Block]:
     block: _Block | None = None
-    fence = ""
+    fence, lines = "", list[str]()
     for number, line in enumerate(text.split("\n"), start=1):
         if block is None:
             found = _FENCE.fullmatch(line)
             if found is not None:
-                fence = found["fence"]
+                fence, lines = found["fence"], []
                 language = found["language"].lower()
                 block = _Block(language=language, indent=found["indent"], first=number + 1)
         elif line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            yield block
+            yield evolve(block, lines=tuple(lines))
             block = None
         else:
-            block = evolve(block, lines=(*block.lines, line))
+            lines.append(line)
     if block is not None:
-        yield block
+        yield evolve(block, lines=tuple(lines))
 
 
 def _document(block: _Block, source: Source) -> Document:

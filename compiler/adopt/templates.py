@@ -10,7 +10,7 @@ from attrs import evolve
 from compiler.adopt.launch import Command, Word
 
 
-_PART = re.compile(r"\{\{-?\s*(?P<inside>.*?)\s*-?\}\}", re.DOTALL)
+_PART = re.compile(r"\{\{(?P<inside>[^{}]*)\}\}")
 _NAMED = re.compile(r"[.$]?(?:\w+\.)*(?P<name>\w+)")
 
 
@@ -28,22 +28,30 @@ def templated(command: Command, given: Mapping[str, str]) -> Command:
 
 def _joined(words: Sequence[Word]) -> Iterator[Word]:
     """A part that was split at its blanks is one word again."""
-    before: Word | None = None
+    parts: list[Word] = []
     for each in words:
-        told = each if before is None else evolve(before, text=f"{before.text} {each.text}")
-        is_open = told.text.rfind("{{") > told.text.rfind("}}")
+        parts.append(each)
+        opened, closed = each.text.rfind("{{"), each.text.rfind("}}")
+        is_open = opened > closed or (len(parts) > 1 and closed < 0)
         if not is_open:
-            yield told
-        before = told if is_open else None
-    if before is not None:
-        yield before
+            yield _one(parts)
+            parts = []
+    if parts:
+        yield _one(parts)
+
+
+def _one(parts: Sequence[Word]) -> Word:
+    if len(parts) == 1:
+        return parts[0]
+    unknown = tuple(part for each in parts for part in each.unknown)
+    return evolve(parts[0], text=" ".join(each.text for each in parts), unknown=unknown)
 
 
 def _filled(word: Word, given: Mapping[str, str]) -> Word:
     unknown = list(word.unknown)
 
     def replace(found: re.Match[str]) -> str:
-        named = _NAMED.fullmatch(found["inside"])
+        named = _NAMED.fullmatch(found["inside"].strip(" -\n"))
         if named is not None and named["name"] in given:
             return given[named["name"]]
         unknown.append(found[0])
