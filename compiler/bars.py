@@ -66,6 +66,11 @@ class Bar(Value):
         """An amount as people read it."""
         return f"{amount:,.0f}" if self.unit == "tokens" else f"{amount:,.2f}"
 
+    def counted(self, amount: float) -> str:
+        """An amount with its unit: `1 token`, `2.50 GiB`."""
+        written = self.written(amount)
+        return f"{written} {self.unit.removesuffix('s') if written == '1' else self.unit}"
+
     def ranged(self, amount: Range) -> str:
         """An amount that is known to a degree."""
         best = self.written(amount.best)

@@ -1,4 +1,4 @@
-"""Durations as people write them: `"30min"`, `"1h 30min"`."""
+"""Durations as people write them: `"30min"`, `"1h 30min"`; and numbers with the word for what they count."""
 
 from __future__ import annotations
 
@@ -47,3 +47,14 @@ class Duration:
         if self.seconds % 60 == 0:
             return f"{self.seconds // 60}min"
         return f"{self.seconds}s"
+
+
+def counted(count: float, what: str, *, plural: str = "", does: str = "") -> str:
+    """A number with the word for what it counts: `1 GPU`, `2 GPUs`, `1,024 tokens`.
+
+    `plural` is for a word that takes more than an s; `does` is what they do, as many of them do it (`run`).
+    """
+    is_one = count == 1
+    noun = what if is_one else plural or f"{what}s"
+    verb = f" {does}{'s' if is_one else ''}" if does else ""
+    return f"{count:,.0f} {noun}{verb}"

@@ -265,15 +265,50 @@ def test_an_image_of_apptainer() -> None:
         ("x/sglang0.5.11-tops1.10.6:2.2.0", "0.5.11"),
         ("ghcr.io/x/sglang-rtxpro6000:v2.5.3", None),
         ("lmsysorg/sglang:latest", None),
+        ("lmsysorg/sglang:v0.5.11-rocm700-mi30x", "0.5.11"),
+        ("lmsysorg/sglang:v0.5.4.post1", "0.5.4.post1"),
+        ("lmsysorg/sglang:v0.5.3rc1", "0.5.3"),
+        ("lmsysorg/sglang:nightly-dev-20260101-abcdef", None),
+        ("lmsysorg/sglang:blackwell", None),
+        ("lmsysorg/sglang:b200-cu129", None),
+        ("lmsysorg/sglang:main-cann8.5.0-a3", None),
+        ("lmsysorg/sglang:v0.5.3-cu129@sha256:9971a17304b3e3688a41d591ccd6538f", "0.5.3"),
+        ("lmsysorg/sglang@sha256:3a78acc9d6c191f1a12c7c67631657580f06af3af562", None),
+        ("lmsysorg/sglang-rocm:v0.5.14-rocm720-mi35x-20260704", "0.5.14"),
+        ("127.0.0.1:5000/sglang:v0.5.9", "0.5.9"),
+        ("10.0.0.1:5000/x/sglang:latest", None),
+        ("nvcr.io/nvidia/ai-dynamo/sglang-runtime:0.6.1", None),
     ],
 )
 def test_the_release_of_an_image(image: str, version: str | None) -> None:
     """A number of its builder's own is none."""
     got = outcome(read_text(f"docker run {image} {SERVER} --model-path /m/a\n"), version=None)
-    told = any("does not say its release" in each for each in got.changes(ChangeKind.ASSUMED))
+    told = any("does not name its release" in each for each in got.changes(ChangeKind.ASSUMED))
     assert told is (version is None)
     if version is not None:
         assert got.settings["engine.version"] == version
+        assert any(
+            each.endswith("the tag of the image names it")
+            for each in got.changes(ChangeKind.ASSUMED)
+        )
+
+
+def test_an_image_that_is_known_at_start_only() -> None:
+    """The variable that its tag is names the release."""
+    text = f"docker run lmsysorg/sglang:${{TAG}} {SERVER} --model-path /m/a\n"
+    got = outcome(read_text(text), version=None)
+    assert any("`--var TAG=...`, or `--engine" in each for each in got.changes(ChangeKind.ASSUMED))
+    told = outcome(read_text(text, given={"TAG": "v0.5.9"}), version=None)
+    assert told.settings["engine.version"] == "0.5.9"
+
+
+def test_an_early_build() -> None:
+    """A candidate of a release may lack what the release has."""
+    text = f"docker run lmsysorg/sglang:v0.5.3rc1 {SERVER} --model-path /m/a\n"
+    got = outcome(read_text(text), version=None)
+    assert any(
+        "of which `0.5.3rc1` is an early build" in each for each in got.changes(ChangeKind.ASSUMED)
+    )
 
 
 PROGRAMS = f"""\

@@ -190,3 +190,20 @@ def test_podman_s_secret_is_listed() -> None:
     got = outcome(read_text(text, name="x.container"), version=None)
     dropped = "\n".join(got.changes(ChangeKind.DROPPED))
     assert "Podman's secret `tok,type=env`" in dropped
+
+
+def test_a_model_that_the_catalogue_spells_otherwise() -> None:
+    """The profile keeps the launch's own name, so that its command stays the same, and says which name is judged."""
+    words = f"/opt/v/bin/{SERVER} --model-path qwen/qwen3-8b"
+    Path("a.sh").write_text(f"{words}\n")
+    done = run("a.sh", "--target", "box")
+    assert 'id = "qwen/qwen3-8b"' in done.stdout
+    assert (
+        "the catalogue describes `Qwen/Qwen3-8B`, and the launch says `qwen/qwen3-8b`"
+        in done.stderr
+    )
+    told = run("--check", "--gpu", "h100", "a.sh")
+    assert told.stdout.startswith("a.sh  pass")
+    Path("a.sh").write_text(f"{words.replace('qwen/', 'unsloth/')}\n")
+    other = run("a.sh", "--target", "box")
+    assert "the catalogue describes" not in other.stderr, "somebody else's may be another"

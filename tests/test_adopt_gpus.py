@@ -119,3 +119,14 @@ def test_a_variable_that_counts_further_than_the_container() -> None:
     got = adopted("a.sh", run("--gpus device=4,5 -e CUDA_VISIBLE_DEVICES=4,5"))
     assert got.settings["gpus.indices"] == [4, 5]
     assert "does not have" in "\n".join(got.changes(ChangeKind.DROPPED))
+
+
+def test_one_of_several_nodes() -> None:
+    """Its profile is one node's: `gpus.count` counts all nodes, and the others are told of."""
+    text = f"CUDA_VISIBLE_DEVICES=0,1 {SERVER} --model-path /m/a --tp 4 --nnodes 2 --node-rank 0 --dist-init-addr h:1\n"
+    got = outcome(read_text(text), version=None)
+    assert got.settings["gpus.count"] == 4
+    assert got.settings["gpus.indices"] == [0, 1]
+    assert any("one of 2 nodes" in each for each in got.changes(ChangeKind.ASSUMED))
+    alone = outcome(read_text(f"{SERVER} --model-path /m/a --tp 4 --nnodes 1\n"), version=None)
+    assert not any("nodes" in each for each in alone.changes(ChangeKind.ASSUMED))

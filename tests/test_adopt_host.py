@@ -83,6 +83,101 @@ def test_a_volume_with_a_name_is_no_folder_of_the_host() -> None:
     text = f"docker run -v models:/models {IMAGE} {SERVER} --model-path /models/q\n"
     got = outcome(read_text(text), version=None)
     assert got.settings["model.path"] == "/models/q"
+    (told,) = got.changes(ChangeKind.UNKNOWN)
+    assert (
+        told
+        == "1: `/models/q` is in the container's volume `models`: set its place on the host in the profile"
+    )
+
+
+MODELS = f"{IMAGE} {SERVER} --model-path /models/q"
+FROM_HERE = {
+    "docker": ("a.sh", f"docker run -v {{}}/models:/models {MODELS}\n"),
+    "--mount": ("a.sh", f"docker run --mount type=bind,src={{}}/models,dst=/models {MODELS}\n"),
+    "apptainer": (
+        "a.sh",
+        f"apptainer exec --nv --bind {{}}/models:/models x.sif {SERVER} --model-path /models/q\n",
+    ),
+    "compose": (
+        "compose.yaml",
+        f"services:\n  a:\n    image: {IMAGE}\n    volumes: ['{{}}/models:/models']\n    command: {SERVER} --model-path /models/q\n",
+    ),
+    "quadlet": (
+        "a.container",
+        f"[Container]\nImage={IMAGE}\nVolume={{}}/models:/models\nExec={SERVER} --model-path /models/q\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", FROM_HERE)
+def test_a_folder_from_where_it_is_run(way: str) -> None:
+    """A relative folder is the host's own once somebody says from where; before, it is told, and nothing is moved."""
+    name, text = FROM_HERE[way]
+    got = outcome(read_text(text.format("."), name=name), version=None)
+    assert got.settings["model.path"] == "/models/q"
+    assert any(
+        "`./models/q`, from the folder that it is run in: say that folder, `--var PWD=...`" in each
+        for each in got.changes(ChangeKind.UNKNOWN)
+    )
+    told = outcome(read_text(text.format("."), name=name, given={"PWD": "/srv/x"}), version=None)
+    assert told.settings["model.path"] == "/srv/x/models/q"
+    up = outcome(read_text(text.format(".."), name=name, given={"PWD": "/srv/x"}), version=None)
+    assert up.settings["model.path"] == "/srv/models/q"
+
+
+@pytest.mark.parametrize("here", ["$PWD", "${PWD}", '"$PWD"', "$(pwd)", '"$(pwd)"', "`pwd`"])
+def test_the_folder_that_a_shell_is_in(here: str) -> None:
+    """However a script spells it."""
+    text = f"docker run -v {here}/models:/models {MODELS}\n"
+    got = outcome(read_text(text, given={"PWD": "/srv/x"}), version=None)
+    assert got.settings["model.path"] == "/srv/x/models/q"
+
+
+@pytest.mark.parametrize(
+    ("volume", "said"),
+    [
+        ("/srv/hf:/root/.cache/huggingface", "which is `/srv/hf` on the host: set `HF_HOME` under `[env]` to that folder"),
+        ("/srv/cache:/root/.cache", "which is `/srv/cache/huggingface` on the host"),
+        ("hf:/root/.cache/huggingface", "in its volume `hf`: they are loaded again"),
+    ],
+)  # fmt: skip
+def test_where_models_are_kept_that_have_a_name(volume: str, said: str) -> None:
+    """A service has another home, so that it would load them once more; not so where the launch says where they are."""
+    front = f"docker run -v {volume}"
+    back = f"{IMAGE} {SERVER} --model-path"
+    got = outcome(read_text(f"{front} {back} Qwen/Qwen3-8B\n"), version=None)
+    assert any(said in each for each in got.changes(ChangeKind.DROPPED))
+    for other in (f"{front} -e HF_HOME=/x {back} Qwen/Qwen3-8B", f"{front} {back} /m/a"):
+        quiet = outcome(read_text(f"{other}\n"), version=None)
+        assert not any("are kept in" in each for each in quiet.changes(ChangeKind.DROPPED))
+
+
+POD = f"""\
+kind: Pod
+spec:
+  containers:
+    - image: {IMAGE}
+      command: [python3, -m, sglang.launch_server, --model-path, /models/q, --chat-template, /tpl/a]
+      volumeMounts:
+        - {{name: models, mountPath: /models/, subPath: llm}}
+        - {{name: tpl, mountPath: /tpl}}
+        - {{name: gone, mountPath: /gone}}
+  volumes:
+    - name: models
+      hostPath: {{path: /data/}}
+    - {{name: tpl, configMap: {{name: x}}}}
+"""
+
+
+def test_the_volumes_of_a_pod() -> None:
+    """A `hostPath` is the host's folder; what any other volume holds is to be put there first."""
+    got = outcome(read_text(POD, name="pod.yaml"), version=None)
+    assert got.settings["model.path"] == "/data/llm/q"
+    assert got.settings["flags.chat-template"] == "/tpl/a"
+    assert any(
+        "`/tpl/a` is in the container's volume `tpl` (configMap)" in each
+        for each in got.changes(ChangeKind.UNKNOWN)
+    )
 
 
 def test_the_inner_folder_counts() -> None:

@@ -163,7 +163,7 @@ def test_python_s_own_options_are_python_s() -> None:
     """`-X dev` has its value in a word of its own, which is no program."""
     got = outcome(read_text("/v/bin/python3 -u -X dev -m sglang.launch_server --model-path /m/a\n"))
     assert got.settings["engine.python"] == "/v/bin/python3"
-    assert "1: `-u -X dev`, said to Python, is not carried" in got.changes(ChangeKind.DROPPED)
+    assert "1: `-u -X dev`, said to `python3`, is not carried" in got.changes(ChangeKind.DROPPED)
 
 
 LEAKING: dict[str, tuple[str, str]] = {

@@ -35,8 +35,9 @@ def test_what_hangs_on_an_open_value_is_a_doubt() -> None:
     words = f"{MODEL} --tp $TP --nnodes 2 --node-rank 0 --dist-init-addr $MASTER:5000"
     code, verdict, found = check(words)
     assert (code, verdict.split()[1]) == (0, "unknown")
-    assert "warning[dist-init-missing]" in found
+    assert "warning[nodes-not-divisible]" in found
     assert "it may not be so: the launch leaves `--tp` and `--dist-init-addr` open" in found
+    assert "dist-init-missing" not in found, "the flag is there, with whatever value"
     assert "pool-too-small" not in found
     assert "`--var TP=... --var MASTER=...`" in found
     code, verdict, found = check(words, "--var", "TP=16", "--var", "MASTER=10.0.0.2")

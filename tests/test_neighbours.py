@@ -11,6 +11,7 @@ import pytest
 from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.report.verdicts import tree_lines
 from deployments import check_texts
 
 
@@ -94,6 +95,16 @@ def test_many_services_on_one_port_are_one_finding_each(profiles: Path) -> None:
     assert found == [
         f"`p00` and `p{n:02}` on `one` both listen on port 30000" for n in range(1, 20)
     ]
+
+
+def test_a_tree_is_refused_whose_services_pass(profiles: Path) -> None:
+    """What two of them do to each other stands behind the verdict of each."""
+    checked = check_texts(profiles, {f"p{n}": service(gpu=n, unit=f"u{n}") for n in range(2)})
+    assert list(tree_lines(checked.diagnostics)) == [
+        "the tree  refused by port-clash: see the errors"
+    ]
+    alone = check_texts(profiles, {"p0": service(gpu=0, unit="u0")})
+    assert list(tree_lines(alone.diagnostics)) == []
 
 
 def test_services_on_two_hosts_are_no_neighbours(profiles: Path) -> None:

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from compiler.adopt.around import Around, Wanted, look_around
 from compiler.adopt.choice import Chosen, Shelf, choose
+from compiler.adopt.diffusion import diffusion_findings
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
@@ -26,6 +27,7 @@ _BESIDE = frozenset({"description", "targets", "engine"})
 """Tables of settings that neither the command nor its environment come from; of the engine only its Python can fail."""
 
 
+_PATH_IN_TEMPLATE = re.compile(r"(?<=\{\{)[\s.]*(?:\w+\.)*")
 _COUNT = "gpus.count"
 _HANGS_ON = {
     "serve.context": "serve.context",
@@ -123,6 +125,7 @@ def adopt(
         *_noted(launch, chosen),
         *_secret(launch, chosen),
         *around.changes,
+        *_of_nodes(launch, folded),
         *_beside(folded),
         *launch.command.changes,
     )
@@ -163,6 +166,15 @@ def _noted(launch: Launch, chosen: Chosen) -> Iterator[Change]:
         yield Change(kind=each.kind, text=each.text, span=span)
 
 
+def _of_nodes(launch: Launch, folded: Folded) -> Iterator[Change]:
+    """A profile is one node."""
+    profile, engine = folded.profile, ENGINES[launch.engine]
+    nodes = engine.nodes(profile, None) if profile is not None else 1
+    if nodes > 1 and profile is not None:
+        text = f"the launch is that of one of {nodes} nodes, and so is the profile; `gpus.count` is that of all nodes together, and each other node needs a profile of its own: adopt its launch, or extend this one and set its rank"
+        yield Change(kind=ChangeKind.ASSUMED, text=text, span=entry_span(launch))
+
+
 def _beside(folded: Folded) -> Iterator[Change]:
     """What does not fit of the settings that a launch does not hang on."""
     for setting, reason in folded.lost:
@@ -194,6 +206,7 @@ def _masked_finding(found: Diagnostic, values: Iterable[str]) -> Diagnostic:
 def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagnostic]:
     release = f"{launch.engine} {chosen.version}"
     words = launch.command.words
+    yield from diffusion_findings(launch)
     if chosen.reading.refusal is not None:
         span = entry_span(launch)
         yield error(
@@ -245,7 +258,11 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         name
         for word in (launch.command.words if words is None else words)
         for each in word.unknown
-        if (name := re.sub(r"\W.*", "", each.replace("~", "HOME").lstrip("${")))
+        if (
+            name := re.sub(
+                r"\W.*", "", _PATH_IN_TEMPLATE.sub("", each).replace("~", "HOME").lstrip("${ ")
+            )
+        )
         and name[0].isalpha()
     )
     if names:

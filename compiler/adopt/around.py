@@ -18,7 +18,7 @@ from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
-from compiler.profile import AUTO
+from compiler.profile import AUTO, Profile, Text
 from compiler.secrecy import is_secret
 from compiler.value import Value
 
@@ -97,6 +97,14 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
         secrets=tuple(secrets),
         is_counted=wanted.count is not None,
     )
+
+
+def known_name(profile: Profile, *, names: Names) -> Profile:
+    """The profile with its model as the catalogue spells it: `qwen/qwen3-32b` is the hub's `Qwen/Qwen3-32B`, too."""
+    known = names.identify(profile.model.id)
+    if profile.model.path is not None or known == profile.model.id:
+        return profile
+    return evolve(profile, model=evolve(profile.model, id=Text(known)))
 
 
 def _environment(
@@ -203,7 +211,8 @@ def _python(launch: Launch) -> tuple[tuple[Setting, ...], tuple[Change, ...]]:
     changes: list[Change] = []
     if options:
         shown = " ".join(word.text for word in options)
-        changes.append(_dropped(f"`{shown}`, said to Python, is not carried", options[0]))
+        by = program.text.rpartition("/")[2]
+        changes.append(_dropped(f"`{shown}`, said to `{by}`, is not carried", options[0]))
     folder, name = program.text.rpartition("/")[::2]
     if program.unknown:
         text = f"which Python is `{program.text}` is not known before the start"

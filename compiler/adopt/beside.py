@@ -13,6 +13,8 @@ _NO_LOSS = frozenset(
     {
         *("set", "shift", "export", "echo", "printf", "read", "wait", "sleep", "exit", "return"),
         *("break", "continue", "true", "false", "test", "[", "[[", ":", "dirname", "exec"),
+        *("pwd", "hostname", "date", "basename", "realpath", "readlink", "id", "whoami", "nproc"),
+        *("head", "tail", "wc", "cut", "tr", "seq", "sort", "getopts", "nvidia-smi"),
     }
 )
 """Commands that leave nothing behind which a launch could need."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Launch
 from compiler.catalog import Catalog
@@ -58,10 +58,13 @@ def choose(
     """
     words = tuple(word.text for word in launch.command.words)
     unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
-    named = version or _named(launch, shelf)
+    tagged = None if version is not None else _named(launch, shelf)
+    named = version or tagged
     if named is not None:
         chosen = _read(launch, shelf, named, words, unknown)
-        return (chosen, ()) if chosen is not None else (None, (_unknown(launch, shelf, named),))
+        if chosen is None:
+            return None, (_unknown(launch, shelf, named),)
+        return (chosen if tagged is None else _by_image(chosen, launch)), ()
     known = tuple(reversed(shelf.catalog.versions(launch.engine)))
     tried: list[Chosen] = []
     for each in known[:1] if newest else known:
@@ -123,7 +126,10 @@ def _fault_count(reading: Reading) -> int:
 
 
 def _named(launch: Launch, shelf: Shelf) -> str | None:
-    """The release that the image's tag names; a count that its builder keeps of his own is none."""
+    """The release that the image's tag names; a count that its builder keeps of his own is none.
+
+    Of an image that is called otherwise than the engine (`sglang-runtime:0.6.1`) only a tag with a `v` is one of its own.
+    """
     image = launch.command.image
     if image is None or image.unknown or launch.engine not in image.text:
         return None
@@ -132,23 +138,46 @@ def _named(launch: Launch, shelf: Shelf) -> str | None:
     newest = next(iter(reversed(shelf.catalog.versions(launch.engine))), "")
     if found is None or found[1].partition(".")[0] != newest.partition(".")[0]:
         return None
-    return found[1]
+    is_own = beside is not None or "v" in found[0]
+    return found[1] if is_own or found[1] in shelf.catalog.versions(launch.engine) else None
+
+
+def _by_image(chosen: Chosen, launch: Launch) -> Chosen:
+    """A word about where the release comes from; one before the release itself is not the same."""
+    image = launch.command.image
+    if image is None:
+        return chosen
+    early = re.search(rf"{re.escape(chosen.version)}((?:rc|a|b|\.dev)\d+)", image.text)
+    told = f", of which `{chosen.version}{early[1]}` is an early build" if early else ""
+    text = f"{launch.engine} {chosen.version}{told}: the tag of the image names it"
+    taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
+    return evolve(chosen, changes=(*chosen.changes, taken))
+
+
+def _how_to_tell(launch: Launch) -> str:
+    """How somebody learns which release a launch runs on."""
+    image, engine = launch.command.image, launch.engine
+    say = f"`--engine {engine}@VERSION`"
+    if image is None:
+        return f"the launch does not say its release ({say})"
+    if image.unknown:
+        names = dict.fromkeys(
+            name for each in image.unknown if (name := each.strip("${}").partition(":")[0])
+        )
+        shown = " ".join(f"--var {each}=..." for each in names if each.isidentifier())
+        return f"the image is known at start only ({f'`{shown}`, or ' if shown else ''}{say})"
+    ask = f"python3 -c 'import {engine}; print({engine}.__version__)'"
+    return f"the image `{image.text}` does not name its release: `{ask}` in it does ({say})"
 
 
 def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | None = None) -> Chosen:
     why = "the newest" if newest else "the newest that takes all of its flags"
     if not newest and _fault_count(chosen.reading):
         why = "the newest that takes most of its flags"
-    text = f"{launch.engine} {chosen.version}, {why}: the launch does not say its release (`--engine {launch.engine}@VERSION`)"
+    text = f"{launch.engine} {chosen.version}, {why}: {_how_to_tell(launch)}"
     if fits is not None:
         text += f"; {fits.version} takes all of its flags"
-    return Chosen(
-        version=chosen.version,
-        release=chosen.release,
-        adopter=chosen.adopter,
-        reading=chosen.reading,
-        changes=(Change(kind=ChangeKind.ASSUMED, text=text),),
-    )
+    return evolve(chosen, changes=(Change(kind=ChangeKind.ASSUMED, text=text),))
 
 
 def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:

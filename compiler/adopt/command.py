@@ -15,9 +15,10 @@ from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Command, Launch, Word
 from compiler.adopt.mounts import inside_of
 from compiler.adopt.nested import EVAL, SHELL_OPTION, nested_sheet
-from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING
+from compiler.adopt.programs import CARRIERS, PASSING, RAISING, SAYING, unset_by_env
 from compiler.adopt.shell.here import SHELLS
 from compiler.adopt.shell.known import starts_engine
+from compiler.adopt.templates import templated
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -26,6 +27,8 @@ from compiler.source import Source
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _WITH_VALUE = frozenset({"-X", "-W"})  # of Python
+_TAKES_COMMAND = re.compile(r"--[\w-]*(?:cmd|command|subprocess|exec|wrap)")
+"""Options of whatever program that are given a whole command in one word: `sbatch --wrap`."""
 
 
 def launches_of(
@@ -41,7 +44,7 @@ def launches_of(
     """
     if _is_saying(command.words):
         return (), ()
-    command = _entered(command)
+    command = _entered(templated(command, said))
     script = _script_at(command.words)
     if script is None:
         launch = _launch(command, files) or _by_image(command, files)
@@ -95,13 +98,25 @@ def _is_saying(words: Sequence[Word]) -> bool:
 
 
 def _entered(command: Command) -> Command:
-    """The command with what a container is told to start in front of the words that it is given."""
+    """The command with what a container is told to start in front of the words that it is given.
+
+    An option that takes a whole command stands apart from it.
+    """
+    words = tuple(part for word in command.words for part in _parted(word))
+    command = evolve(command, words=words) if len(words) != len(command.words) else command
     container = read_container(command.words)
     if container is None or container.entrypoint is None or not container.entrypoint.text:
         return command
     at = container.inside
     words = (*command.words[:at], container.entrypoint, *command.words[at:])
     return evolve(command, words=words)
+
+
+def _parted(word: Word) -> tuple[Word, ...]:
+    name, equals, text = word.text.partition("=")
+    if not (equals and _TAKES_COMMAND.fullmatch(name) and starts_engine(text)):
+        return (word,)
+    return Word(text=name, span=word.span), evolve(word, text=text)
 
 
 def _script_at(words: Sequence[Word]) -> int | None:
@@ -118,7 +133,8 @@ def _script_at(words: Sequence[Word]) -> int | None:
                 break
     if _first_of(words) in CARRIERS:
         return next((at for at, word in enumerate(words) if " " in word.text.strip()), None)
-    return None
+    told = (at + 1 for at, word in enumerate(words[:-1]) if _TAKES_COMMAND.fullmatch(word.text))
+    return next((at for at in told if starts_engine(words[at].text)), None)
 
 
 def _first_of(words: Sequence[Word]) -> str:
@@ -203,6 +219,7 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
         image, devices, mounts = container.image, container.devices, container.mounts
         findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
+    environment, front = unset_by_env(environment, front)
     told, wrappers = _assignments(front)
     environment |= told
     changes += _wrapped(wrappers)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.adopt.adopted import Adopted
+from compiler.adopt.around import known_name
+from compiler.adopt.diffusion import OF_ANOTHER_SERVER, is_diffusion
 from compiler.adopt.launch import Change, Launch
 from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.leftopen import open_settings, still_errors
 from compiler.adopt.proof import NAME, OneText
 from compiler.adopt.target import DEFAULT_TARGET
 from compiler.catalog import Catalog
+from compiler.catalog.naming import model_names
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
 from compiler.language.structure import structure_profile
@@ -37,13 +40,32 @@ def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, 
         told = f"it has no target: its promise is not judged, and nothing is compiled of it; {NO_TARGET}"
         changes.append(Change(kind=ChangeKind.OPEN, text=told, span=span))
         text = f'{text}\n[targets.{DEFAULT_TARGET}]\nkind = "systemd"\n'
-    errors = still_errors(_judged(text, catalog), adopted)
-    for told, place in open_settings(adopted):
-        changes.append(Change(kind=ChangeKind.OPEN, text=told, span=place))
+    changes += _spelled_otherwise(adopted, catalog)
+    errors = list(still_errors(_judged(text, catalog), adopted))
+    if is_diffusion(adopted.launch):
+        # One word on another server, not one on each of its flags.
+        kept = [each for each in errors if each.code not in OF_ANOTHER_SERVER]
+        told = "`compile` refuses the flags of a server for images and video"
+        changes += [Change(kind=ChangeKind.OPEN, text=told, span=span)] if kept != errors else []
+        errors = kept
+    places = dict(reversed(list(open_settings(adopted))))
+    for told in reversed(places):
+        changes.append(Change(kind=ChangeKind.OPEN, text=told, span=places[told]))
     told_once = dict.fromkeys(
         quoted_without_secrets(_said(each, adopted.launch), adopted.hidden) for each in errors
     )
     return (*changes, *(Change(kind=ChangeKind.OPEN, text=each, span=span) for each in told_once))
+
+
+def _spelled_otherwise(adopted: Adopted, catalog: Catalog) -> Iterator[Change]:
+    """A model that the catalogue spells in another way: the command is to stay the same, so that its name does."""
+    if adopted.profile is None:
+        return
+    name = adopted.profile.model.id
+    known = known_name(adopted.profile, names=model_names(catalog)).model.id
+    if known != name:
+        text = f"memory is not judged: the catalogue describes `{known}`, and the launch says `{name}`; set `model.id` to the former, which the hub takes, too"
+        yield Change(kind=ChangeKind.OPEN, text=text, span=entry_span(adopted.launch))
 
 
 def has_target(adopted: Adopted) -> bool:
@@ -80,5 +102,9 @@ def _first(found: Diagnostic) -> Iterator[str]:
 
 def _python(launch: Launch) -> str:
     program = launch.command.words[0]
-    where = "is the container's" if launch.command.image is not None else "depends on the path"
-    return f'which Python `{program.text}` is {where}: set `engine.python` to the host\'s own, for instance `python = "/opt/sglang/bin/python"` under `[engine]`'
+    where = (
+        f"`{program.text}` is the container's"
+        if launch.command.image is not None
+        else f"which Python `{program.text}` is depends on the path"
+    )
+    return f'{where}: set `engine.python` to the host\'s own, for instance `python = "/opt/sglang/bin/python"` under `[engine]`'

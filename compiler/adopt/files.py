@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from attrs import frozen
 
+from compiler.adopt.programming import language_of
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.source import Source
 from compiler.value import Value
@@ -23,6 +24,9 @@ class FileKind(StrEnum):
     MANIFEST = "manifest"
     DOCKERFILE = "Dockerfile"
     SUPERVISOR = "supervisor file"
+    PAGE = "page"
+    MAKEFILE = "Makefile"
+    PROGRAM = "program"
     SCRIPT = "script"
 
 
@@ -60,16 +64,27 @@ _SHEBANG = "#!"
 _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".job"})
 _TABLES = frozenset({".yml", ".yaml", ".json"})
 _DOCKER_NAMES = ("dockerfile", "containerfile")
+_MAKE_NAMES = ("makefile", "gnumakefile")
+_PAGES = frozenset({".md", ".markdown", ".mdx"})
+_TEMPLATES = frozenset({".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl", ".erb", ".example", ".sample"})
+"""Of a template the name in front of its ending says what it becomes."""
 
 
 def kind_of(source: Source) -> FileKind:
     """What a file is: by its name where that says so, else by its text."""
-    told = (kind for kind, holds in _KINDS if holds(PurePosixPath(source.name), source.text))
+    path = PurePosixPath(source.name)
+    while path.suffix in _TEMPLATES and path.stem:
+        path = path.with_suffix("")
+    told = (kind for kind, holds in _KINDS if holds(path, source.text))
     return next(told, FileKind.SCRIPT)
 
 
 # The first that holds counts.
 _KINDS: tuple[tuple[FileKind, Callable[[PurePosixPath, str], bool]], ...] = (
+    (FileKind.PAGE, lambda path, _: path.suffix in _PAGES),
+    (FileKind.PROGRAM, lambda path, text: language_of(path, text) is not None),
+    (FileKind.MAKEFILE, lambda path, _: path.name.lower().startswith(_MAKE_NAMES)),
+    (FileKind.MAKEFILE, lambda path, _: path.suffix == ".mk"),
     (FileKind.SCRIPT, lambda path, text: path.suffix in _SCRIPTS or text.startswith(_SHEBANG)),
     (FileKind.QUADLET, lambda _, text: bool(_SECTION.match(text) and _QUADLET.search(text))),
     (FileKind.UNIT, lambda path, text: path.suffix == ".service" or bool(_UNIT.match(text))),

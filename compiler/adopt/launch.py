@@ -87,10 +87,15 @@ class Devices(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Mount(Value):
-    """A folder or file of the host, and where a container has it."""
+    """A folder or file of the host, and where a container has it.
+
+    Attributes:
+        what: what it is instead, where it is no folder of the host that has a path.
+    """
 
     source: Word
     target: str
+    what: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

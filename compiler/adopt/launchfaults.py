@@ -8,11 +8,13 @@ from pathlib import PurePosixPath
 
 from compiler.adopt.files import FileKind
 from compiler.adopt.launch import Launch, Sheet
+from compiler.adopt.nested import EVAL
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
 from compiler.source import Source
 
 
+_OPEN = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _HERE = re.compile(r"<<-?\s*[\"'\\]?\w")
 
 MOST_WORDS = 2000
@@ -72,11 +74,25 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
         help=(
             "adopt the compose file that it names"
             if composed
+            else open_
+            if (open_ := _what_is_open(sheet))
             else "a here-document is text for another program, and is not read: adopt the file that it becomes"
             if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
             else "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",
         ),
     )
+
+
+def _what_is_open(sheet: Sheet) -> str:
+    """The first command that is known at start only, and how to say it."""
+    for each in sheet.commands:
+        starting = each.words if each.words and each.words[0].text == EVAL else each.words[:1]
+        for word in starting:
+            spelled = _OPEN.match(word.unknown[0]) if word.unknown else None
+            name = word.names[-1] if word.names else spelled[1] if spelled else ""
+            if word.unknown and name and word.span is not None:
+                return f"what line {word.span.line} runs, `{word.text}`, is known at start only: say it, `--var {name}=...`"
+    return ""
 
 
 def too_long(launch: Launch) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from attrs import evolve
@@ -17,6 +18,7 @@ _WHATEVER_IT_IS = frozenset(
 )
 """Findings about one flag or one value alone."""
 _MOST_SHOWN = 4
+_MISSED = re.compile(r"set `(--[\w-]+)")
 
 
 def doubted(judged: Judged, adopted: Adopted) -> Judged:
@@ -26,10 +28,11 @@ def doubted(judged: Judged, adopted: Adopted) -> Judged:
         return judged
     names = _listed(tuple(dict.fromkeys(each.flag for each in several)))
     sizes = any(each.sizes for each in several)
+    given = {each.flag for each in several}
     found = tuple(
         _doubted(each, names)
         for each in judged.diagnostics
-        if not (sizes and each.code in MEMORY_CODES)
+        if not (sizes and each.code in MEMORY_CODES) and _asked_for(each) not in given
     )
     plan = judged.plan
     return evolve(
@@ -70,6 +73,12 @@ def open_settings(adopted: Adopted) -> Iterator[tuple[str, Span | None]]:
         told = "memory is not judged before" if each.sizes else "nothing is written of it"
         advised = "".join(f", or {one}" for one in advise_variables(adopted.launch, words=words))
         yield f"`{each.flag}` is known at start only, and {told}: {how}{advised}", span
+
+
+def _asked_for(found: Diagnostic) -> str | None:
+    """The flag that a finding misses: one that is there, with whatever value, is not missing."""
+    told = _MISSED.match(found.help[0]) if found.help else None
+    return told[1] if told is not None else None
 
 
 def _doubted(found: Diagnostic, names: str) -> Diagnostic:

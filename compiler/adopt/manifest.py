@@ -1,7 +1,7 @@
 """A manifest of a cluster goes in; the command of each container in it comes out, and what is not carried of it.
 
 Any resource that holds containers is read: a pod, a Deployment, a LeaderWorkerSet, the values of a chart, and also the
-tasks of SkyPilot and dstack, which are shell scripts. kubernetes.io, "Define a Command and Arguments for a Container".
+tasks of SkyPilot, dstack, and Ansible, which are shell scripts or commands. kubernetes.io, "Define a Command and Arguments for a Container".
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
 from compiler.adopt.places import locate
-from compiler.adopt.sharedmemory import shared_memory
-from compiler.diagnostics import Diagnostic, Span
+from compiler.adopt.shell.known import starts_engine
+from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
+from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
 from compiler.value import Value
@@ -28,13 +29,12 @@ from compiler.yamltext import Yaml, parse_all_places
 
 _REFERENCE = re.compile(r"\$\$(?=\()|\$\((?P<name>[A-Za-z_][\w.-]*)\)")
 _PROGRAM = ("command", "args")
-_LOOKED_AT = frozenset({*_PROGRAM, "name", "env", "image", "imagePullPolicy", "enabled"})
-_TASK_LOOKED_AT = frozenset({"run", "commands", "env", "envs", "name", "type", "image"})
+_PROSE = frozenset({"name", "description", "title", "comment", "help", "summary", "message", "msg"})
+_TABLES = ("env", "envs", "environment")
+_LOOKED_AT = frozenset({*_PROGRAM, *_TABLES, "name", "image", "imagePullPolicy", "enabled"})
+_TASK_LOOKED_AT = frozenset({"run", "commands", *_TABLES, "name", "type", "image"})
 _COUNTS = frozenset({"replicas", "size", "parallelism", "completions", "num_nodes", "nodes"})
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
-_MEND = (
-    "mount a volume of memory there: `emptyDir: {medium: Memory, sizeLimit: 16Gi}` at `/dev/shm`"
-)
 _LONGEST = 100
 """Characters of a value that is only named."""
 
@@ -94,11 +94,18 @@ class _Reader(Value):
         return Command(
             words=words,
             environment=environment,
-            changes=(*changes, *self.changes(node, above, pod, asked=asked)),
+            changes=(
+                *changes,
+                *ports_of(node, self.word),
+                *self.changes(node, above, pod, asked=asked),
+            ),
             settings=self.described(node, above),
             image=image,
             devices=devices,
-            findings=self.findings(node, pod) if image is not None else (),
+            mounts=tuple(volumes_of(node, pod, self.word)),
+            findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
+            if image is not None
+            else (),
             called=self.place(node.get("name") or node),
         )
 
@@ -113,7 +120,7 @@ class _Reader(Value):
         others = tuple(
             not_carried(f"`{self.shown(key, value)}`", Word(text="", span=self.place(key)))
             for key, value in node.pairs
-            if key.text not in _TASK_LOOKED_AT
+            if key.text not in _TASK_LOOKED_AT and value is not place
         )
         return Command(
             words=(*shell, Word(text=text, span=self.place(place))),
@@ -126,8 +133,8 @@ class _Reader(Value):
     def described(self, node: Yaml, above: tuple[Yaml, ...]) -> tuple[Setting, ...]:
         """A word on where it comes from."""
         named = (each.get("metadata") for each in (*above[:1], node))
-        names = (_text(each, "name") for each in named if each is not None)
-        name = next((each for each in names if each), _text(node, "name"))
+        names = (text_of(each, "name") for each in named if each is not None)
+        name = next((each for each in names if each), text_of(node, "name"))
         file = PurePosixPath(self.source.name).name
         value = f"{name}, from {file}" if name else f"from {file}"
         return (Setting(path=("description",), value=value),)
@@ -177,19 +184,19 @@ class _Reader(Value):
         told = node.get("image")
         if told is None or told.text is not None:
             return self.word(told) if told is not None else None
-        name, tag = _text(told, "repository"), _text(told, "tag")
+        name, tag = text_of(told, "repository"), text_of(told, "tag")
         return Word(text=f"{name}:{tag}" if tag else name, span=self.place(told)) if name else None
 
     def environment(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Change, ...]]:
         """The variables of a container, each with what stands before it."""
         variables: dict[str, Word] = {}
-        for table in (node.get("env"), node.get("envs")):
+        for table in map(node.get, _TABLES):
             for key, value in table.pairs if table is not None else ():
                 variables[key.text or ""] = self.variable(key, value, variables)
             for each in table.items if table is not None else ():
                 name, equals, text = (each.text or "").partition("=")
                 if each.text is None:
-                    name = _text(each, "name")
+                    name = text_of(each, "name")
                     variables[name] = self.variable(each, each.get("value"), variables)
                 elif equals:
                     variables[name] = Word(text=text, span=self.place(each))
@@ -205,7 +212,7 @@ class _Reader(Value):
         """One variable; its value may come from elsewhere."""
         if value is not None and value.text is not None and not value.is_null:
             return self.expanded(self.word(value), before)
-        name = node.text or _text(node, "name")
+        name = node.text or text_of(node, "name")
         if name in self.given:
             return Word(text=self.given[name], span=self.place(node))
         return Word(text=f"${name}", span=self.place(node), unknown=(f"${name}",))
@@ -219,17 +226,6 @@ class _Reader(Value):
                 if key.text in _GPUS and value.text is not None:
                     return counted(self.word(value)), value
         return None, None
-
-    def findings(self, node: Yaml, pod: Yaml | None) -> tuple[Diagnostic, ...]:
-        """A pod has 64 MiB of shared memory, too."""
-        if pod is None:
-            return ()
-        mounts = node.get("volumeMounts")
-        paths = [_text(each, "mountPath") for each in mounts.items] if mounts is not None else []
-        told = [("volume", each) for each in paths]
-        told += [("ipc", "host")] if _text(pod, "hostIPC").lower() == "true" else []
-        place = self.place(node.get("image") or node)
-        return tuple(evolve(each, help=(_MEND,)) for each in shared_memory(told, span=place))
 
     def changes(
         self, node: Yaml, above: tuple[Yaml, ...], pod: Yaml | None, *, asked: Yaml | None
@@ -274,7 +270,14 @@ def _script(node: Yaml) -> tuple[str, Yaml] | None:
         return told.text, told
     several = node.get("commands")
     texts = [each.text for each in several.items if each.text] if several is not None else []
-    return ("\n".join(texts), several) if several is not None and texts else None
+    if several is not None and texts:
+        return "\n".join(texts), several
+    # Whatever a tool calls it: `shell`, `cmd`, `start_command`.
+    named = ((key.text, value) for key, value in node.pairs if key.text not in _PROSE)
+    return next(
+        ((value.text, value) for _, value in named if value.text and starts_engine(value.text)),
+        None,
+    )
 
 
 def _only(resources: Yaml, asked: Yaml) -> bool:
@@ -285,8 +288,3 @@ def _only(resources: Yaml, asked: Yaml) -> bool:
         for table in tables
         for key, value in table.pairs
     )
-
-
-def _text(table: Yaml, key: str) -> str:
-    value = table.get(key)
-    return (value.text or "") if value is not None else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 from attrs import evolve
 
@@ -18,6 +20,14 @@ _MOUNTS = frozenset({"--mount", "Mount"})
 _PORTS = frozenset({"-p", "--publish", "PublishPort", "ports"})
 CHANGING = _VOLUMES | _MOUNTS | _PORTS
 """Options that decide what the server finds, and where it is found."""
+_FOLDER = "PWD"
+_FROM_FOLDER = re.compile(r"(?:\.(?=/|$)|(?P<up>\.\.)(?=/|$)|\$PWD\b|\$\{PWD\}|\$\(pwd\)|`pwd`)/?")
+"""How a folder is told from the one that a launch is run in."""
+_CACHE = "/root/.cache/huggingface"
+"""Where the images of engines, which run as root, keep what they load (huggingface.co, `HF_HOME`)."""
+_HUB_NAME = re.compile(r"(?:--[\w-]+=)?[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_SET_IT = "set its place on the host in the profile"
 _SOURCES = ("source", "src")
 _TARGETS = ("target", "dst", "destination")
 
@@ -29,13 +39,12 @@ def mounts_of(options: Iterable[tuple[str, Word | None]]) -> tuple[Mount, ...]:
 
 
 def mount_of(source: Word, target: str) -> Mount | None:
-    """One of them, by its two paths."""
+    """One of them, by its two paths; a source without any slash is the name of a volume."""
+    if not target.startswith("/"):
+        return None
     is_path = source.text.startswith(("/", ".", "~", "$")) or bool(source.unknown)
-    return (
-        Mount(source=source, target=target.rstrip("/") or "/")
-        if is_path and target.startswith("/")
-        else None
-    )
+    what = "" if is_path or not source.text else f"volume `{source.text}`"
+    return Mount(source=source, target=target.rstrip("/") or "/", what=what)
 
 
 def _mount(name: str, value: Word) -> Mount | None:
@@ -56,15 +65,19 @@ def _mount(name: str, value: Word) -> Mount | None:
 
 def moved(path: str, mounts: Sequence[Mount]) -> Word | None:
     """A path of a container as the host has it; `None` where it is below no folder of the host."""
-    at = PurePosixPath(path)
-    fitting = [each for each in mounts if at.is_relative_to(each.target)]
-    if not fitting:
+    mount = _mount_at(path, mounts)
+    if mount is None or mount.what:
         return None
-    # Of two for the same place the last one counts, and the inner one before the outer.
-    mount = max(reversed(fitting), key=lambda each: len(each.target))
-    rest = str(at.relative_to(mount.target))
+    rest = str(PurePosixPath(path).relative_to(mount.target))
     text = mount.source.text if rest == "." else f"{mount.source.text.rstrip('/')}/{rest}"
     return evolve(mount.source, text=text)
+
+
+def _mount_at(path: str, mounts: Sequence[Mount]) -> Mount | None:
+    at = PurePosixPath(path)
+    fitting = [each for each in mounts if at.is_relative_to(each.target)]
+    # Of two for the same place the last one counts, and the inner one before the outer.
+    return max(reversed(fitting), key=lambda each: len(each.target)) if fitting else None
 
 
 def inside_of(mounts: Sequence[Mount], files: Files) -> Files:
@@ -77,25 +90,57 @@ def inside_of(mounts: Sequence[Mount], files: Files) -> Files:
     return evolve(files, moved=there)
 
 
-def on_host(launch: Launch) -> Launch:
-    """A launch in a container with the host's paths, and a word about each."""
-    command = launch.command
-    if command.image is None:
+def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
+    """A launch in a container with the host's paths, and a word about each; `given` may have the folder it is run in."""
+    command, image = launch.command, launch.command.image
+    if image is None:
         return launch
+    command = evolve(command, mounts=tuple(_absolute(each, given) for each in command.mounts))
     own: list[str] = []
     words = [
         word if at < launch.found.arguments else _moved(word, command, own)
         for at, word in enumerate(command.words)
     ]
     environment = {name: _moved(word, command, []) for name, word in command.environment.items()}
-    changes = command.changes
+    changes = (*command.changes, *_kept_models(command))
     if own:
         shown = ", ".join(f"`{each}`" for each in dict.fromkeys(own))
         text = f"the paths in the container are taken to be the host's own, too: {shown}"
-        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=command.image.span)
+        taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
         changes = (*changes, taken)
     told = evolve(command, words=tuple(words), environment=environment, changes=changes)
     return evolve(launch, command=told)
+
+
+def _absolute(mount: Mount, given: Mapping[str, str]) -> Mount:
+    """A folder that is told from the one a launch is run in, where that is known: `./models`, `$(pwd)/models`."""
+    folder = given.get(_FOLDER)
+    text = mount.source.text
+    found = _FROM_FOLDER.match(text)
+    if folder is None or mount.what or found is None:
+        return mount
+    unknown = tuple(each for each in mount.source.unknown if each not in found[0])
+    up = found["up"] or ""
+    path = normpath(f"{folder}/{up}/{text[found.end() :]}")
+    return evolve(mount, source=evolve(mount.source, text=path, unknown=unknown))
+
+
+def _kept_models(command: Command) -> Iterator[Change]:
+    """A word about the folder that models are loaded into, where the host has it under another path."""
+    is_named = any(each.unknown or _HUB_NAME.fullmatch(each.text) for each in command.words)
+    if "HF_HOME" in command.environment or not is_named:
+        return
+    mount = _mount_at(_CACHE, [each for each in command.mounts if each.target != "/"])
+    if mount is None:
+        return
+    there = moved(_CACHE, command.mounts)
+    kept = f"models that are given by name are kept in the container's `{_CACHE}`"
+    text = (
+        f"{kept}, which is `{there.text}` on the host: set `HF_HOME` under `[env]` to that folder, or they are loaded again"
+        if there is not None
+        else f"{kept}, in its {mount.what}: they are loaded again, unless `HF_HOME` under `[env]` is a folder that has them"
+    )
+    yield Change(kind=ChangeKind.DROPPED, text=text, span=mount.source.span, first=True)
 
 
 def _moved(word: Word, command: Command, own: list[str]) -> Word:
@@ -107,18 +152,36 @@ def _moved(word: Word, command: Command, own: list[str]) -> Word:
         return word
     there = moved(path, command.mounts)
     if there is None:
-        own += [path]
-        return word
+        mount = _mount_at(path, command.mounts)
+        if mount is None:
+            own += [path]
+            return word
+        return _noted(word, f"`{path}` is in the container's {mount.what}: {_SET_IT}")
     if there.unknown or not there.text.startswith("/"):
-        why = "known at the start only" if there.unknown else "not absolute"
-        text = f"`{path}` is the container's own path: on the host it is `{there.text}`, which is {why}; set it in the profile"
-        told = Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
-        return evolve(word, changes=(*word.changes, told))
+        why = _why_open(there)
+        return _noted(
+            word,
+            f"`{path}` is the container's own path: on the host it is `{there.text}`, {why}",
+        )
     if there.text == path:
         return word
     text = f"`{path}` in the container is `{there.text}` on the host"
     told = Change(kind=ChangeKind.ASSUMED, text=text, span=word.span, first=True)
     return evolve(word, text=f"{front}{equals}{there.text}", changes=(*word.changes, told))
+
+
+def _noted(word: Word, text: str) -> Word:
+    told = Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
+    return evolve(word, changes=(*word.changes, told))
+
+
+def _why_open(there: Word) -> str:
+    """Why a folder has no path, and how to say it."""
+    if _FROM_FOLDER.match(there.text) is not None:
+        return f"from the folder that it is run in: say that folder, `--var {_FOLDER}=...`"
+    named = _NAMED.match(there.text.replace("~", "$HOME", 1))
+    told = f": say `--var {named[1]}=...`" if named is not None else f": {_SET_IT}"
+    return f"which is known at start only{told}"
 
 
 def published(options: Iterable[tuple[str, Word | None]]) -> Iterator[Change]:

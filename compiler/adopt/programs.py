@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from compiler.adopt.launch import Word
 
 
 PASSING: Final = frozenset(
@@ -13,7 +16,9 @@ PASSING: Final = frozenset(
 RAISING: Final = frozenset({"sudo", "doas"})
 """They run it as another user."""
 
-CARRIERS: Final = frozenset({"tmux", "screen", "ssh", "su", "sg", "runuser"})
+CARRIERS: Final = frozenset(
+    {"tmux", "screen", "ssh", "su", "sg", "runuser", "pdsh", "pssh", "clush", "pm2"}
+)
 """They may be given a whole command as one word."""
 
 SAYING: Final = frozenset(
@@ -21,6 +26,9 @@ SAYING: Final = frozenset(
         "echo",
         "printf",
         ":",
+        "set",
+        "trap",
+        "alias",
         "cat",
         "grep",
         "egrep",
@@ -33,3 +41,27 @@ SAYING: Final = frozenset(
     }
 )
 """To them a launch is text: a script that shows its launch before it starts it has one."""
+
+
+def unset_by_env(
+    environment: Mapping[str, Word], words: Sequence[Word]
+) -> tuple[dict[str, Word], tuple[Word, ...]]:
+    """The variables that `env -u NAME` and `env -i` leave, and the words without these options (env(1))."""
+    left, kept = dict(environment), list[Word]()
+    several = iter(words)
+    is_env = False
+    for word in several:
+        text = word.text
+        is_env = is_env or text.rpartition("/")[2] == "env"
+        if not is_env or not text.startswith("-"):
+            kept.append(word)
+        elif text in {"-i", "--ignore-environment", "-"}:
+            left = {}
+        elif text in {"-u", "--unset"}:
+            name = next(several, None)
+            left.pop(name.text if name is not None else "", None)
+        elif text.startswith(("-u", "--unset=")):
+            left.pop(text.removeprefix("--unset=").removeprefix("-u"), None)
+        else:
+            kept.append(word)
+    return left, tuple(kept)

@@ -11,8 +11,6 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.beside import other_commands
 from compiler.adopt.command import launches_of
-from compiler.adopt.compose import read_compose
-from compiler.adopt.dockerfile import read_dockerfile
 from compiler.adopt.files import NO_FILES, FileKind, Files, kind_of
 from compiler.adopt.launch import Change, Command, Launch, Sheet, Word
 from compiler.adopt.launchfaults import (
@@ -23,13 +21,9 @@ from compiler.adopt.launchfaults import (
     several_of,
     too_long,
 )
-from compiler.adopt.manifest import read_manifest
 from compiler.adopt.mounts import on_host
 from compiler.adopt.places import locate
-from compiler.adopt.quadlet import read_quadlet
-from compiler.adopt.shell import read_shell
-from compiler.adopt.supervisor import read_supervisor
-from compiler.adopt.unit import read_unit_file
+from compiler.adopt.readers import read_sheet_of
 from compiler.adopt.written import prepared, with_written
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
@@ -69,31 +63,13 @@ def read_file(
     Errors: `launch-unreadable`, `launch-missing`, `launch-several`; for a unit also what `hygiene` finds.
     """
     kind = kind_of(source)
-    sheet = _sheet(source, kind, files=files, given=given)
+    sheet = read_sheet_of(kind, source, files=files, given=given)
     launches, found = _launches(sheet, files, given)
     if not launches and sheet.documents:
-        written = _of_documents(sheet, source, files=files, given=given)
+        written = _of_documents(sheet, source, files=files, given=given, of=kind)
         if written is not None:
             sheet, launches, found, kind = written
     return _chosen(sheet, launches, found, whole=source, kind=kind, line=line)
-
-
-def _sheet(source: Source, kind: FileKind, *, files: Files, given: Mapping[str, str]) -> Sheet:
-    match kind:
-        case FileKind.UNIT:
-            return read_unit_file(source, files=files, given=given)
-        case FileKind.QUADLET:
-            return read_quadlet(source, files=files, given=given)
-        case FileKind.COMPOSE:
-            return read_compose(source, files=files, given=given)
-        case FileKind.MANIFEST:
-            return read_manifest(source, given=given)
-        case FileKind.DOCKERFILE:
-            return read_dockerfile(source, given=given)
-        case FileKind.SUPERVISOR:
-            return read_supervisor(source, given=given)
-        case FileKind.SCRIPT:
-            return read_shell(source, given={}, said=given, files=files)
 
 
 def _launches(
@@ -104,15 +80,15 @@ def _launches(
     launches: list[Launch] = []
     for command in sheet.commands:
         several, faults = launches_of(command, sources=sheet.sources, files=files, said=given)
-        launches += map(on_host, several)
+        launches += (on_host(each, given) for each in several)
         found += faults
     return launches, found
 
 
 def _of_documents(
-    script: Sheet, whole: Source, *, files: Files, given: Mapping[str, str]
+    script: Sheet, whole: Source, *, files: Files, given: Mapping[str, str], of: FileKind
 ) -> tuple[Sheet, list[Launch], list[Diagnostic], FileKind] | None:
-    """The launches of the files that a script writes, when it starts none itself."""
+    """The launches of the files that a script writes, or a page shows, when it starts none itself."""
     files = with_written(files, script.documents)
     sheets: list[Sheet] = []
     launches: list[Launch] = []
@@ -124,7 +100,7 @@ def _of_documents(
         if kind is FileKind.SCRIPT and not is_script:
             continue
         written = prepared(document, whole)
-        sheet = written.placed(_sheet(written.source, kind, files=files, given=given))
+        sheet = written.placed(read_sheet_of(kind, written.source, files=files, given=given))
         several, faults = _launches(sheet, files, given)
         if several:
             sheets.append(sheet)
@@ -136,7 +112,7 @@ def _of_documents(
     sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
     findings = tuple(each for sheet in sheets for each in sheet.findings)
     merged = Sheet(findings=findings, sources=sources)
-    return merged, launches, found, kinds[0] if len(kinds) == 1 else FileKind.SCRIPT
+    return merged, launches, found, kinds[0] if of is FileKind.SCRIPT and len(kinds) == 1 else of
 
 
 def read_words(

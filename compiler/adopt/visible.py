@@ -6,6 +6,7 @@ import re
 
 from compiler.adopt.launch import Change, Devices, Setting, Word
 from compiler.engines.adopting import ChangeKind
+from compiler.quantities import counted
 
 
 _INDICES = re.compile(r"\d+(,\d+)*")
@@ -37,7 +38,7 @@ def visible_gpus(
         return _first(given, devices, count=count if in_order else len(given))
     if devices.count == count:
         return None, ()
-    has = "all GPUs of the host" if devices.count is None else f"{devices.count} GPUs"
+    has = "all GPUs of the host" if devices.count is None else counted(devices.count, "GPU")
     text = f"the container is given {has}; `gpus.count` is what the layout takes: {count}"
     return None, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
 
@@ -49,7 +50,7 @@ def _first(
     setting = Setting(path=("gpus", "indices"), value=list(given[:count]), span=devices.span)
     if len(given) <= count:
         return setting, ()
-    text = f"of the container's {len(given)} GPUs the layout takes the first {count}: `gpus.indices = {list(given[:count])}`"
+    text = f"of the container's {counted(len(given), 'GPU')} the layout takes the first {count}: `gpus.indices = {list(given[:count])}`"
     return setting, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
 
 
@@ -62,7 +63,7 @@ def _named(visible: Word) -> list[int] | None:
 
 
 def _of(given: tuple[int, ...]) -> str:
-    return f"{len(given)} GPUs" if len(given) > 1 else "one GPU"
+    return counted(len(given), "GPU")
 
 
 def _setting(indices: list[int], word: Word) -> Setting:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from compiler.adopt.files import Files
-from compiler.adopt.launch import Document, Sheet
+from compiler.adopt.launch import Change, Document, Sheet
 from compiler.adopt.masking import masked, unmasked
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -27,18 +27,23 @@ class Written(Value):
         source: its text, on the lines where it stands in the script; each part that is not known is one character.
         script: the script itself.
         signs: the parts for these characters.
+        changes: what was taken for granted to come to its text.
     """
 
     source: Source
     script: Source
     signs: Mapping[int, str]
     is_exact: bool
+    changes: tuple[Change, ...] = ()
 
     def placed(self, sheet: Sheet) -> Sheet:
         """What was read of it, with the script's own places, and with what is not known as it is written."""
         others = {name: each for name, each in sheet.sources.items() if name != self.source.name}
+        commands = self._mapped(sheet.commands)
         return Sheet(
-            commands=self._mapped(sheet.commands),
+            commands=tuple(
+                evolve(each, changes=(*each.changes, *self.changes)) for each in commands
+            ),
             diagnostics=self._mapped(sheet.diagnostics),
             findings=self._mapped(sheet.findings),
             sources={**others, self.script.name: self.script},
@@ -76,6 +81,7 @@ def prepared(document: Document, script: Source) -> Written:
         script=script,
         signs=signs,
         is_exact=document.is_exact,
+        changes=document.text.changes,
     )
 
 

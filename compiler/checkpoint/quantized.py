@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from compiler.architecture import Format, Quantization, Role
+from compiler.checkpoint.exceptions import faults_of, matches
 from compiler.checkpoint.keys import Keys
 
 
@@ -51,6 +52,10 @@ def quantization_of(
         keys.faults.append(f"the quantization `{method}` is not understood")
         return None
     exceptions = _exceptions(table)
+    faults = tuple(faults_of(exceptions))
+    if faults:
+        keys.faults += faults
+        return None
     candidates = roles & ({Role.EXPERTS} if method == _EXPERTS_ONLY else _MODULES.keys())
     kept = tuple(
         role
@@ -166,26 +171,14 @@ def _left_out(role: Role, exceptions: Iterable[str], *, layers: int) -> bool:
     modules = [each.replace("LAST", str(layers)) for each in _MODULES[role]]
     listed = 0
     for each in exceptions:
-        if any(_matches(each, module) for module in modules):
+        if any(matches(each, module) for module in modules):
             return True
         plain = _LAYER.sub(".5.", each)
-        listed += plain != each and any(_matches(plain, module) for module in modules)
+        listed += plain != each and any(matches(plain, module) for module in modules)
     return listed > layers // 2
 
 
 _LAYER = re.compile(r"(?<=layers)\.\d+\.")
-
-
-def _matches(exception: str, module: str) -> bool:
-    if exception.startswith("re:"):
-        try:
-            return re.match(exception[3:], module) is not None
-        except re.error:
-            return False
-    if "*" in exception:
-        parts = (re.escape(part) for part in exception.split("*"))
-        return re.fullmatch(".*".join(parts), module) is not None
-    return bool(exception) and exception in module
 
 
 def _kv_cache(table: Mapping[str, Any]) -> str | None:

@@ -193,7 +193,23 @@ def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
     """Whether the typed setting is written, or could say the same: it cannot hold every value that a release takes."""
     if any(each.setting == setting for each in plan.options):
         return True
+    if _stands_beside_raw(plan, setting, engine):
+        return False
     return engine.is_typed(option.flag, option.values, release=plan.release)
+
+
+def _stands_beside_raw(plan: Plan, setting: str, engine: Engine) -> bool:
+    """Whether a table that is not there could not be: the draft of an algorithm that `speculative.algorithm` cannot hold."""
+    table = setting.partition(".")[0]
+    if getattr(plan.profile, table, None) is not None:
+        return False
+    owned = owned_flags(plan.release, engine)
+    return any(
+        owned.get(full_name(plan.release, each.flag), "").startswith(f"{table}.")
+        and not engine.is_typed(each.flag, each.values, release=plan.release)
+        for each in plan.options
+        if each.setting.startswith("flags.")
+    )
 
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:

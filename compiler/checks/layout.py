@@ -10,6 +10,7 @@ from compiler.facts import Gqa, Model
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Parallel
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -28,9 +29,9 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         spread = f" on {nodes} nodes" if nodes > 1 else ""
         yield error(
             "gpu-count",
-            f"`gpus.indices` names {len(gpus.indices)} GPUs, `gpus.count` says {gpus.count}{spread}",
-            where.primary("gpus.indices", text=f"{len(gpus.indices)} GPUs"),
-            secondary=present(where.label("gpus.count", f"{gpus.count} GPUs")),
+            f"`gpus.indices` names {counted(len(gpus.indices), 'GPU')}, `gpus.count` says {gpus.count}{spread}",
+            where.primary("gpus.indices", text=counted(len(gpus.indices), "GPU")),
+            secondary=present(where.label("gpus.count", counted(gpus.count, "GPU"))),
             help=(f"set `gpus.count = {len(gpus.indices) * nodes}`",),
             path="gpus.indices",
         )
@@ -46,8 +47,8 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     formula = f"{parallel.tensor} tensor x {parallel.pipeline} pipeline x {replicas} data"
     yield error(
         "gpu-count",
-        f"the layout needs {needed} GPUs, the profile has {gpus.count}",
-        where.primary("gpus.count", text=f"{gpus.count} GPUs"),
+        f"the layout needs {counted(needed, 'GPU')}, the profile has {gpus.count}",
+        where.primary("gpus.count", text=counted(gpus.count, "GPU")),
         secondary=present(
             where.label("parallel.tensor", f"tensor parallel {parallel.tensor}"),
             where.label("parallel.pipeline", f"pipeline parallel {parallel.pipeline}"),

@@ -15,6 +15,7 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Memory, Plan
+from compiler.quantities import counted
 from compiler.ranges import Range, said
 from compiler.rules import rule
 
@@ -115,7 +116,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         secondary=present(
             where.label(
                 "serve.max_running_requests",
-                f"{plan.running_requests} requests size graphs and buffers",
+                f"{counted(plan.running_requests or 0, 'request', does='size')} graphs and buffers",
             ),
             where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
         ),

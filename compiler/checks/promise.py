@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic, error, present
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -22,7 +23,9 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"{promised} requests at once are promised, and {limit} may run",
         where.primary("serve.concurrency", text=f"{promised} at once"),
         secondary=present(
-            where.label("serve.max_running_requests", f"{limit} requests run at once")
+            where.label(
+                "serve.max_running_requests", f"{counted(limit, 'request', does='run')} at once"
+            )
         ),
         notes=() if own == limit else (f"the engine's own limit here is {limit}",),
         help=(

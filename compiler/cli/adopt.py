@@ -84,8 +84,8 @@ def command(  # noqa: PLR0913 - click hands over each option
 ) -> int:
     """Turn what runs already into a profile that is compiled to the same.
 
-    FILE is a systemd unit, a script, a compose file, a quadlet, a manifest of a cluster, a Dockerfile, or a configuration
-    of supervisord. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
+    FILE is a systemd unit, a script, a compose file, a quadlet, a manifest of a cluster, a playbook, a Dockerfile, a
+    Makefile, a configuration of supervisord, or a page with such a thing in it. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
     """
     from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
     from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above
@@ -99,9 +99,12 @@ def command(  # noqa: PLR0913 - click hands over each option
 
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
-    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - only this verb
+    from compiler.adopt.around import known_name  # noqa: PLC0415 - only this verb
+    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
+    from compiler.adopt.diffusion import is_diffusion  # noqa: PLC0415 - as above
     from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
+    from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
@@ -110,10 +113,12 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     judged: tuple[Judged, ...] = ()
     if adopted is not None:
         top = (*top, *known_findings(read, adopted), *secret_findings(adopted))
-        if adopted.profile is not None and not is_guess(read, adopted):
+        is_judged = not (is_guess(read, adopted) or is_diffusion(adopted.launch))
+        if adopted.profile is not None and is_judged:
             name = entry_file(adopted)
+            profile = known_name(adopted.profile, names=model_names(inputs.catalog))
             several = judge_profile(
-                name, adopted.profile, origins(adopted), inputs, left_out=ABOUT_PROFILES
+                name, profile, origins(adopted), inputs, left_out=ABOUT_PROFILES
             )
             flags = flags_of_settings(adopted)
             judged = tuple(

@@ -79,9 +79,11 @@ def _print_json(checked: Checked) -> None:
 
 
 def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
-    from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - JSON does without it
+    from compiler.report.verdicts import tree_lines, verdict_lines  # noqa: PLC0415 - JSON does without it
 
     write_lines(verdict_lines(checked.judged))
+    if checked.judged:
+        write_lines(tree_lines(checked.diagnostics))
     if asked or not checked.judged:
         sys.stdout.writelines(
             f"{name}  not judged: a fragment without a target; its keys and types are checked, its promise is not\n"

@@ -16,6 +16,7 @@ from compiler.host.names import Holder, look_at_name
 from compiler.host.retire import Retired, retire
 from compiler.host.store import Store
 from compiler.host.troubles import unreadable
+from compiler.quantities import counted
 
 
 @click.command(name="retire")
@@ -56,8 +57,7 @@ def _print(store: Store, done: Retired) -> None:
     if done.deleted:
         click.echo(f"deleted the generations in {store.places.state_dir}")
     else:
-        count = len(store.generations)
-        several = "1 generation" if count == 1 else f"{count} generations"
+        several = counted(len(store.generations), "generation")
         click.echo(f"kept {several} in {store.places.state_dir}")
     if done.aside:
         back = f"/{store.places.unit_path.relative_to(store.places.root)}"

@@ -12,6 +12,7 @@ from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import live_of_store, stores_of
 from compiler.host.status import Status, look_at_unit
 from compiler.host.troubles import unreadable
+from compiler.quantities import counted
 
 
 @click.command(name="status")
@@ -40,8 +41,7 @@ def _line(status: Status) -> str:
     store = status.store
     one = store.in_use
     if one is None:
-        count = len(store.generations)
-        kept = "1 generation" if count == 1 else f"{count} generations"
+        kept = counted(len(store.generations), "generation")
         what = "retired" if store.current is None else f"generation {store.current}, which is gone"
         return f"{store.places.unit}: {what}; {kept} kept in {store.places.state_dir}"
     parts = [f"generation {one.number} of {one.source}"]

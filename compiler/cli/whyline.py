@@ -13,6 +13,7 @@ from compiler.language.spans import split_key
 from compiler.pipeline import check_profiles, render_profile, resolve
 from compiler.plan import Plan
 from compiler.planner import look_up
+from compiler.quantities import counted
 from compiler.tree.places import MANIFEST
 from compiler.why.files import line_of
 from compiler.why.history import histories
@@ -82,7 +83,7 @@ def _same_line(rendered: list[str], number: int, path: str, session: Session) ->
     except OSError:
         lines = rendered
     if not 1 <= number <= len(lines):
-        return _unknown(f"`{OUT}/{path}` has {len(lines)} lines, and no line {number}")
+        return _unknown(f"`{OUT}/{path}` has {counted(len(lines), 'line')}, and no line {number}")
     text = lines[number - 1]
     if number <= len(rendered) and rendered[number - 1] == text:
         return number - 1

@@ -15,6 +15,7 @@ from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.extract import Extracted, extract
 from compiler.facts import Build, Flag, Release
 from compiler.near import near
+from compiler.quantities import counted
 from compiler.versions import version_key
 
 
@@ -119,8 +120,8 @@ def _other_base(base: Release) -> tuple[Diagnostic, ...]:
 def _release_file(extracted: Extracted, *, engine: str, version: str, shown: str) -> AddedEngine:
     flags = {flag.name: flag for flag in extracted.flags}
     text = write_table(flags, engine=engine, version=version, source=f"read from {shown}")
-    counted = f"{len(flags)} flags of {engine} {version}"
-    return AddedEngine(name=f"engines/{engine}/{version}.json", text=text, summary=(counted,))
+    summary = f"{counted(len(flags), 'flag')} of {engine} {version}"
+    return AddedEngine(name=f"engines/{engine}/{version}.json", text=text, summary=(summary,))
 
 
 def _build_file(extracted: Extracted, *, base: Release, build: str, shown: str) -> AddedEngine:

@@ -12,6 +12,7 @@ from attrs import frozen
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.host.places import SHADOWED, Places, below
 from compiler.host.units import Scope, UnitState
+from compiler.quantities import counted
 from compiler.value import Value
 
 
@@ -111,7 +112,7 @@ def _masked(places: Places) -> Diagnostic:
 
 def dropped_in(unit: str, files: tuple[str, ...]) -> Diagnostic:
     """An operator's files change what was reviewed."""
-    several = "a file changes it" if len(files) == 1 else f"{len(files)} files change it"
+    several = "a file changes it" if len(files) == 1 else f"{counted(len(files), 'file')} change it"
     return warning(
         "unit-drop-in",
         f"`{unit}` does not run as it was reviewed: {several}",

@@ -9,6 +9,7 @@ from compiler.diagnostics import error, warning
 from compiler.host.preflight_probe import SYSTEM_PATH, Untold
 from compiler.host.situation import Found, Situation, Skipped
 from compiler.host.units import Scope
+from compiler.quantities import counted
 
 
 _GIB: Final = 1 << 30
@@ -34,7 +35,7 @@ def check_memory(situation: Situation) -> Iterator[Found]:
     there = total - needs.engine.spared_bytes
     if each * ranks <= there:
         return
-    what = f"{each / _GIB:,.0f} GiB for each of {ranks} ranks"
+    what = f"{each / _GIB:,.0f} GiB for each of {counted(ranks, 'rank')}"
     half = (
         f"{tier.ratio:g} times a pool of {each / tier.ratio / _GIB:,.0f} GiB" if tier.ratio else ""
     )

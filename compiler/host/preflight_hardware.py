@@ -11,6 +11,7 @@ from compiler.host.ports import Listener
 from compiler.host.preflight_probe import SHARED_MEMORY, Gpu, Untold
 from compiler.host.situation import Found, Situation, Skipped
 from compiler.host.units import Scope
+from compiler.quantities import counted
 
 
 # https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html has `--shm-size=1g --ulimit memlock=-1`
@@ -44,7 +45,7 @@ def _judge_gpus(situation: Situation, gpus: tuple[Gpu, ...]) -> Iterator[Found]:
         seen = "" if needs.visible is None else f" of `{','.join(needs.visible)}`"
         yield error(
             "host-gpu",
-            f"the plan needs {needs.gpu_count} GPUs, and this host has {len(chosen)}{seen}",
+            f"the plan needs {counted(needs.gpu_count, 'GPU')}, and this host has {len(chosen)}{seen}",
             notes=tuple(f"GPU {each.index} is `{each.name}`" for each in gpus),
             help=("compile a profile for this host's GPUs: `gpus.count`, and `parallel` to match",),
             path="gpus.count",
@@ -154,7 +155,7 @@ def check_shared_memory(situation: Situation) -> Iterator[Found]:
     elif free < _SHARED_MEMORY:
         yield error(
             "host-shared-memory",
-            f"`{SHARED_MEMORY}` has {free // _MIB:,} MiB free, and {situation.needs.gpu_count} GPUs need "
+            f"`{SHARED_MEMORY}` has {free // _MIB:,} MiB free, and {counted(situation.needs.gpu_count, 'GPU', does='need')} "
             f"{_SHARED_MEMORY // _MIB:,} MiB",
             notes=("NCCL keeps the buffers between GPUs there",),
             help=(

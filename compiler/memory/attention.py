@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.architecture import Compressed, Gqa, Indexer, Mla, Selector, State, Window
+from compiler.quantities import counted
 from compiler.value import Value
 
 
@@ -99,6 +100,5 @@ def cell_formula(
         width = f"({attention.kv_lora_rank} + {attention.qk_rope_head_dim})"
     else:
         heads = max(1, attention.kv_heads // ranks)
-        plural = "head" if heads == 1 else "heads"
-        width = f"{heads} {plural} x ({attention.head_dim} + {attention.v_head_dim})"
+        width = f"{counted(heads, 'head')} x ({attention.head_dim} + {attention.v_head_dim})"
     return f"{layers} layers x {width} x {element_bytes} B"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.ranges import Range
 from compiler.remedy import moves
 from compiler.remedy.change import Budget, Cost, Lever
@@ -86,7 +87,7 @@ FEWER_REQUESTS = Lever(
     moves=moves.fewer_requests,
     gives=lambda _, after: f"{_reserve_needs(after)}; the pool stays",
     loses=lambda before, after: (
-        f"{after.running_requests} requests run at once, not {before.running_requests}; others wait"
+        f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {before.running_requests}; others wait"
     ),
 )
 SMALLER_GRAPHS = Lever(
@@ -96,7 +97,7 @@ SMALLER_GRAPHS = Lever(
     moves=moves.smaller_graphs,
     gives=lambda _, after: f"{_reserve_needs(after)}; larger batches run slower",
     loses=lambda _, after: (
-        f"steps of more than {after.profile.memory.cuda_graph_max_batch} requests run without a graph, slower"
+        f"steps of more than {counted(after.profile.memory.cuda_graph_max_batch or 0, 'request')} run without a graph, slower"
     ),
 )
 SMALLER_CHUNK = Lever(
@@ -158,7 +159,7 @@ MORE_GPUS = Lever(
     moves=moves.more_gpus,
     gives=lambda _, after: _pool(after),
     loses=lambda before, after: (
-        f"{after.profile.gpus.count} GPUs, not {before.profile.gpus.count}: more than the host of this profile is said to have"
+        f"{counted(after.profile.gpus.count, 'GPU')}, not {before.profile.gpus.count}: more than the host of this profile is said to have"
         f"{_evidence(after)}"
     ),
 )

@@ -11,6 +11,7 @@ from compiler.bisection import Margins, most
 from compiler.memory.outcome import spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
+from compiler.quantities import counted
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Change, Cost, Goal, Remedy
 from compiler.remedy.moves import (
     CONTEXT_STEP,
@@ -241,7 +242,7 @@ def _concurrency(plan: Plan) -> Scale:
         count=running,
         now=plan.profile.serve.concurrency,
         at=lambda number: with_concurrency(plan.profile, number),
-        bound=f"no more than {running} requests run at once",
+        bound=f"no more than {counted(running, 'request', does='run')} at once",
     )
 
 

@@ -11,6 +11,7 @@ from compiler.bisection import Margins
 from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Balance, Plan
 from compiler.profile import Profile
+from compiler.quantities import counted
 from compiler.ranges import Range
 from compiler.remedy.change import UNSET, Budget, Change, Goal
 from compiler.remedy.objections import Objection, Rules
@@ -113,7 +114,7 @@ def shortfall(balance: Balance | None, goal: Goal) -> str:
         return "its memory is not known"
     tokens, gib = spare_tokens(balance, worst=goal.pool), spare_gib(balance, worst=goal.reserve)
     said = [
-        f"the pool is {-tokens:,.0f} tokens short{_at_worst(balance.tokens, goal.pool)}"
+        f"the pool is {counted(-tokens, 'token')} short{_at_worst(balance.tokens, goal.pool)}"
         if tokens < 0
         else "",
         f"the reserve is {max(-gib, 0.01):.2f} GiB short{_at_worst(balance.reserve.margin_gib, goal.reserve)}"

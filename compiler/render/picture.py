@@ -135,7 +135,7 @@ def _boxes(bar: Bar) -> Iterator[Box]:
         start += part.size.best
     if bar.size.high > start:
         beyond = bar.size.high - start
-        title = f"possibly {bar.written(beyond)} {bar.unit} more"
+        title = f"possibly {bar.counted(beyond)} more"
         yield _box(bar, start, beyond, kind="possible", colour=0, title=title)
 
 

@@ -19,6 +19,13 @@ def verdict_lines(judged: Sequence[Judged], *, beside: Sequence[Diagnostic] = ()
         yield f"{name.ljust(wide)}  {_said(each, beside=beside)}".rstrip()
 
 
+def tree_lines(beside: Sequence[Diagnostic]) -> Iterator[str]:
+    """What refuses a tree whose services pass one by one, such as a port that two of them share."""
+    codes = [each.code for each in beside if each.is_error]
+    if codes:
+        yield f"the tree  refused by {', '.join(dict.fromkeys(codes))}: see the errors"
+
+
 def verdict_line(judged: Judged) -> str:
     """The verdict of one service and its numbers."""
     return _said(judged, wide=0)

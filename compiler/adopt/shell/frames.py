@@ -27,7 +27,7 @@ from compiler.source import Source
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST_CALLS = 200
+MOST_CALLS = 200
 """Calls of functions that are followed; the longest public script has twenty."""
 
 
@@ -74,13 +74,19 @@ class Frames:
 
     def evaluator(self) -> Evaluator:
         """What makes words of nodes here."""
-        return Evaluator(known=self.known, place=self.place, is_here=self._is_here)
+        return Evaluator(
+            known=self.known, place=self.place, is_here=self._is_here, printed=self.printed
+        )
+
+    def printed(self, node: Node) -> Word | None:
+        """What a command in `$(...)` prints."""
+        raise NotImplementedError
 
     def call(self, node: Node, words: Sequence[Word]) -> bool:
         """Follow a function into its body; whether it is one."""
         function = self.functions.get(words[0].text) if words else None
         is_again = function is not None and any(name == words[0].text for name, _ in self.calls)
-        if function is None or is_again or self.followed >= _MOST_CALLS:
+        if function is None or is_again or self.followed >= MOST_CALLS:
             return False
         body, source = function
         self.called.add(words[0].text)
@@ -108,7 +114,7 @@ class Frames:
     def take_over(self, words: Sequence[Word]) -> bool:
         """Take over a file of settings; whether that is what a command does."""
         path = sourced(words)
-        if path is None or self.followed >= _MOST_CALLS:
+        if path is None or self.followed >= MOST_CALLS:
             return False
         self.followed += 1
         found = find_sourced(path, script=self.source.name, files=self.files)

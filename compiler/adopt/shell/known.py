@@ -85,13 +85,12 @@ def joined(before: Known, several: Sequence[Known]) -> Known:
         )
         for name in dict.fromkeys(name for each in several for name in each.arrays)
     }
-    same = {each.arguments for each in several}
     return evolve(
         before,
         texts=texts,
         arrays=arrays,
         exported=frozenset().union(*(each.exported for each in several)),
-        arguments=same.pop() if len(same) == 1 else before.arguments,
+        arguments=_joined_arguments(before.arguments, [each.arguments for each in several]),
         is_open=any(each.is_open for each in several),
         exports_all=any(each.exports_all for each in several),
     )
@@ -135,6 +134,18 @@ def starts_engine(text: str) -> bool:
     return any(each.find_launch(words) is not None for each in ENGINES.values())
 
 
+def _joined_arguments(
+    before: tuple[Word, ...] | None, several: Sequence[tuple[Word, ...] | None]
+) -> tuple[Word, ...] | None:
+    """The words of `$@`, as of a list."""
+    first = several[0]
+    if all(each is first or each == first for each in several):
+        return first
+    if any(each is None for each in several):
+        return None
+    return _merged("@", before or (), several)
+
+
 def _merged(
     name: str, before: tuple[Word, ...], several: Sequence[tuple[Word, ...] | None]
 ) -> tuple[Word, ...]:
@@ -147,4 +158,5 @@ def _merged(
 
 
 def _more(name: str) -> Word:
-    return Word(text=f"${{{name}[@]}}", unknown=(f"${{{name}[@]}}",))
+    text = "$@" if name == "@" else f"${{{name}[@]}}"
+    return Word(text=text, unknown=(text,))

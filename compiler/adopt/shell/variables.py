@@ -132,8 +132,13 @@ def forgotten(known: Known, names: Collection[str]) -> Known:
     return evolve(known, texts=texts, arrays=arrays)
 
 
-def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
-    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words."""
+def learned(
+    node: Node, words: Sequence[Word], evaluator: Evaluator, *, text: Word | None = None
+) -> Known:
+    """Behind a command: `set --`, `shift`, a virtual environment, and `${NAME:=default}` among its words.
+
+    `text` is its input, where that stands beside it.
+    """
     known = evaluator.known
     texts = [word.text for word in words]
     first = texts[0] if texts else ""
@@ -145,10 +150,7 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         count = int(texts[1]) if len(texts) > 1 and texts[1].isdecimal() else 1
         known = evolve(known, arguments=known.arguments[count:])
     elif first in _READING:
-        names = {each for each in texts[1:] if not each.startswith("-")}
-        known = forgotten(known, names)
-        for name in names & known.said.keys():
-            known = known.with_text(name, known.unsure(name))
+        known = _behind_reading(known, texts, text)
     elif len(texts) > 1 and first in _SOURCING and texts[1].endswith("/bin/activate"):
         folder = evolve(words[1], text=texts[1].removesuffix("/bin/activate"))
         if len(texts) > 2:  # noqa: PLR2004 - conda's own script has the name of the environment behind it
@@ -160,4 +162,16 @@ def learned(node: Node, words: Sequence[Word], evaluator: Evaluator) -> Known:
         variable = next(iter(each.named_children), None)
         if variable is not None and any(sign.type in {":=", "="} for sign in each.children):
             known = known.with_text(raw_text(variable), evolve(evaluator, known=known).text(each))
+    return known
+
+
+def _behind_reading(known: Known, texts: Sequence[str], text: Word | None) -> Known:
+    """Behind `read` and its like: what they set is known where it stands beside them, or is said."""
+    names = {each for each in texts[1:] if not each.startswith("-")}
+    known = forgotten(known, names)
+    for name in names & known.said.keys():
+        known = known.with_text(name, known.unsure(name))
+    to_the_end = any(one[:1] == "-" and one[-1:] == "d" and not end for one, end in pairwise(texts))
+    if texts[0] == "read" and text is not None and to_the_end:
+        known = known.with_text(texts[-1], evolve(text, text=text.text.strip()))
     return known

@@ -16,9 +16,10 @@ from compiler.adopt.shell.conditions import (
     decide_clause,
     decide_loop,
 )
-from compiler.adopt.shell.frames import Frames
+from compiler.adopt.shell.frames import MOST_CALLS, Frames
 from compiler.adopt.shell.here import fed, here_text, written_to
 from compiler.adopt.shell.known import joined
+from compiler.adopt.shell.printing import printed, prints_only
 from compiler.adopt.shell.simple import NO_WORDS, read_simple
 from compiler.adopt.shell.syntax import (
     counted_in,
@@ -38,8 +39,9 @@ _CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 @define
 class Walk(Frames):
-    """Goes through a script, and keeps what it has said."""
+    """Goes through a script, and keeps what it has said; of one that `only_prints` the output alone counts."""
 
+    only_prints: bool = False
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
@@ -204,16 +206,41 @@ class Walk(Frames):
         if not self.call(node, words) and not self.take_over(words):
             self.commands.append(
                 Command(
-                    words=fed(words, text) if text is not None else words,
+                    words=_given_text(words, text),
                     environment=self.known.environment,
                     changes=self.taken,
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evaluator) if words else told.known
-        for child in node.named_children:
-            self._inside(child)
+            self.known = learned(node, words, evaluator, text=text) if words else told.known
+        if not self.only_prints:
+            for child in node.named_children:
+                self._inside(child)
+
+    def printed(self, node: Node) -> Word | None:
+        """What a command in `$(...)` prints: it is gone through for that, and changes nothing here."""
+        bodies = {name: body for name, (body, _) in self.functions.items()}
+        if self.followed >= MOST_CALLS or not prints_only(node, bodies):
+            return None
+        self.followed += 1
+        walk = Walk(
+            source=self.source,
+            data=self.data,
+            known=self.known,
+            parse=self.parse,
+            files=self.files,
+            functions=dict(self.functions),
+            calls=list(self.calls),
+            followed=self.followed,
+            only_prints=True,
+        )
+        walk.statements(node)
+        self.followed = walk.followed
+        told = printed(walk.commands)
+        if told is None:
+            return None
+        return evolve(told, span=self.place(node), changes=(*told.changes, *walk.taken))
 
     def _inside(self, node: Node) -> None:
         """Commands of a substitution are commands, too."""
@@ -222,3 +249,12 @@ class Walk(Frames):
                 self.statements(child)
             else:
                 self._inside(child)
+
+
+def _given_text(words: tuple[Word, ...], text: Word | None) -> tuple[Word, ...]:
+    """A command with the text that is its input: `cat` prints it."""
+    if text is None:
+        return words
+    if len(words) == 1 and words[0].text == "cat":
+        return (*words, text)
+    return fed(words, text)

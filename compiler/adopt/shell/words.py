@@ -49,11 +49,13 @@ class Evaluator(Value):
 
     Attributes:
         is_here: whether a word names a file that the script takes over, and that can be read.
+        printed: what the command of a `$(...)` prints; `None` where that is known at start only.
     """
 
     known: Known
     place: Placed
     is_here: Callable[[Word], bool] = lambda _: False
+    printed: Callable[[Node], Word | None] = lambda _: None
 
     def words(self, node: Node) -> tuple[Word, ...]:
         """The words that a shell makes of one."""
@@ -137,7 +139,16 @@ class Evaluator(Value):
             case "arithmetic_expansion":
                 return (self._arithmetic(node, raw),)
             case _:
-                return (Piece(raw, (raw,) if node.type in _AT_START else ()),)
+                return (self._substituted(node, raw, quoted=quoted),)
+
+    def _substituted(self, node: Node, raw: str, *, quoted: bool) -> Piece:
+        """A command or a process in place of a word, and whatever else is not looked into."""
+        told = self.printed(node) if node.type == "command_substitution" else None
+        if told is None:
+            return Piece(raw, (raw,) if node.type in _AT_START else ())
+        return Piece(
+            told.text, told.unknown, splits=not quoted, changes=told.changes, names=told.names
+        )
 
     def _bare(self, raw: str, *, quoted: bool) -> Piece:
         text = _PAIR.sub(lambda found: "" if found[1] == "\n" else found[1], raw)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, RUNNING_REQUESTS, STEPWISE
+from compiler.quantities import counted
 
 
 _OVERLAPS = "SGLANG_ENABLE_SPEC_V2"
@@ -27,7 +28,7 @@ def changes(settings: Settings) -> Iterator[str]:
         yield "the tier of host memory does not run with `fa3`: decoding uses `flashinfer`, for latent attention `triton`"
     size = settings.whole("hicache-size")
     if settings.on("enable-hierarchical-cache") and size:
-        yield f"the tier of host memory takes {size} GB on each of {_ranks(settings)} ranks: {size * _ranks(settings)} GB of the host"
+        yield f"the tier of host memory takes {size} GB on each of {counted(_ranks(settings), 'rank')}: {size * _ranks(settings)} GB of the host"
 
 
 def _decodes_elsewhere(settings: Settings) -> bool:

@@ -15,6 +15,7 @@ from compiler.engines.sglang.states import slots_per_request
 from compiler.facts import Model, StateKind
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -200,15 +201,15 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     yield caution(
         "state-slots",
-        f"{slots // replicas} slots of states admit {admitted} requests at once, not {wanted}",
+        f"{counted(slots // replicas, 'slot')} of states for {counted(admitted, 'request')} at once, not {wanted}",
         at(
             given,
             where,
             _SLOTS,
-            text=f"{slots} slots",
-            beside={_RUNNING: f"{wanted} requests", "model.id": "has layers with a state"},
+            text=counted(slots, "slot"),
+            beside={_RUNNING: counted(wanted, "request"), "model.id": "has layers with a state"},
         ),
-        because=f"a running request may hold {each} slots: its own, and copies for the prefix cache",
+        because=f"a running request may hold {counted(each, 'slot')}: its own, and copies for the prefix cache",
         help=(
             f"set `{_SLOTS}` to {wanted * each * replicas}",
             f"or set `{_RUNNING} = {max(1, admitted)}`",
@@ -224,12 +225,12 @@ def _states_that_fit(
         return
     yield caution(
         "state-slots",
-        f"{running} requests run at once, not {wanted}: there is no room for the states of more",
+        f"{counted(running, 'request', does='run')} at once, not {wanted}: there is no room for the states of more",
         at(
             given,
             where,
             _RUNNING,
-            text=f"{wanted} requests",
+            text=counted(wanted, "request"),
             beside={
                 "memory.fraction": "is shared with their states",
                 "model.id": "has layers with a state",

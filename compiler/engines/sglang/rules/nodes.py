@@ -9,6 +9,7 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -30,14 +31,14 @@ def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield refusal(
         given,
         "nodes-not-divisible",
-        f"{ranks} ranks do not divide over {nodes} nodes",
+        f"{counted(ranks, 'rank')} {'does' if ranks == 1 else 'do'} not divide over {nodes} nodes",
         at(
             given,
             where,
             _NODES,
             text=f"{nodes} nodes",
             beside={
-                "parallel.tensor": f"{parallel.tensor} ranks",
+                "parallel.tensor": counted(parallel.tensor, "rank"),
                 "parallel.pipeline": f"times {parallel.pipeline} stages",
             },
         ),
@@ -153,7 +154,7 @@ def first_gpu_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "base-gpu-id",
             "gpu-id-step",
             text=f"the first is GPU {base}",
-            beside={"gpus.indices": f"{visible} GPUs, counted from 0"},
+            beside={"gpus.indices": f"{counted(visible, 'GPU')}, counted from 0"},
         ),
         because=f"{base} + {ranks - 1} x {step} = {last}; the server numbers the GPUs that it sees from 0",
         help=(f"set `--base-gpu-id` to {max(0, visible - ranks)} or less, or leave it out",),

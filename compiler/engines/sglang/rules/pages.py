@@ -11,6 +11,7 @@ from compiler.engines.sglang.rules.places import ASSERTS, at, caution, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -49,7 +50,7 @@ def page_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     yield caution(
         "page-size-changed",
-        f"the server runs with pages of {used} tokens, not {asked}",
+        f"the server runs with pages of {counted(used, 'token')}, not {asked}",
         at(given, where, _SIZE, text=f"pages of {asked}", beside=_deciders(given)),
         because="the server changes it with a warning in its log; the plan counts with what it really uses",
         help=(f"set `{_SIZE} = {used}`",),
@@ -68,19 +69,21 @@ def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     chunk = asked // groups
     if chunk % used == 0:
         return
-    share = f", a share of {asked}," if groups > 1 else ""
-    pages = {_SIZE: f"pages of {used} tokens"}
+    share = f", a share of {asked:,}," if groups > 1 else ""
+    pages = {_SIZE: f"pages of {counted(used, 'token')}"}
     if used != plan.profile.memory.page_size:
         pages = _deciders(given)
     yield refusal(
         given,
         "chunk-not-paged",
-        f"a prefill step of {chunk} tokens{share} is no multiple of pages of {used}",
+        f"a prefill step of {counted(chunk, 'token')}{share} is no multiple of pages of {used}",
         at(
             given,
             where,
             *((_CHUNK,) if own is not None else (_SIZE, "engine.attention_backend")),
-            text=f"steps of {chunk} tokens" if own is not None else f"pages of {used} tokens",
+            text=f"steps of {counted(chunk, 'token')}"
+            if own is not None
+            else f"pages of {counted(used, 'token')}",
             beside=pages if own is not None else {},
         ),
         because=ASSERTS,

@@ -16,6 +16,7 @@ from compiler.engines.sglang.speculation import (
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Speculative
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -141,7 +142,7 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         yield error(
             "draft-block-size",
             f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",
-            where.primary("flags.speculative-num-draft-tokens", text=f"{tokens} tokens"),
+            where.primary("flags.speculative-num-draft-tokens", text=counted(tokens, "token")),
             secondary=labels(where, speculative__block_size=f"a block of {planned}"),
             notes=(
                 "the server refuses to start"
@@ -175,8 +176,8 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     yield error(
         "draft-window",
-        f"the draft's window of {speculative.draft_window} tokens is smaller than its block of {block}",
-        where.primary("speculative.draft_window", text=f"{speculative.draft_window} tokens"),
+        f"the draft's window of {counted(speculative.draft_window, 'token')} is smaller than its block of {block}",
+        where.primary("speculative.draft_window", text=counted(speculative.draft_window, "token")),
         secondary=labels(where, speculative__block_size=f"a block of {block}"),
         notes=("the server refuses to start",),
         help=(f"set `speculative.draft_window` to {block} or more",),
@@ -195,9 +196,11 @@ def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     yield error(
         "draft-heads",
-        f"the draft's {heads} heads and {kv_heads} KV heads do not divide over {ranks} tensor parallel ranks",
+        f"the draft's {counted(heads, 'head')} and {counted(kv_heads, 'KV head')} do not divide over {ranks} tensor parallel ranks",
         where.primary("parallel.tensor", text=f"{ranks} ranks"),
-        secondary=labels(where, speculative__draft=f"{heads} heads, {kv_heads} KV heads"),
+        secondary=labels(
+            where, speculative__draft=f"{counted(heads, 'head')}, {counted(kv_heads, 'KV head')}"
+        ),
         notes=("the draft's layers stop with an assertion while loading",),
         help=("choose a tensor parallel size that divides both, or is a multiple of the KV heads",),
         path="parallel.tensor",

@@ -11,6 +11,7 @@ from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -81,15 +82,15 @@ def chain_of_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     yield caution(
         "draft-tokens-changed",
-        f"the server drafts {steps + 1} tokens, not {tokens}",
+        f"the server drafts {counted(steps + 1, 'token')}, not {tokens}",
         at(
             given,
             where,
             _TOKENS,
-            text=f"{tokens} tokens",
-            beside={_STEPS: f"{steps} steps", _TOPK: "one branch"},
+            text=counted(tokens, "token"),
+            beside={_STEPS: counted(steps, "step"), _TOPK: "one branch"},
         ),
-        because=f"one branch of {steps} steps has {steps} + 1 tokens; the server changes the number with a warning in its log",
+        because=f"one branch of {counted(steps, 'step')} has {steps} + 1 tokens; the server changes the number with a warning in its log",
         help=(f"set `speculative-num-draft-tokens = {steps + 1}`",),
     )
 

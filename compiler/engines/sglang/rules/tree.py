@@ -12,6 +12,7 @@ from compiler.facts import Build
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Speculative
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -70,7 +71,7 @@ def page_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield error(
         "draft-page-size",
         f"DDTree of the build `{build.id}` needs page size {needed}, not {page}",
-        where.primary("memory.page_size", text=f"pages of {page} tokens"),
+        where.primary("memory.page_size", text=f"pages of {counted(page, 'token')}"),
         secondary=labels(where, speculative__algorithm="its tree is stored token by token"),
         help=(f"set `memory.page_size = {needed}`",),
         path="memory.page_size",
@@ -111,12 +112,12 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if most is not None and budget > most:
         yield error(
             "tree-budget",
-            f"a tree of depth {depth} with at most {topk} children a node has {most:,} nodes, fewer than the budget of {budget:,}",
-            where.primary("speculative.tree_budget", text=f"{budget:,} nodes"),
+            f"a tree of depth {depth} with at most {topk} children a node has {counted(most, 'node')}, fewer than the budget of {budget:,}",
+            where.primary("speculative.tree_budget", text=counted(budget, "node")),
             secondary=labels(
                 where,
-                speculative__tree_topk=f"{topk} children a node",
-                speculative__block_size=f"{depth} levels below the root",
+                speculative__tree_topk=f"{counted(topk or 0, 'child', plural='children')} a node",
+                speculative__block_size=f"{counted(depth, 'level')} below the root",
             ),
             notes=("the verify step would be padded with nodes that cannot exist",),
             help=(f"set `speculative.tree_budget` to {most:_} or less",),
@@ -125,19 +126,19 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if topk is not None and topk > budget:
         yield warning(
             "tree-topk",
-            f"a node may have {topk} children, but the whole tree only {budget} nodes",
-            where.primary("speculative.tree_topk", text=f"{topk} children"),
-            secondary=labels(where, speculative__tree_budget=f"{budget} nodes"),
+            f"a node may have {counted(topk, 'child', plural='children')}, but the whole tree only {counted(budget, 'node')}",
+            where.primary("speculative.tree_topk", text=counted(topk, "child", plural="children")),
+            secondary=labels(where, speculative__tree_budget=counted(budget, "node")),
             help=(f"set `speculative.tree_topk` to {budget} or less",),
             path="speculative.tree_topk",
         )
     if budget < depth:
         yield warning(
             "tree-budget",
-            f"a budget of {budget} nodes is less than the {depth} tokens that plain DFlash verifies",
-            where.primary("speculative.tree_budget", text=f"{budget} nodes"),
+            f"a budget of {counted(budget, 'node')} is less than the {counted(depth, 'token')} that plain DFlash verifies",
+            where.primary("speculative.tree_budget", text=counted(budget, "node")),
             secondary=labels(
-                where, speculative__block_size=f"drafts {depth} tokens beyond the first"
+                where, speculative__block_size=f"drafts {counted(depth, 'token')} beyond the first"
             ),
             help=(f"set `speculative.tree_budget` to {depth} or more",),
             path="speculative.tree_budget",

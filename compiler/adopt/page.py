@@ -1,0 +1,106 @@
+"""A page in Markdown goes in; its fenced blocks come out as files of their own, with their places in the page.
+
+spec.commonmark.org, "Fenced code blocks"; the word behind a fence says the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from attrs import evolve, field, frozen
+
+from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
+from compiler.diagnostics import Span
+from compiler.source import Source
+from compiler.value import Value
+
+
+_FENCE = re.compile(
+    r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?(?P<language>[\w+.-]*+)[^`]*+"
+)
+_PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?[$#>%] ")
+_SCRIPT = "page.sh"
+_SHELL = frozenset({"", "sh", "bash", "shell", "zsh", "text", "cmd", "command"})
+_SESSIONS = frozenset({"console", "shell-session", "terminal", "sh-session"})
+"""What a terminal showed: commands behind a prompt, and what they printed."""
+_NAMES = {
+    **dict.fromkeys(_SHELL | _SESSIONS, _SCRIPT),
+    **dict.fromkeys(("yaml", "yml", "json"), "page.yaml"),
+    **dict.fromkeys(("dockerfile", "docker"), "Dockerfile"),
+    **dict.fromkeys(("makefile", "make"), "Makefile"),
+    # Of these the text itself says what it is.
+    **dict.fromkeys(("ini", "systemd", "service", "unit", "conf", "toml", "quadlet"), "page"),
+}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Block(Value):
+    """One fenced block; `first` is the number of its first line."""
+
+    language: str
+    indent: str
+    first: int
+    lines: tuple[str, ...] = field(factory=tuple)
+
+
+def read_page(source: Source) -> Sheet:
+    """The blocks of languages that hold launches."""
+    documents = (
+        _document(each, source)
+        for each in _blocks(source.text)
+        if each.language in _NAMES and speaks_of_engine("\n".join(each.lines))
+    )
+    return Sheet(documents=tuple(islice(documents, MOST_PARTS)), sources={source.name: source})
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    block: _Block | None = None
+    fence, lines = "", list[str]()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if block is None:
+            found = _FENCE.fullmatch(line)
+            if found is not None:
+                fence, lines = found["fence"], []
+                language = found["language"].lower()
+                block = _Block(language=language, indent=found["indent"], first=number + 1)
+        elif line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+            yield evolve(block, lines=tuple(lines))
+            block = None
+        else:
+            lines.append(line)
+    if block is not None:
+        yield evolve(block, lines=tuple(lines))
+
+
+def _document(block: _Block, source: Source) -> Document:
+    lines = [each.removeprefix(block.indent) for each in block.lines]
+    # A block without a language may show a terminal, too.
+    if block.language in _SESSIONS or (not block.language and _PROMPT.match(lines[0])):
+        lines = list(_typed(lines))
+    text = "\n".join(lines) + "\n"
+    last = block.first + len(lines) - 1
+    span = Span(
+        file=source.name,
+        line=block.first,
+        column=1,
+        end_line=last,
+        end_column=len(block.lines[-1]) + 1,
+    )
+    return Document(
+        name=_NAMES[block.language],
+        text=Word(text=text, span=span),
+        is_exact=lines == list(block.lines),
+    )
+
+
+def _typed(lines: list[str]) -> Iterator[str]:
+    """What somebody typed, each on its line; what was printed is left out."""
+    goes_on = False
+    for line in lines:
+        prompt = _PROMPT.match(line)
+        told = line[prompt.end() :] if prompt is not None else line if goes_on else ""
+        goes_on = told.endswith("\\")
+        yield told
