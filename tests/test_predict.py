@@ -348,6 +348,17 @@ def test_a_fused_shared_expert_runs_on_the_cpu_with_the_others(flag: str, *, apa
     assert (weights > 3.5) is apart
 
 
+def test_experts_on_the_cpu_under_their_first_name_are_not_guessed() -> None:
+    """0.5.4 and 0.5.5 have another loader behind another flag: the weights are not known, not too large."""
+    words = server(
+        "--model-path deepseek-ai/DeepSeek-R1-0528 --kt-amx-weight-path /w --kt-num-gpu-experts 8"
+    )
+    judged = ask(words, gpu="rtx-5090", version="0.5.5")
+    found = [each.code for each in judged.diagnostics]
+    assert "flag-unpriced" in found
+    assert "weights-too-large" not in found
+
+
 def test_a_public_boot_counts_where_there_is_no_other() -> None:
     """Weights come from somebody else's log, never as a measurement; a boot of one's own comes first, as does a slice."""
     words = server(f"{GLM} --disable-cuda-graph --chunked-prefill-size 8192")

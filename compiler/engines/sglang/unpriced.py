@@ -47,6 +47,7 @@ WEIGHTS: Mapping[str, str] = {
     "moe-data-parallel-size": "changes how the experts are split",
     "moe-dp-size": "changes how the experts are split",
     "kt-weight-path": "keeps experts in host memory",
+    "kt-amx-weight-path": "keeps experts in host memory",
     "speculative-draft-model-quantization": "changes how the draft is stored",
     "language-only": "leaves the vision tower out",
     "encoder-only": "leaves the language model out",
