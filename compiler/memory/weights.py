@@ -53,6 +53,7 @@ class Split(Value):
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
+        blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
     """
 
     tensor: int = 1
@@ -70,6 +71,7 @@ class Split(Value):
     shared_on_host: bool = False
     scale_copies: int | None = None
     blocks_stay: bool = False
+    blocks_dequantized: bool = True
 
     @property
     def attention(self) -> int:

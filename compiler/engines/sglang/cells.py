@@ -168,7 +168,7 @@ def _with_draft(
 
 def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) -> float:
     attention = token.model.attention
-    more = guess.draft_layers
+    more = _counted_layers(token, guess)
     if token.splits_windows and isinstance(attention, Gqa):
         return target.priced_bytes + _bytes(token, attention, layers=more)
     if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
@@ -176,6 +176,17 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
         rows = int((target.priced_bytes - keys) * more / layers)
         return target.priced_bytes + rows + indexer_bytes(attention.indexer, layers=more)
     return int(target.priced_bytes * (1 + more / layers))
+
+
+# Their number of extra layers is written where the sizing does not look for it (0.5.14 to 0.5.17 configs/model_config.py,
+# `_config_draft_model`; from 0.5.18 on the text config has it too; sgl-project/sglang#29857).
+_NESTED = ("Qwen3_5ForConditional", "Qwen3_5MoeForConditional")
+
+
+def _counted_layers(token: Token, guess: Speculation) -> int:
+    """Layers of the draft, as the sizing reads them."""
+    own = guess.nextn is not None and token.model.architecture.startswith(_NESTED)
+    return token.model.layers if own and token.rule.hides_layers else guess.draft_layers
 
 
 def stepwise_pricing(rule: Counting, *, splits_windows: bool) -> str:

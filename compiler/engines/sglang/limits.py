@@ -13,7 +13,12 @@ from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
-from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
+from compiler.engines.sglang.loading import (
+    SAVER,
+    loading_assumption,
+    quantizes_unknown,
+    saver_known,
+)
 from compiler.engines.sglang.offloading import FLAG as OFFLOADING
 from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
@@ -236,6 +241,8 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         found |= ADAPTING
     if offload_known(asked, model):
         found.add(OFFLOADING)
+    if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
+        found.add(SAVER)
     # The headers of a checkpoint have each expert once.
     if facts.weights is None and copies_known(asked, model):
         found |= {COPIES, REBALANCES}

@@ -16,6 +16,7 @@ from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
+from compiler.engines.sglang.reserve.aiter import asks_unified
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
@@ -120,7 +121,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     """The static budget, then the reserve that it leaves."""
     fraction = case.budget_fraction
     left = (
-        world.left_gib(tokens, fraction=fraction)
+        world.left_gib(tokens, fraction=fraction) + case.ground.released_gib
         for world, tokens in zip(case.worlds, case.pools, strict=True)
     )
     return Balance(
@@ -228,6 +229,7 @@ def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:
             rows=rows,
             batches=ground.launch.captured_batches(rows),
             split=ground.split,
+            unified=asks_unified(ground.profile),
             fetched_gib=fetched_gib(ground.settings, ground.model, split=ground.split),
         )
     )

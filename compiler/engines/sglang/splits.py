@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.launch import Launch, contexts
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Model
 from compiler.memory.weights import Split
@@ -14,6 +16,9 @@ _SCALE_COPIES = {"flashinfer_trtllm": 1}
 # Generations whose kernels take fp8 with a scale a block as it is loaded: older ones repack it, later ones may round its
 # scales anew, and AMD's may shuffle it (0.5.13 layers/quantization/fp8.py, 500 and 1148).
 _BLOCKS_STAY = frozenset({"8.9", "9.0"})
+# On NVIDIA's GPUs what MLA absorbs is dequantized from this release on; otherwise it gets one scale (models/deepseek_v2.py,
+# from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
+_DEQUANTIZED_SINCE = "0.4.6.post3"
 # With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
@@ -40,6 +45,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
+        blocks_dequantized=platform(gpu) is Platform.CUDA
+        and at_least(launch.version, _DEQUANTIZED_SINCE),
     )
 
 

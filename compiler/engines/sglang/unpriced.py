@@ -43,7 +43,7 @@ WEIGHTS: Mapping[str, str] = {
     "ep-num-redundant-experts": "adds copies of experts",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",
-    "enable-memory-saver": "changes when memory is freed",
+    "enable-memory-saver": "never gives back what is freed while weights are made anew",
     "moe-data-parallel-size": "changes how the experts are split",
     "moe-dp-size": "changes how the experts are split",
     "kt-weight-path": "keeps experts in host memory",

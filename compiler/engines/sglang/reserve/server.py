@@ -20,6 +20,7 @@ class Server(Value):
         rows: rows of the request table.
         batches: captured batch sizes.
         split: how weights are split over ranks.
+        unified: whether aiter is asked for its unified kernels.
         fetched_gib: what a layer has on the GPU while it runs, of what stands in host memory.
     """
 
@@ -29,6 +30,7 @@ class Server(Value):
     rows: int
     batches: tuple[int, ...]
     split: Split
+    unified: bool = False
     fetched_gib: float = 0.0
 
     @property
