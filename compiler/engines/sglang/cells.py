@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from compiler.engines.sglang.backends import KvFormat, KvKind
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
-from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools
+from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools, at_least
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Compressed, Gqa, Mla, Model, Window
 from compiler.memory.attention import (
@@ -181,12 +181,15 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
 # Their number of extra layers is written where the sizing does not look for it (0.5.14 to 0.5.17 configs/model_config.py,
 # `_config_draft_model`; from 0.5.18 on the text config has it too; sgl-project/sglang#29857).
 _NESTED = ("Qwen3_5ForConditional", "Qwen3_5MoeForConditional")
+_HIDDEN_SINCE, _HIDDEN_UNTIL = "0.5.14", "0.5.18"
 
 
 def _counted_layers(token: Token, guess: Speculation) -> int:
     """Layers of the draft, as the sizing reads them."""
+    since = token.rule.since
+    hidden = at_least(since, _HIDDEN_SINCE) and not at_least(since, _HIDDEN_UNTIL)
     own = guess.nextn is not None and token.model.architecture.startswith(_NESTED)
-    return token.model.layers if own and token.rule.hides_layers else guess.draft_layers
+    return token.model.layers if own and hidden else guess.draft_layers
 
 
 def stepwise_pricing(rule: Counting, *, splits_windows: bool) -> str:

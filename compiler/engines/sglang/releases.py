@@ -111,7 +111,6 @@ class Counting(Value):
         since: the first release that counts like this.
         draft_inside: whether the weights of a draft are loaded before the pool is sized.
         own_drafts: whether the draft of a model itself is counted without a path that names it.
-        hides_layers: whether a draft within a config of several parts is counted with all of the model's layers.
         enlarged_for: the algorithms whose pool is enlarged; empty: every one.
         window_drafts: whether drafts are counted beside layers with a window.
         window_capped: whether the window pool is sized by requests when their number is set and the radix cache is off.
@@ -140,7 +139,6 @@ class Counting(Value):
     draft_inside: bool = False
     eagle: EaglePool = EaglePool.ENLARGED
     own_drafts: bool = False
-    hides_layers: bool = False
     enlarged_for: frozenset[str] = frozenset()
     dflash: DflashPool = DflashPool.ABSENT
     windows: WindowPools = WindowPools.WHOLE
@@ -240,7 +238,6 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
         "0.5.14",
         {
             "draft_inside": True,
-            "hides_layers": True,
             "eagle": EaglePool.SCALED,
             "extra_buffer": True,
             "speculation_mib": 0,
@@ -260,12 +257,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("0.5.17", {"states": StatePools.PADDED, "sparse_rows": True}),
     (
         "0.5.18",
-        {
-            "dflash": DflashPool.EXACT,
-            "hides_layers": False,
-            "indexer_sparse": True,
-            "multimodal_gib": 100 / 1024,
-        },
+        {"dflash": DflashPool.EXACT, "indexer_sparse": True, "multimodal_gib": 100 / 1024},
     ),
     ("0.5.20", {"wide_low_tier": True, "own_drafts": True}),
     ("0.5.21", {"compressed": CompressedPools.CAPPED}),

@@ -74,7 +74,6 @@ _AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
     "dcp-size": (1,),
     "moe-dp-size": (1,),
     "moe-data-parallel-size": (1,),
-    "disaggregation-mode": ("null",),
     "json-model-override-args": ("{}",),
 }
 """Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace."""
@@ -91,7 +90,6 @@ RESERVE: Mapping[str, str] = {
     "triton-attention-num-kv-splits": "changes the attention logits of graphs",
     "enable-return-hidden-states": "keeps hidden states of whole requests",
     "max-prefill-tokens": "may widen a prefill step beyond one chunk",
-    "disaggregation-mode": "changes which steps this server runs",
     "lora-backend": "allocates workspaces for adapters",
     "moe-a2a-backend": "allocates buffers to exchange tokens",
     "enable-dp-attention-local-control-broadcast": "allocates communication buffers",
