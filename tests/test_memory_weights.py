@@ -320,6 +320,17 @@ def test_absorbed_copies_are_dequantized() -> None:
         assert copies.bits == bits
 
 
+def test_absorbed_copies_of_blocks_may_get_one_scale() -> None:
+    """They stay in eight bits then, and nothing else changes."""
+    model = known("deepseek-ai/DeepSeek-V3")
+    before = target_tensors(model, split=Split(tensor=8))
+    after = target_tensors(model, split=Split(tensor=8, blocks_dequantized=False))
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old.bits != new.bits]
+    assert [(old.role, old.bits, new.bits) for old, new in changed] == [
+        ("attention kv_b, absorbed", 16, 8)
+    ]
+
+
 def test_a_role_without_a_format_is_plain() -> None:
     """What quantization does not name has the model's own width."""
     model = known("moonshotai/Kimi-K2.6")

@@ -83,6 +83,7 @@ class _Sizer(Value):
             running_requests=rows,
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
+            unfolds=started.unfolding.unfolds,
             assumptions=self.assumptions,
         )
 
