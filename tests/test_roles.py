@@ -66,3 +66,26 @@ def test_a_prefill_server_captures_what_it_is_told_to() -> None:
     """With a backend for the graphs of decode steps it has them."""
     words = f"{R1} --disaggregation-mode prefill --cuda-graph-backend-decode full"
     assert "captured graphs" in lines(sized(words, version="0.5.19"))
+
+
+IMAGES = "--model-path moonshotai/Kimi-K2.6 --tp 8 --context-length 65536 --max-running-requests 64"
+
+
+@pytest.mark.parametrize(("version", "spared"), [("0.5.16", False), ("0.5.17", True)])
+def test_a_decode_server_keeps_nothing_for_images(version: str, *, spared: bool) -> None:
+    """The fraction that a release picks is not scaled for a vision tower that never runs, from 0.5.17 on."""
+    fraction = sized(f"{IMAGES} --disaggregation-mode decode", version=version).fraction
+    # Without the tower's factor it is a number of three decimals.
+    assert (fraction == round(fraction, 3)) is spared
+
+
+def test_buffers_to_exchange_tokens_are_kept_where_steps_are_captured() -> None:
+    """2 GiB of a server with graphs of decode steps, none of one that prefills, and 1 GiB for graphs of prefill steps."""
+    words = "--model-path Qwen/Qwen3-235B-A22B --tp 8 --ep 8"
+    total = 143_771
+    for mode, kept in (("null", 2), ("prefill", 0), ("decode", 2)):
+        asked = f"{words} --disaggregation-mode {mode}" if mode != "null" else words
+        asked += " --disable-prefill-cuda-graph"
+        plain = sized(asked, version="0.5.19").fraction
+        a2a = sized(f"{asked} --moe-a2a-backend deepep", version="0.5.19").fraction
+        assert (plain - a2a) * total / 1024 == pytest.approx(kept, abs=0.3), mode

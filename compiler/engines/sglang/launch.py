@@ -149,7 +149,7 @@ def launch(
     prefill = 0
     if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
         prefill = prefill_most(settings, model=model, chunk=chunk)
-    sizes = Sizes(chunk=chunk, batch=batch, graphs=graphs, prefill=prefill, multimodal=multimodal)
+    sizes = Sizes(chunk=chunk, batch=batch, graphs=captured, prefill=prefill, multimodal=multimodal)
     step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
     whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
