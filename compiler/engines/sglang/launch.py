@@ -14,6 +14,7 @@ from compiler.engines.sglang.graphs import (
     decode_batches,
     prefill_most,
 )
+from compiler.engines.sglang.hosting import Hosted, hosted
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
 from compiler.engines.sglang.settings import Settings
@@ -61,6 +62,7 @@ class Launch(Value):
         draft_windowed: whether the draft has a window, and with it a request table of its own.
         role: which steps it runs.
         extra_slots: `--disaggregation-decode-extra-slots`.
+        hosted: what of a request stays on the GPU, where the host holds contexts.
         multimodal: whether the server takes images.
         fraction_scale: what the release multiplies a fraction by.
         automatic_fraction: what it picks when none is given, before that.
@@ -86,6 +88,7 @@ class Launch(Value):
     draft_windowed: bool
     role: Role = Role.BOTH
     extra_slots: int | None = None
+    hosted: Hosted | None = None
     multimodal: bool = False
     fraction_scale: float = 1.0
     automatic_fraction: float = 0.0
@@ -181,6 +184,7 @@ def launch(
         and profile.speculative.draft_window is not None,
         role=role_of(settings),
         extra_slots=settings.whole(EXTRA_SLOTS),
+        hosted=hosted(settings),
         multimodal=multimodal,
         fraction_scale=scale(
             backend=chosen, context=profile.serve.tokens, rule=rule, multimodal=multimodal

@@ -150,7 +150,13 @@ def _memory(
 
 
 def _required_tokens(case: Case) -> int:
-    return _request_tokens(case) * case.profile.serve.concurrency
+    one, requests = _request_tokens(case), case.profile.serve.concurrency
+    kept = case.launch.hosted
+    return (
+        one * requests
+        if kept is None
+        else kept.required(one, requests=requests, page=case.launch.page)
+    )
 
 
 def _request_tokens(case: Case) -> int:

@@ -16,7 +16,7 @@ STATIC: Mapping[str, str] = {
     "lora-paths": "allocates adapter buffers before the pool",
     "json-model-override-args": "changes the model's shape",
     "dcp-size": "changes how the pool is laid out",
-    "enable-hisparse": "keeps a part of the pool on the host",
+    "enable-hisparse": "keeps contexts on the host, by tables of each request that may run",
     "enable-unified-memory": "lays all pools out in one buffer",
     "enable-dsa-prefill-cp-layersplit": "spreads the pool's layers over ranks",
     "enable-nsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",

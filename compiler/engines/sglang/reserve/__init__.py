@@ -27,6 +27,7 @@ def reserve_lines(server: Server) -> tuple[Line, ...]:
     lines = [
         *_draft_weights(server),
         _request_table(server),
+        *_host_tables(server),
         *buffers(server),
         *exchange_lines(server),
     ]
@@ -70,4 +71,20 @@ def _request_table(server: Server) -> Line:
         "request table",
         tables * (server.rows + spare) * width * 4 / GIB,
         f"{twice}{rows} requests x {width:,} tokens x 4 B",
+    )
+
+
+def _host_tables(server: Server) -> Iterator[Line]:
+    """What says where the tokens of each request lie, where the host holds contexts."""
+    launch = server.launch
+    if launch.hosted is None:
+        return
+    rows, layers = server.rows + 1, server.model.layers
+    size = launch.hosted.table_bytes(
+        rows=rows, width=launch.context + 4, layers=layers, page=launch.page
+    )
+    yield line(
+        "tables of what is on the host",
+        size / GIB,
+        f"{rows} requests x {size // rows / 2**20:,.1f} MiB",
     )
