@@ -189,6 +189,21 @@ class Service(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Unfolds(Value):
+    """What a step makes anew of what stands before its own tokens, and what says how much.
+
+    Attributes:
+        tokens: most of them at once.
+        switch: the flag that turns it off.
+        variable: the environment variable that sets how many.
+    """
+
+    tokens: int
+    switch: str | None = None
+    variable: str | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -200,6 +215,7 @@ class Plan(Value):
         unknowns: what nobody described.
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
+        unfolds: what its prefill steps unfold; `None` when they unfold nothing.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
@@ -221,6 +237,7 @@ class Plan(Value):
     environment: tuple[Variable, ...]
     attention_backend: str | None = None
     prefill_chunk: int | None = None
+    unfolds: Unfolds | None = None
     required_tokens: int | None = None
     verify_width: int = 1
     running_requests: int | None = None

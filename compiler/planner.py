@@ -122,6 +122,7 @@ def plan_of(
         attention_backend=sized.attention_backend if sized else None,
         required_tokens=sized.required_tokens if sized and profile.serve.context != AUTO else None,
         prefill_chunk=sized.prefill_chunk if sized else None,
+        unfolds=sized.unfolds if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
         memory=memory,

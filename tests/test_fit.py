@@ -24,7 +24,7 @@ from compiler.planner import plan_profile
 from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Remedy
 from compiler.remedy.fitting import Fitting, fit
-from compiler.remedy.levers import LESS_AT_ONCE, LEVERS, RAISE_FRACTION
+from compiler.remedy.levers import LESS_AT_ONCE, LEVERS, RAISE_FRACTION, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, RULE, given_up
 from compiler.remedy.replanning import Replanner
@@ -217,9 +217,9 @@ def test_every_lever_is_accounted_for(
     name: str, engine: str, profiles: Path, catalog: Catalog
 ) -> None:
     """Each lever is offered or said not to help, with a reason; none is left out in silence, and few plans are made."""
-    _, fitting, trials = fitted(name, profiles, catalog, engine=engine)
+    plan, fitting, trials = fitted(name, profiles, catalog, engine=engine)
     alone = {each.levers[0] for each in fitting.remedies if len(each.levers) == 1}
-    assert len(alone) + len(fitting.unhelpful) == len(LEVERS)
+    assert len(alone) + len(fitting.unhelpful) == len(tuple(levers_of(plan)))
     assert all(each.why for each in fitting.unhelpful)
     if not any(each.cost <= Cost.START for each in fitting.remedies):
         assert (trials.asked <= BENT_ASKED, trials.count <= BENT_PLANS) == (True, True)
@@ -484,6 +484,75 @@ def test_the_help_of_fit_says_the_order(tree: Checkout) -> None:
     """`fit --help` says how changes are ranked, in the words of the ranking itself."""
     said = " ".join(tree.run("fit", "--help").out.split())
     assert RULE in said
+
+
+UNFOLDING = """
+schema = 1
+
+[model]
+id = "deepseek-ai/DeepSeek-R1-0528"
+path = "/models/r1"
+
+[engine]
+name = "sglang"
+version = "VERSION"
+python = "/opt/sglang/bin/python"
+attention_backend = "BACKEND"
+
+[gpus]
+kind = "h200"
+count = 8
+
+[parallel]
+tensor = 8
+data = 8
+dp_attention = true
+
+[serve]
+context = 131_072
+concurrency = 1
+max_running_requests = 64
+port = 30_000
+
+[memory]
+fraction = 0.88
+
+[targets.box]
+kind = "systemd"
+user = "sglang"
+"""
+CAPACITY, SWITCH = "env.SGLANG_MAX_KV_CHUNK_CAPACITY", "flags.disable-chunked-prefix-cache"
+
+
+@pytest.mark.parametrize(
+    ("version", "backend", "offered"),
+    [
+        ("0.5.12", "fa3", {CAPACITY: '"65536"', SWITCH: "true"}),
+        # which has no such variable yet
+        ("0.5.11", "fa3", {SWITCH: "true"}),
+        # which reads latents as they are
+        ("0.5.12", "triton", {}),
+    ],
+)
+def test_unfolding_less_is_offered_where_something_is_unfolded(
+    version: str, backend: str, offered: dict[str, str], tree: Checkout
+) -> None:
+    """The variable and the flag that shrink the peak of the reserve, each with its price; both pass when written."""
+    text = UNFOLDING.replace("VERSION", version).replace("BACKEND", backend)
+    tree.profile("r1").write_text(text, "utf-8")
+    listed = tree.run("fit", "r1", "--json").json
+    single = [each for each in listed["changes"] if len(each["settings"]) == 1]
+    found = {each["settings"][0]["setting"]: each["settings"][0]["value"] for each in single}
+    moved = {name: found[name] for name in (CAPACITY, SWITCH) if name in found}
+    assert moved == offered
+    tried = str(listed)
+    assert (SWITCH in tried, CAPACITY in tried) == (SWITCH in offered, CAPACITY in offered)
+    for at, each in enumerate(listed["changes"], 1):
+        if each["settings"][0]["setting"] in offered:
+            assert any("long prompts" in cost for cost in each["costs"])
+            assert tree.run("fit", "r1", "--write", str(at)).code == 0
+            assert tree.run("check", "r1", "--strict").code == 0
+            tree.profile("r1").write_text(text, "utf-8")
 
 
 def changed_lines(tree: Checkout, name: str, before: str) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Gpu, Model
 from compiler.profile import Engine, Gpus, Memory, Name, Parallel, Profile, Serve, Speculative, Text
 from compiler.profile import Model as ModelSettings
+from servers import sized
 
 
 CATALOG = open_catalog()
@@ -92,6 +93,14 @@ def test_the_automatic_fraction(version: str, gpu: str, values: tuple[float, ...
     """Each release's formula, over tensor parallel sizes 1, 2, 4, and 8."""
     found = tuple(launched(version, gpu, ranks=ranks).automatic_fraction for ranks in RANKS)
     assert found == pytest.approx(values, abs=0.0011)
+
+
+@pytest.mark.parametrize("version", ["0.5.3", "0.5.11", "0.5.20", "0.5.23"])
+def test_a_large_card_keeps_ten_gib(version: str) -> None:
+    """However small the chunk and the graphs: 97,887 MiB less 10,240, in every release from 0.5.3 on."""
+    words = "--model-path Qwen/Qwen3-8B --chunked-prefill-size 2048 --max-running-requests 8"
+    memory = sized(words, version=version, gpu="rtx-pro-6000-blackwell", count=1)
+    assert memory.fraction == pytest.approx(0.895)
 
 
 @pytest.mark.parametrize(

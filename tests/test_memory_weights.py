@@ -320,6 +320,17 @@ def test_absorbed_copies_are_dequantized() -> None:
         assert copies.bits == bits
 
 
+def test_absorbed_copies_of_blocks_may_get_one_scale() -> None:
+    """They stay in eight bits then, and nothing else changes."""
+    model = known("deepseek-ai/DeepSeek-V3")
+    before = target_tensors(model, split=Split(tensor=8))
+    after = target_tensors(model, split=Split(tensor=8, blocks_dequantized=False))
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old.bits != new.bits]
+    assert [(old.role, old.bits, new.bits) for old, new in changed] == [
+        ("attention kv_b, absorbed", 16, 8)
+    ]
+
+
 def test_a_role_without_a_format_is_plain() -> None:
     """What quantization does not name has the model's own width."""
     model = known("moonshotai/Kimi-K2.6")
@@ -433,3 +444,13 @@ def test_a_draft_that_is_loading_has_ends_of_its_own() -> None:
     alone = exact_gib(nextn_tensors(model, model.nextn, split=Split()))
     assert loading == pytest.approx(5.46, rel=0.02)
     assert loading - alone == pytest.approx(2 * 248_320 * 5120 * 2 / 2**30)
+
+
+def test_triton_keeps_the_order_of_inputs() -> None:
+    """1.27 GiB of Kimi K2.5 in INT4 on eight ranks: two numbers for each input of 384 experts in 60 layers."""
+    model = known("moonshotai/Kimi-K2.5")
+    before, after = (
+        exact_gib(target_tensors(model, split=Split(tensor=8, orders_kept=kept)))
+        for kept in (False, True)
+    )
+    assert after - before == pytest.approx(60 * 384 * (7168 + 256) * 2 * 4 / 2**30)

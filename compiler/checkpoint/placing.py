@@ -12,14 +12,14 @@ from compiler.checkpoint.folder import Checkpoint, Kind
 from compiler.checkpoint.names import Place, Share, is_draft, is_vision, place
 from compiler.facts import Model
 from compiler.memory.layers import stage_slice
-from compiler.memory.tensors import format_of, is_nvfp4, moved_below, target_tensors
+from compiler.memory.tensors import ORDERS, format_of, is_nvfp4, moved_below, target_tensors
 from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
 from compiler.value import Value
 
 
 # What an engine makes for itself, and no file holds.
-_MADE_BY_ENGINE = frozenset({"attention kv_b, absorbed", "rotary tables"})
+_MADE_BY_ENGINE = frozenset({"attention kv_b, absorbed", "rotary tables", ORDERS})
 
 _WHOLE_EMBEDDING = ("Gemma3", "Gemma4")
 _SCALES = "weight_scale"

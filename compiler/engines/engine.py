@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Balance, Memory, Option, Plan, Variable
+from compiler.plan import Balance, Memory, Option, Plan, Unfolds, Variable
 from compiler.profile import Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -79,6 +79,7 @@ class Sized(Value):
     Attributes:
         memory: both budgets; `None` when `unknowns` says why not.
         prefill_chunk: tokens of a prefill step; `None` when unknown.
+        unfolds: what a prefill step unfolds; `None` when nothing.
         attention_backend: what the engine will use; `None` when unknown.
         required_tokens: slots the promise needs, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
@@ -92,6 +93,7 @@ class Sized(Value):
     running_requests: int | None
     attention_backend: str | None = None
     prefill_chunk: int | None = None
+    unfolds: Unfolds | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = ()
 

@@ -52,7 +52,9 @@ class Split(Value):
         scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
             layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
             kernels; in 0.5.8 and 0.5.9 once).
+        orders_kept: the order of the inputs of experts in four bits is kept, although no checkpoint here sets one.
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
+        blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
     """
 
     tensor: int = 1
@@ -69,7 +71,9 @@ class Split(Value):
     gpu_experts: int | None = None
     shared_on_host: bool = False
     scale_copies: int | None = None
+    orders_kept: bool = False
     blocks_stay: bool = False
+    blocks_dequantized: bool = True
 
     @property
     def attention(self) -> int:

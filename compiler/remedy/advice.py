@@ -22,7 +22,7 @@ from compiler.memory.outcome import (
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
-from compiler.remedy.levers import LEVERS, PAIRS
+from compiler.remedy.levers import PAIRS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.ranking import rank
@@ -118,7 +118,7 @@ def _remedies(
 
     A pair takes the first of its goals that it reaches; beside a lever that is enough alone, only what is certain.
     """
-    for lever in LEVERS:
+    for lever in levers_of(plan):
         if budget not in lever.advised:
             continue
         tried = try_lever(lever, plan, trials, goal=alone)

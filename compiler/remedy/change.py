@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from enum import Flag, IntEnum, auto
 
 from attrs import frozen
@@ -78,12 +78,21 @@ def _written(settings: Iterable[tuple[str, str]]) -> str:
     return " and ".join(f"{setting} = {value}" for setting, value in settings)
 
 
+def raw_settings(profile: Profile) -> Hashable:
+    """Its raw flags and environment variables, which levers move too."""
+    return (frozenset(profile.flags.items()), frozenset(profile.env.items()))
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Moves(Value):
     """The moves of a lever from where it stands, numbered from 1, the smallest first."""
 
     count: int
     at: Callable[[int], Change]
+
+
+def _always(_: Plan) -> bool:
+    return True
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -95,6 +104,7 @@ class Lever(Value):
         eases: the budgets that get better, or stay, with each further move; the other may get worse.
         advised: the budgets whose refusal shows it; `fit` tries all levers.
         moves: its moves in a plan, or why it has none there.
+        applies: whether a plan has what it moves; where it has not, nothing is said of it.
         gives: what it does, for the help of a refusal, from the plans before and after.
         loses: what it costs those who use the server, likewise.
     """
@@ -104,6 +114,7 @@ class Lever(Value):
     cost: Cost
     advised: Budget = Budget.NONE
     moves: Callable[[Plan], Moves | str]
+    applies: Callable[[Plan], bool] = _always
     gives: Callable[[Plan, Plan], str]
     loses: Callable[[Plan, Plan], str]
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Goal, Lever, Remedy, Unhelpful
-from compiler.remedy.levers import LEVERS, PAIRS
+from compiler.remedy.levers import PAIRS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.nearest import nearest
 from compiler.remedy.ranking import HALF, given_up, rank
@@ -45,7 +45,7 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
     goals = CERTAIN_ONLY if held else (CERTAIN, LIKELY)
     remedies: list[Remedy] = []
     unhelpful: list[Unhelpful] = []
-    for lever in LEVERS:
+    for lever in levers_of(plan):
         several = list(_try(lever, plan, trials, goals))
         helpful = [each for each in several if isinstance(each, Remedy)]
         remedies += helpful

@@ -5,6 +5,8 @@ A new lever is a row here and a function in `moves`; refusals and `fit` both rea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import frozen
 
 from compiler.plan import Plan
@@ -33,6 +35,10 @@ def _reserve_moves(before: Plan, after: Plan) -> str:
     old, new = memory_of(before).reserve, memory_of(after).reserve
     need = f"{new.needed_gib.low:.1f} to {new.needed_gib.high:.1f}"
     return f"reserve {old.available_gib.best:.2f} -> {new.available_gib.best:.2f} GiB for {need}"
+
+
+def _unfolded(plan: Plan) -> str:
+    return f"{plan.unfolds.tokens if plan.unfolds is not None else 0:,}"
 
 
 def _at_once(plan: Plan) -> str:
@@ -112,6 +118,34 @@ SMALLER_CHUNK = Lever(
         "long ones start slower"
     ),
 )
+LESS_UNFOLDING = Lever(
+    setting="env.SGLANG_MAX_KV_CHUNK_CAPACITY",
+    eases=Budget.BOTH,
+    cost=Cost.START,
+    advised=Budget.RESERVE,
+    moves=moves.less_unfolding,
+    applies=lambda plan: plan.unfolds is not None and plan.unfolds.variable is not None,
+    gives=lambda _, after: (
+        f"{_reserve_needs(after)}; what stands before a chunk is unfolded in smaller parts"
+    ),
+    loses=lambda before, after: (
+        f"what stands before a chunk is unfolded {_unfolded(after)} tokens at a time, not {_unfolded(before)}: "
+        "long prompts start a little slower"
+    ),
+)
+NO_UNFOLDING = Lever(
+    setting="flags.disable-chunked-prefix-cache",
+    eases=Budget.BOTH,
+    cost=Cost.START,
+    advised=Budget.RESERVE,
+    moves=moves.no_unfolding,
+    applies=lambda plan: plan.unfolds is not None and plan.unfolds.switch is not None,
+    gives=lambda _, after: f"{_reserve_needs(after)}; long prompts start slower",
+    loses=lambda _, __: (
+        "what stands before a chunk is read as latents, which takes more work a token: long prompts, and those with "
+        "a cached beginning, start slower"
+    ),
+)
 NARROW_CACHE = Lever(
     setting="memory.kv_dtype",
     eases=Budget.BOTH,
@@ -171,6 +205,8 @@ LEVERS = (
     FEWER_REQUESTS,
     SMALLER_GRAPHS,
     SMALLER_CHUNK,
+    LESS_UNFOLDING,
+    NO_UNFOLDING,
     NARROW_CACHE,
     NO_DRAFT,
     SHORTER_CONTEXT,
@@ -178,6 +214,11 @@ LEVERS = (
     MORE_GPUS,
 )
 """Every lever, in the order in which they are tried."""
+
+
+def levers_of(plan: Plan) -> Iterator[Lever]:
+    """Those that a plan has something to move for."""
+    return (each for each in LEVERS if each.applies(plan))
 
 
 @frozen(kw_only=True, eq=False, repr=False)

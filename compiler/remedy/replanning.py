@@ -13,6 +13,7 @@ from compiler.facts import Unknown
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, look_up, plan_of
 from compiler.profile import AUTO, Profile
+from compiler.remedy.change import raw_settings
 
 
 @define(kw_only=True)
@@ -53,7 +54,14 @@ class Replanner:
 
     def _sizer_of(self, engine: Engine, profile: Profile, facts: Facts) -> Sizer:
         memory = evolve(profile.memory, fraction=AUTO)
-        key = (profile.serve, memory, profile.speculative, profile.parallel, profile.gpus)
+        key = (
+            profile.serve,
+            memory,
+            profile.speculative,
+            profile.parallel,
+            profile.gpus,
+            raw_settings(profile),
+        )
         if key not in self._sizers:
             self._sizers[key] = engine.sizer(profile, facts)
         return self._sizers[key]

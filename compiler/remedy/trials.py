@@ -13,7 +13,7 @@ from compiler.plan import Balance, Plan
 from compiler.profile import Profile
 from compiler.quantities import counted
 from compiler.ranges import Range
-from compiler.remedy.change import UNSET, Budget, Change, Goal
+from compiler.remedy.change import UNSET, Budget, Change, Goal, raw_settings
 from compiler.remedy.objections import Objection, Rules
 
 
@@ -88,7 +88,14 @@ class Trials:
 
 
 def _moved(profile: Profile) -> Hashable:
-    return (profile.serve, profile.memory, profile.speculative, profile.parallel, profile.gpus)
+    return (
+        profile.serve,
+        profile.memory,
+        profile.speculative,
+        profile.parallel,
+        profile.gpus,
+        raw_settings(profile),
+    )
 
 
 def margins(balance: Balance | None, goal: Goal, *, budgets: Budget = Budget.BOTH) -> Margins:

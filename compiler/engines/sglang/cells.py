@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from compiler.engines.sglang.backends import KvFormat, KvKind
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
-from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools
+from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools, at_least
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Compressed, Gqa, Mla, Model, Window
 from compiler.memory.attention import (
@@ -34,6 +34,7 @@ class Token(Value):
         ranks: that share one layer's heads.
         stages: of the pipeline; the stage that has most decides.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
+        host_ratio: tokens that have a key of the indexer, to those of the pool.
     """
 
     model: Model
@@ -43,6 +44,7 @@ class Token(Value):
     stages: int = 1
     splits_windows: bool = False
     window_ratio: float = 1.0
+    host_ratio: int = 1
 
     @cached_property
     def layers(self) -> Counts:
@@ -104,11 +106,10 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
     priced_rows = stored if token.rule.sparse_rows else rows
     keys = kept = 0
     if attention.indexer is not None:
-        kept = indexer_bytes(
-            attention.indexer,
-            layers=counts.indexed if token.rule.indexer_sparse else counts.full,
-        )
-        keys = kept if token.rule.indexer else 0
+        each = indexer_bytes(attention.indexer, layers=_keyed_layers(token, counts))
+        kept = each * token.host_ratio
+        priced = kept if at_least(token.rule.since, _HOST_PRICED_SINCE) else each
+        keys = priced if token.rule.indexer else 0
     unpriced = (stored + kept) - (priced_rows + keys)
     return Cell(
         pricing=LAYER_SCALED,
@@ -117,6 +118,16 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
         draft_bytes=0,
         unpriced_target_bytes=unpriced,
     )
+
+
+# With contexts on the host, the indexer's keys are priced for all of them, and kept in every layer (pool_configurator.py,
+# `_compute_indexer_size`).
+_HOST_PRICED_SINCE, _HOST_KEYS_SINCE = "0.5.18", "0.5.20"
+
+
+def _keyed_layers(token: Token, counts: Counts) -> int:
+    every = token.host_ratio > 1 and at_least(token.rule.since, _HOST_KEYS_SINCE)
+    return counts.indexed if token.rule.indexer_sparse and not every else counts.full
 
 
 def _bytes(token: Token, attention: Mla | Gqa | Window, *, layers: int) -> int:
@@ -168,7 +179,7 @@ def _with_draft(
 
 def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) -> float:
     attention = token.model.attention
-    more = guess.draft_layers
+    more = _counted_layers(token, guess)
     if token.splits_windows and isinstance(attention, Gqa):
         return target.priced_bytes + _bytes(token, attention, layers=more)
     if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
@@ -176,6 +187,20 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
         rows = int((target.priced_bytes - keys) * more / layers)
         return target.priced_bytes + rows + indexer_bytes(attention.indexer, layers=more)
     return int(target.priced_bytes * (1 + more / layers))
+
+
+# Their number of extra layers is written where the sizing does not look for it (0.5.14 to 0.5.17 configs/model_config.py,
+# `_config_draft_model`; from 0.5.18 on the text config has it too; sgl-project/sglang#29857).
+_NESTED = ("Qwen3_5ForConditional", "Qwen3_5MoeForConditional")
+_HIDDEN_SINCE, _HIDDEN_UNTIL = "0.5.14", "0.5.18"
+
+
+def _counted_layers(token: Token, guess: Speculation) -> int:
+    """Layers of the draft, as the sizing reads them."""
+    since = token.rule.since
+    hidden = at_least(since, _HIDDEN_SINCE) and not at_least(since, _HIDDEN_UNTIL)
+    own = guess.nextn is not None and token.model.architecture.startswith(_NESTED)
+    return token.model.layers if own and hidden else guess.draft_layers
 
 
 def stepwise_pricing(rule: Counting, *, splits_windows: bool) -> str:

@@ -228,6 +228,8 @@ class _Wanted(Value):
         return Speculative(
             algorithm=algorithm,  # type: ignore[arg-type]  # one of the names
             draft=None if own or draft is None else Text(self.identify(draft)),
+            # Releases to 0.5.19 count a draft of the model's own only where it is named.
+            draft_path=CheckpointPath(path) if own and draft is not None else None,
             block_size=self.whole("speculative_dflash_block_size"),
             draft_window=self.whole(*_WINDOW),
             tree_budget=self.whole("speculative_ddtree_budget"),

@@ -1,11 +1,18 @@
-"""What a draft weighs on one GPU."""
+"""What a draft weighs on one GPU: its own layers, and the ends that it loads and gives up for the target's.
+
+A draft that works token by token is made with an embedding and a head of its own, in 16 bits whatever the checkpoint's
+format. It gives them up in `init_lm_head`, before graphs are captured: to 0.5.13 right after its load, when the target's
+pool is there already, and from 0.5.14 on in `alloc_memory_pool`, after the target's pool was sized
+(speculative/eagle_worker.py, eagle_worker_v2.py, and multi_layer_eagle_worker_v2.py; managers/scheduler.py,
+`init_model_worker`; sgl-project/sglang#36452).
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from compiler.architecture import Nextn, Role
-from compiler.engines.sglang.speculation import Speculation
+from compiler.engines.sglang.speculation import STANDALONE, Speculation
 from compiler.facts import Draft, Model
 from compiler.memory.same import Same
 from compiler.memory.tensors import draft_tensors, format_of, nextn_tensors
@@ -15,16 +22,33 @@ from compiler.ranges import Range
 
 
 def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
-    """The draft's weights, GiB; nothing without a draft.
-
-    The model's own extra layers come with an embedding and a head that are given up for the target's later. The one public
-    boot that shows both loads and its pool (GLM-5.2 on four MI355X) still counts them: they are the range.
-    """
+    """The weights that a draft keeps, GiB; nothing without a draft."""
     if guess.draft is not None:
         return _draft_gib(Same(guess.draft), split.tensor)
     if guess.nextn is None:
         return Range.exactly(0.0)
     return _nextn_gib(Same(model), Same(guess.nextn), split)
+
+
+def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
+    """An embedding and a head, GiB, that a draft loads and then shares with the target.
+
+    A draft of its own may keep a head for a shorter vocabulary, and none but those that work token by token has any. Layers
+    that each draft one token are models of their own. Where the target's ends are tied, some classes tie the draft's too
+    (models/qwen3_5_mtp.py) and others make both.
+    """
+    if not guess.stepwise or guess.algorithm == STANDALONE or guess.draft_layers == 0:
+        return Range.exactly(0.0)
+    rows = -(-model.vocabulary // VOCABULARY_STEP) * VOCABULARY_STEP
+    draft = guess.draft
+    if draft is not None:
+        ends = (not draft.embedding_vocabulary) + (not draft.head_vocabulary)
+        return Range.exactly(ends * rows * draft.hidden * 2 / split.tensor / GIB)
+    bits = format_of(model, Role.EMBEDDING).bits
+    head_ranks = split.attention if split.head_by_attention else split.tensor
+    end = rows * model.hidden * bits / 8 / GIB * guess.draft_layers
+    embedding, head = end / split.attention, end / head_ranks
+    return Range(embedding + (0.0 if model.tied else head), *(embedding + head,) * 2)
 
 
 _WEIGHED = 128
@@ -39,13 +63,7 @@ def _draft_gib(draft: Same[Draft], ranks: int) -> Range:
 
 @lru_cache(_WEIGHED)
 def _nextn_gib(same: Same[Model], nextn: Same[Nextn], split: Split) -> Range:
-    model = same.value
-    layers = allocated(nextn_tensors(model, nextn.value, split=split))
-    rows = -(-model.vocabulary // VOCABULARY_STEP) * VOCABULARY_STEP
-    bits = format_of(model, Role.EMBEDDING).bits
-    head_ranks = split.attention if split.head_by_attention else split.tensor
-    ends = rows * model.hidden * bits / 8 * (1 / split.attention + 1 / head_ranks) / GIB
-    return layers + Range(0.0, ends, ends)
+    return allocated(nextn_tensors(same.value, nextn.value, split=split))
 
 
 def draft_rotary_gib(draft: Draft, *, ranks: int) -> tuple[float, str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.graphs import prefill_sizes
-from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs
+from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs, at_least
+from compiler.engines.sglang.roles import Role, role_of
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Mla, Model
 from compiler.value import Value
@@ -27,6 +28,7 @@ _CAPTURED_SIZE_MIB, _CAPTURED_LATENT_MIB = 8, 1536
 _FLOOR_ABOVE_MIB, _FLOOR_MIB = 60 * _GIB, 10 * _GIB
 _STANDALONE_MIB = 6 * _GIB
 _A2A_MIB = {"deepep": 2 * _GIB}
+_CAPTURED_A2A_MIB, _SINCE_ROLES = {"deepep": _GIB}, "0.5.17"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -66,7 +68,9 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     else:
         kept = _sum(settings, total=total, model=model, rule=rule, sizes=sizes)
     fraction = round((total - kept) / total, 3)
-    return fraction * vision_factor(model) if sizes.multimodal else fraction
+    # A decode server encodes no images (0.5.17 server_args.py, `_handle_gpu_memory_settings`).
+    spared = at_least(rule.since, _SINCE_ROLES) and role_of(settings) is Role.DECODE
+    return fraction * vision_factor(model) if sizes.multimodal and not spared else fraction
 
 
 _OLD_STEPS = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
@@ -131,6 +135,8 @@ def _graphs(settings: Settings, *, model: Model, rule: Counting, sizes: Sizes) -
         latent = isinstance(model.attention, Mla)
         each = _CAPTURED_SIZE_MIB * prefill_sizes(sizes.prefill)
         kept += _CAPTURED_LATENT_MIB if latent else each
+        if at_least(rule.since, _SINCE_ROLES):
+            kept += _CAPTURED_A2A_MIB.get(settings.word("moe-a2a-backend") or "", 0)
     return kept
 
 

@@ -10,13 +10,14 @@ from attrs import field, frozen
 
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang import boots
-from compiler.engines.sglang.drafts import draft_weights_gib
+from compiler.engines.sglang.drafts import draft_weights_gib, given_up_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, quantizes_late
 from compiler.engines.sglang.offloading import offloaded_gib
 from compiler.engines.sglang.pool import Hypothesis, Layout
 from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
 from compiler.facts import Boot, Gpu, Model
 from compiler.memory.tensors import weights_gib
@@ -105,13 +106,25 @@ class Ground(Value):
         else:
             weights = measure(self.split)
         if self.launch.rule.draft_inside:
-            weights += draft_weights_gib(self.launch.guess, self.model, split=self.split)
+            weights += self._loaded_gib(self.launch.guess)
         moved = self.moved_gib
         return Range(
             max(0.0, weights.low - moved.high),
             max(0.0, weights.best - moved.best),
             weights.high - moved.low,
         )
+
+    @cached_property
+    def released_gib(self) -> float:
+        """What of the weights is freed once the pool is sized, GiB: the ends that the draft gives up."""
+        if not self.launch.rule.draft_inside:
+            return 0.0
+        return given_up_gib(self.launch.guess, self.model, split=self.split).low
+
+    def _loaded_gib(self, guess: Speculation) -> Range:
+        """What a draft has loaded when the pool is sized, GiB."""
+        kept = draft_weights_gib(guess, self.model, split=self.split)
+        return kept + given_up_gib(guess, self.model, split=self.split)
 
     @cached_property
     def unquantized_gib(self) -> Range | None:
@@ -182,9 +195,7 @@ class Ground(Value):
         if ours == theirs:
             return Range.exactly(0.0)
         added, gone = (
-            Range.exactly(0.0)
-            if each is None
-            else draft_weights_gib(each, self.model, split=self.split)
+            Range.exactly(0.0) if each is None else self._loaded_gib(each)
             for each in (ours, theirs)
         )
         return added + Range(-gone.high, -gone.best, -gone.low)

@@ -14,7 +14,9 @@ from compiler.engines.sglang.graphs import (
     decode_batches,
     prefill_most,
 )
+from compiler.engines.sglang.hosting import Hosted, hosted
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
+from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
 from compiler.engines.sglang.unfolding import NOTHING, Unfolding, unfolding
@@ -58,6 +60,9 @@ class Launch(Value):
         exchange: what ranks keep to exchange data.
         running_requests: most requests at once of one replica; `None` when the pool decides.
         draft_windowed: whether the draft has a window, and with it a request table of its own.
+        role: which steps it runs.
+        extra_slots: `--disaggregation-decode-extra-slots`.
+        hosted: what of a request stays on the GPU, where the host holds contexts.
         multimodal: whether the server takes images.
         fraction_scale: what the release multiplies a fraction by.
         automatic_fraction: what it picks when none is given, before that.
@@ -81,6 +86,9 @@ class Launch(Value):
     context: int
     running_requests: int | None
     draft_windowed: bool
+    role: Role = Role.BOTH
+    extra_slots: int | None = None
+    hosted: Hosted | None = None
     multimodal: bool = False
     fraction_scale: float = 1.0
     automatic_fraction: float = 0.0
@@ -140,10 +148,11 @@ def launch(
     batch = _largest_batch(settings, rule, batches=batches, default=batch)
     multimodal = takes_images(settings, model)
     graphs = not _graphs_off(settings)
+    captured = graphs and captures_decode(settings)
     prefill = 0
     if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
         prefill = prefill_most(settings, model=model, chunk=chunk)
-    sizes = Sizes(chunk=chunk, batch=batch, graphs=graphs, prefill=prefill, multimodal=multimodal)
+    sizes = Sizes(chunk=chunk, batch=batch, graphs=captured, prefill=prefill, multimodal=multimodal)
     step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
     whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
@@ -156,8 +165,8 @@ def launch(
         kv=kv_format(settings, gpu=gpu, model=model, rule=rule),
         page=whole_page,
         chunk=step,
-        graph_max_batch=batch if graphs else 0,
-        graph_batches=batches if graphs else (),
+        graph_max_batch=batch if captured else 0,
+        graph_batches=batches if captured else (),
         prefill_graph_tokens=prefill,
         backend=chosen,
         unfolding=unfolding(
@@ -173,6 +182,9 @@ def launch(
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
         and profile.speculative.draft_window is not None,
+        role=role_of(settings),
+        extra_slots=settings.whole(EXTRA_SLOTS),
+        hosted=hosted(settings),
         multimodal=multimodal,
         fraction_scale=scale(
             backend=chosen, context=profile.serve.tokens, rule=rule, multimodal=multimodal

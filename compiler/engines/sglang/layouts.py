@@ -51,6 +51,7 @@ def layouts(
         stages=settings.profile.parallel.pipeline,
         splits_windows=split,
         window_ratio=_window_ratio(settings, model),
+        host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
     )
     pricings = _pricings(settings, launch, model=model, release=release, split=split)
     return tuple(

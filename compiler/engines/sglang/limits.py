@@ -11,9 +11,16 @@ from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
+from compiler.engines.sglang.hosting import FLAG as HOSTING
+from compiler.engines.sglang.hosting import hosting_assumption, hosting_known
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
-from compiler.engines.sglang.loading import loading_assumption, quantizes_unknown
+from compiler.engines.sglang.loading import (
+    SAVER,
+    loading_assumption,
+    quantizes_unknown,
+    saver_known,
+)
 from compiler.engines.sglang.offloading import FLAG as OFFLOADING
 from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
@@ -236,6 +243,10 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         found |= ADAPTING
     if offload_known(asked, model):
         found.add(OFFLOADING)
+    if asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model):
+        found.add(HOSTING)
+    if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
+        found.add(SAVER)
     # The headers of a checkpoint have each expert once.
     if facts.weights is None and copies_known(asked, model):
         found |= {COPIES, REBALANCES}
@@ -276,6 +287,7 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         of_model = (
             between(model.architecture, profile.engine.version),
             loading_assumption(model, asked),
+            hosting_assumption(asked, gpu=facts.gpu, model=model),
         )
         sentences += [each for each in of_model if each is not None]
     return tuple(sentences)

@@ -7,9 +7,11 @@ from functools import lru_cache
 from attrs import evolve
 
 from compiler.architecture import Format, Quantization, Role
+from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.settings import Settings
-from compiler.facts import Model
+from compiler.facts import Gpu, Mla, Model
 from compiler.memory.same import Same
+from compiler.memory.weights import PLAIN_BITS
 
 
 _MATRICES = (Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.EXPERTS, Role.SHARED)
@@ -69,6 +71,24 @@ def quantizes_unknown(model: Model | None, settings: Settings) -> bool:
 def quantizes_late(settings: Settings) -> bool:
     """Whether weights are loaded as they are in the files, and quantized after that (0.5.11 layers/quantization/fp8.py)."""
     return settings.word("quantization") in _MAKES
+
+
+SAVER = "enable-memory-saver"
+
+
+def saver_known(model: Model | None, gpu: Gpu | None, settings: Settings) -> bool:
+    """Whether weights that can be released take what they take otherwise.
+
+    They are loaded into an allocator pool of their own, in the same segments. What is freed in it is not given back, so that
+    is known where nothing is: weights in 16 bits that stay where they were made (utils/torch_memory_saver_adapter.py of
+    0.4.2 to 0.5.23 and torch_memory_saver 0.0.9, `region`; a copy on the host is made when they are first released).
+    """
+    if model is None or gpu is None or settings.profile.speculative is not None:
+        return False
+    made_anew = (
+        as_loaded(model, settings).quantization or model.moe or model.dtype_bits != PLAIN_BITS
+    )
+    return platform(gpu) is Platform.CUDA and not made_anew and not isinstance(model.attention, Mla)
 
 
 def loading_assumption(model: Model, settings: Settings) -> str | None:

@@ -16,6 +16,7 @@ from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
+from compiler.engines.sglang.reserve.aiter import asks_unified
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.facts import Evidence
@@ -82,6 +83,7 @@ class _Sizer(Value):
             running_requests=rows,
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
+            unfolds=started.unfolding.unfolds,
             assumptions=self.assumptions,
         )
 
@@ -120,7 +122,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     """The static budget, then the reserve that it leaves."""
     fraction = case.budget_fraction
     left = (
-        world.left_gib(tokens, fraction=fraction)
+        world.left_gib(tokens, fraction=fraction) + case.ground.released_gib
         for world, tokens in zip(case.worlds, case.pools, strict=True)
     )
     return Balance(
@@ -148,7 +150,13 @@ def _memory(
 
 
 def _required_tokens(case: Case) -> int:
-    return _request_tokens(case) * case.profile.serve.concurrency
+    one, requests = _request_tokens(case), case.profile.serve.concurrency
+    kept = case.launch.hosted
+    return (
+        one * requests
+        if kept is None
+        else kept.required(one, requests=requests, page=case.launch.page)
+    )
 
 
 def _request_tokens(case: Case) -> int:
@@ -228,6 +236,7 @@ def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:
             rows=rows,
             batches=ground.launch.captured_batches(rows),
             split=ground.split,
+            unified=asks_unified(ground.profile),
             fetched_gib=fetched_gib(ground.settings, ground.model, split=ground.split),
         )
     )

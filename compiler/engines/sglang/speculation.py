@@ -14,7 +14,9 @@ from compiler.value import Value
 TREE = "ddtree"
 BLOCK_DRAFTED = frozenset({"dflash", TREE})
 """The algorithms that draft a block at once with a DFlash draft."""
-STEPWISE = frozenset({"eagle", "eagle3", "nextn", "standalone"})
+STANDALONE = "standalone"
+"""A whole model drafts, with an embedding and a head that it keeps."""
+STEPWISE = frozenset({"eagle", "eagle3", "nextn", STANDALONE})
 """The algorithms whose draft works token by token, with a pool of its own."""
 NGRAM = "ngram"
 """Drafts from what was seen before; no draft model."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from compiler.architecture import Role
+from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.launch import Launch, contexts
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Model
+from compiler.memory.tensors import format_of
 from compiler.memory.weights import Split
 
 
@@ -14,6 +18,9 @@ _SCALE_COPIES = {"flashinfer_trtllm": 1}
 # Generations whose kernels take fp8 with a scale a block as it is loaded: older ones repack it, later ones may round its
 # scales anew, and AMD's may shuffle it (0.5.13 layers/quantization/fp8.py, 500 and 1148).
 _BLOCKS_STAY = frozenset({"8.9", "9.0"})
+# On NVIDIA's GPUs what MLA absorbs is dequantized from this release on; otherwise it gets one scale (models/deepseek_v2.py,
+# from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
+_DEQUANTIZED_SINCE = "0.4.6.post3"
 # With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
@@ -39,7 +46,10 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings),
+        orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
+        blocks_dequantized=platform(gpu) is Platform.CUDA
+        and at_least(launch.version, _DEQUANTIZED_SINCE),
     )
 
 
@@ -75,6 +85,27 @@ def _fuses(settings: Settings, model: Model) -> bool:
         and (moe.routed_experts, moe.shared_experts) == (_FUSED_ROUTED, _FUSED_SHARED)
         and not settings.on("disable-shared-experts-fusion")
     )
+
+
+# Experts in four bits of compressed-tensors keep the order of their inputs where Triton runs them: always on AMD's GPUs, when it
+# is asked for, and by itself on this generation (0.5.11 and 0.5.19 layers/quantization/compressed_tensors/compressed_tensors.py,
+# `get_moe_scheme`).
+_ORDERED, _ORDERED_BITS = "compressed-tensors", 4
+_TRITON_ASKED_SINCE, _TRITON_CHOSEN_SINCE, _TRITON_CHOSEN = "0.5.11", "0.5.19", 10
+
+
+def _keeps_orders(settings: Settings, version: str, *, gpu: Gpu, model: Model) -> bool:
+    kind = model.quantization
+    if kind is None or kind.method != _ORDERED or model.moe is None:
+        return False
+    if format_of(model, Role.EXPERTS).bits != _ORDERED_BITS:
+        return False
+    if platform(gpu) is Platform.HIP:
+        return True
+    asked = settings.word("moe-runner-backend") or "auto"
+    if asked == "auto":
+        return generation(gpu) == _TRITON_CHOSEN and at_least(version, _TRITON_CHOSEN_SINCE)
+    return asked == "triton" and at_least(version, _TRITON_ASKED_SINCE)
 
 
 def _scale_copies(settings: Settings) -> int | None:

@@ -19,6 +19,7 @@ from compiler.engines.sglang.backends import Platform, generation, is_sparse, pl
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Mla, Model
+from compiler.plan import Unfolds
 from compiler.value import Value
 
 
@@ -40,15 +41,26 @@ class Unfolding(Value):
     Attributes:
         each: most tokens of one request.
         most: most tokens of all requests of the step.
+        switch: the flag that turns it off.
+        variable: the environment variable that sets `most`.
     """
 
     each: int = 0
     most: int = 0
     copies: Copies = Copies.LATENT
+    switch: str | None = None
+    variable: str | None = None
 
     def tokens(self, requests: int) -> int:
         """Tokens that a step with so many requests unfolds."""
         return min(self.most, self.each * requests)
+
+    @property
+    def unfolds(self) -> Unfolds | None:
+        """What a plan says of it; `None` of nothing."""
+        if not self.most:
+            return None
+        return Unfolds(tokens=self.most, switch=self.switch, variable=self.variable)
 
 
 NOTHING = Unfolding()
@@ -67,7 +79,7 @@ _SINCE: Mapping[str, str] = {
 # Up to 0.4.10.post2 a page of more than one token turns it off (model_runner.py, `model_specific_adjustment`).
 _PAGED_SINCE = "0.5.1"
 # Those that ask `--disable-chunked-prefix-cache`; aiter never does.
-_UNSWITCHED = frozenset({"aiter"})
+_SWITCH, _UNSWITCHED = "disable-chunked-prefix-cache", frozenset({"aiter"})
 _RAGGED = frozenset({"flashinfer", "flashmla"})
 # Shorter beginnings are read as they are, but by these backends.
 _THRESHOLD, _UNTHRESHED = 8192, frozenset({"aiter", "trtllm_mla", "fa4"})
@@ -113,7 +125,12 @@ def unfolding(
         once = at_least(version, _AITER_ONCE_SINCE)
         copies = Copies.GATHERED if once else Copies.TWICE
         return Unfolding(each=context, most=context, copies=copies)
-    return Unfolding(each=context, most=_capacity(settings))
+    return Unfolding(
+        each=context,
+        most=_capacity(settings),
+        switch=None if backend in _UNSWITCHED else _SWITCH,
+        variable=_CAPACITY_VARIABLE if at_least(version, _CAPACITY_VARIABLE_SINCE) else None,
+    )
 
 
 def _sparse(settings: Settings, gpu: Gpu) -> Unfolding:
@@ -134,7 +151,7 @@ def _unfolds(settings: Settings, backend: str, page: int) -> bool:
     since = _SINCE.get(backend)
     if since is None or not at_least(version, since):
         return False
-    if backend not in _UNSWITCHED and settings.on("disable-chunked-prefix-cache"):
+    if backend not in _UNSWITCHED and settings.on(_SWITCH):
         return False
     if page > 1 and not at_least(version, _PAGED_SINCE):
         return False

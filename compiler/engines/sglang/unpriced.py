@@ -16,7 +16,7 @@ STATIC: Mapping[str, str] = {
     "lora-paths": "allocates adapter buffers before the pool",
     "json-model-override-args": "changes the model's shape",
     "dcp-size": "changes how the pool is laid out",
-    "enable-hisparse": "keeps a part of the pool on the host",
+    "enable-hisparse": "keeps contexts on the host, by tables of each request that may run",
     "enable-unified-memory": "lays all pools out in one buffer",
     "enable-dsa-prefill-cp-layersplit": "spreads the pool's layers over ranks",
     "enable-nsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",
@@ -43,7 +43,7 @@ WEIGHTS: Mapping[str, str] = {
     "ep-num-redundant-experts": "adds copies of experts",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",
-    "enable-memory-saver": "changes when memory is freed",
+    "enable-memory-saver": "never gives back what is freed while weights are made anew",
     "moe-data-parallel-size": "changes how the experts are split",
     "moe-dp-size": "changes how the experts are split",
     "kt-weight-path": "keeps experts in host memory",
@@ -75,7 +75,6 @@ _AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
     "dcp-size": (1,),
     "moe-dp-size": (1,),
     "moe-data-parallel-size": (1,),
-    "disaggregation-mode": ("null",),
     "json-model-override-args": ("{}",),
 }
 """Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace."""
@@ -92,7 +91,6 @@ RESERVE: Mapping[str, str] = {
     "triton-attention-num-kv-splits": "changes the attention logits of graphs",
     "enable-return-hidden-states": "keeps hidden states of whole requests",
     "max-prefill-tokens": "may widen a prefill step beyond one chunk",
-    "disaggregation-mode": "changes which steps this server runs",
     "lora-backend": "allocates workspaces for adapters",
     "moe-a2a-backend": "allocates buffers to exchange tokens",
     "enable-dp-attention-local-control-broadcast": "allocates communication buffers",

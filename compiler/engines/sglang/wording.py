@@ -8,6 +8,7 @@ from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.attention import cell_bytes, cell_formula
+from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
 
 
@@ -70,8 +71,13 @@ def _cell(case: Case, best: Hypothesis) -> str:
         return target
     if cell.draft_share_bytes == cell.draft_bytes:
         return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
-    layers = case.model.layers
-    return f"{target} x {layers + guess.draft_layers}/{layers} for the draft's layers"
+    stages = case.profile.parallel.pipeline
+    layers = max(
+        stage_counts(case.model, stage=each, stages=stages).attention for each in range(stages)
+    )
+    priced = cell.target_bytes - cell.unpriced_target_bytes
+    more = round(cell.draft_share_bytes / priced * layers)
+    return f"{target} x {layers + more}/{layers} for the draft's layers"
 
 
 def _target(case: Case, best: Hypothesis) -> str:
@@ -101,7 +107,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
         moved = case.ground.moved_gib.best
         less = f", less {moved:.2f} GiB in host memory" if moved else ""
-        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding{less}"
+        freed = case.ground.released_gib
+        later = f"; {freed:.2f} GiB of them are freed once the pool is sized" if freed else ""
+        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding{less}{later}"
     boot = case.known.boot
     logged = boot.free_before_load_gib if boot.shipped else None
     free = best.free_gib if logged is None else logged

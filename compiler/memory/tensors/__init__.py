@@ -20,12 +20,13 @@ from compiler.memory.tensors.ends import (
     vision_tensors,
 )
 from compiler.memory.tensors.formats import format_of, in_blocks
-from compiler.memory.tensors.mlp import dense_tensors, expert_tensors, is_nvfp4
+from compiler.memory.tensors.mlp import ORDERS, dense_tensors, expert_tensors, is_nvfp4
 from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
 
 
 __all__ = [
+    "ORDERS",
     "draft_tensors",
     "format_of",
     "is_nvfp4",

@@ -23,7 +23,7 @@ def attention_tensors(model: Model, counts: Counts, *, split: Split) -> Iterator
     """The projections of all attention layers of a run of layers."""
     ranks = split.attention
     if isinstance(model.attention, Mla):
-        yield from _mla(model, model.attention, counts, ranks=ranks)
+        yield from _mla(model, model.attention, counts, split=split)
     elif isinstance(model.attention, Compressed):
         # The layers of its own draft: the window alone.
         yield from compressed_tensors(
@@ -65,9 +65,9 @@ def _grouped(
     ).tensors(format_of(model, Role.OUTPUT))
 
 
-def _mla(model: Model, shape: Mla, counts: Counts, *, ranks: int) -> Iterator[Tensors]:
+def _mla(model: Model, shape: Mla, counts: Counts, *, split: Split) -> Iterator[Tensors]:
     stored = format_of(model, Role.ATTENTION)
-    heads = model.heads // ranks
+    heads = model.heads // split.attention
     query = shape.qk_nope_head_dim + shape.qk_rope_head_dim
     down = shape.kv_lora_rank + shape.qk_rope_head_dim
     up = shape.kv_lora_rank * heads * (shape.qk_nope_head_dim + shape.v_head_dim)
@@ -84,18 +84,19 @@ def _mla(model: Model, shape: Mla, counts: Counts, *, ranks: int) -> Iterator[Te
     yield from Matrix(
         name="attention o", elements=heads * shape.v_head_dim * model.hidden, count=counts.full
     ).tensors(format_of(model, Role.OUTPUT))
-    # Both halves of kv_b are kept beside it in the form decoding absorbs, w_kc and w_vc
+    # Both halves of kv_b are kept beside it in the form decoding absorbs, w_kc and w_vc; no release frees it then
     # (models/deepseek_common/deepseek_weight_loader.py, 411-600).
     yield from Matrix(
         name="attention kv_b, absorbed", elements=up, count=counts.full, late=True
-    ).tensors(_absorbed(model, stored))
+    ).tensors(_absorbed(model, stored, split=split))
     if shape.indexer is not None:
         yield from _indexer(model, shape, counts)
 
 
-def _absorbed(model: Model, stored: Format) -> Format:
-    """The copies are dequantized, unless a tensor or channel has one scale."""
-    kept = stored.bits == _FP8_BITS and stored.group_size == 0
+def _absorbed(model: Model, stored: Format, *, split: Split) -> Format:
+    """The copies are dequantized, unless a tensor or channel has one scale, or those of blocks are made one."""
+    one_scale = stored.group_size == 0 or not split.blocks_dequantized
+    kept = stored.bits == _FP8_BITS and one_scale
     return Format(roles=stored.roles, bits=_FP8_BITS if kept else model.dtype_bits)
 
 

@@ -25,6 +25,8 @@ _NVFP4_STEP = 128
 _NVFP4_BITS = 4
 _NVFP4_GROUP = 16
 
+ORDERS = "routed experts, order of inputs"
+
 
 def dense_tensors(model: Model, *, count: int, split: Split) -> Iterator[Tensors]:
     """Dense MLPs: gate and up are one tensor."""
@@ -71,6 +73,12 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
     yield from _both(
         Matrix(name="routed experts", elements=size, count=count), stored, gated=moe.gated
     )
+    if split.orders_kept:
+        # Two of 32 bits for what goes in, and for what goes into the second matrix; the class for Marlin frees them, the one
+        # for Triton does not (0.5.9 layers/quantization/compressed_tensors/schemes/compressed_tensors_wNa16_moe.py, 180 and
+        # 409).
+        for inputs in (moe.latent or model.hidden, share):
+            yield Tensors(role=ORDERS, elements=experts * inputs, bits=32, count=2 * count)
 
 
 def is_nvfp4(stored: Format) -> bool:

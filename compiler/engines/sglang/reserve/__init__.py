@@ -13,6 +13,7 @@ from compiler.engines.sglang.reserve.buffers import BACKENDS, buffers
 from compiler.engines.sglang.reserve.exchange import exchange_lines
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.engines.sglang.reserve.steps import fetched, graph_lines, peak, runtime
+from compiler.engines.sglang.roles import waiting_rows
 from compiler.memory.tensors import draft_tensors
 from compiler.memory.weights import GIB, Split
 from compiler.plan import Line
@@ -26,6 +27,7 @@ def reserve_lines(server: Server) -> tuple[Line, ...]:
     lines = [
         *_draft_weights(server),
         _request_table(server),
+        *_host_tables(server),
         *buffers(server),
         *exchange_lines(server),
     ]
@@ -62,10 +64,27 @@ def _request_table(server: Server) -> Line:
     width = launch.context + 4 + (drafted if launch.rule.table_draft_columns else 0)
     tables = 2 if launch.draft_windowed and server.draft else 1
     twice = "2 x " if tables > 1 else ""
-    spare = 1 if launch.rule.table_spare_row else 0
-    rows = f"({server.rows} + 1)" if spare else f"{server.rows}"
+    waiting = waiting_rows(launch.role, rows=server.rows, asked=launch.extra_slots)
+    spare = waiting + (1 if launch.rule.table_spare_row else 0)
+    rows = f"({server.rows} + {spare})" if spare else f"{server.rows}"
     return line(
         "request table",
         tables * (server.rows + spare) * width * 4 / GIB,
         f"{twice}{rows} requests x {width:,} tokens x 4 B",
+    )
+
+
+def _host_tables(server: Server) -> Iterator[Line]:
+    """What says where the tokens of each request lie, where the host holds contexts."""
+    launch = server.launch
+    if launch.hosted is None:
+        return
+    rows, layers = server.rows + 1, server.model.layers
+    size = launch.hosted.table_bytes(
+        rows=rows, width=launch.context + 4, layers=layers, page=launch.page
+    )
+    yield line(
+        "tables of what is on the host",
+        size / GIB,
+        f"{rows} requests x {size // rows / 2**20:,.1f} MiB",
     )

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.reserve.aiter import aiter_lines
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.facts import Compressed, Mla
 from compiler.memory.weights import GIB
 from compiler.plan import Line
-from compiler.ranges import Range
 
 
 KV_SPLITS = 8
@@ -217,31 +217,13 @@ def compressed_entries(server: Server) -> int:
     return server.launch.context // _INDEXED_RATIO
 
 
-_AITER_PARTITION = 256
-
-
-def _aiter(server: Server) -> Iterator[Line]:
-    # aiter_backend.py, line 218; not there when its unified kernels are on.
-    if isinstance(server.model.attention, Mla):
-        return
-    heads = max(1, server.model.heads // server.launch.attention_ranks)
-    parts = -(-server.launch.context // _AITER_PARTITION)
-    width = server.model.attention.head_dim
-    size = server.rows * heads * parts * (width + 2) * 4 / GIB
-    yield line(
-        "attention workspace",
-        Range(0.0, size, size),
-        f"{server.rows} requests x {heads} heads x {parts:,} parts x ({width} + 2) x 4 B",
-    )
-
-
 BACKENDS: Mapping[str, Callable[[Server], Iterator[Line]]] = {
     "triton": _triton,
     "flashinfer": _flashinfer,
     "fa3": _fa3,
     "trtllm_mla": _trtllm_mla,
     "trtllm_mha": _trtllm_mha,
-    "aiter": _aiter,
+    "aiter": aiter_lines,
     "nsa": _sparse,
     "dsa": _sparse,
     "dsv4": _compressed,

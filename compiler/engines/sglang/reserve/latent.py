@@ -10,6 +10,7 @@ from __future__ import annotations
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.server import Server
+from compiler.engines.sglang.roles import Role
 from compiler.engines.sglang.unfolding import Copies
 from compiler.facts import Mla
 from compiler.memory.weights import GIB
@@ -29,16 +30,20 @@ def latent_peak(server: Server) -> tuple[Range, str] | None:
     """GiB at once, and how they come about; `None` for attention of another kind.
 
     The low end is a step of which no beginning is cached, the best one request with a context of which all but the last
-    chunk is cached, and the high end as many such requests as fit.
+    chunk is cached, and the high end as many such requests as fit. A server that only decodes always reads latents.
     """
     attention = server.model.attention
     if not isinstance(attention, Mla):
         return None
     heads = max(1, server.model.heads // server.launch.attention_ranks)
-    width, chunk = server.model.dtype_bits // 8, server.launch.chunk
+    width, chunk = server.model.dtype_bits // 8, server.step
+    absorbed = _absorbed(server, attention, heads) / GIB
+    latents = attention.kv_lora_rank + attention.qk_rope_head_dim
+    reads = f"{chunk} tokens of {heads} heads, attention to latents of {latents} x {width} B"
+    if server.launch.role is Role.DECODE:
+        return Range(absorbed, absorbed, absorbed * FRAGMENTATION), reads
     token = _unfolded(attention, heads=heads, server=server)
     own = _own(server, attention, heads) / GIB
-    absorbed = _absorbed(server, attention, heads) / GIB
     first, one, several = (
         own + max(chunk, tokens) * token / GIB
         for tokens in (0, *(server.launch.unfolding.tokens(each) for each in (1, server.rows)))
@@ -46,11 +51,7 @@ def latent_peak(server: Server) -> tuple[Range, str] | None:
     best = max(absorbed, one)
     peak = Range(min(absorbed, first), best, max(best, several) * FRAGMENTATION)
     if absorbed > one:
-        latents = attention.kv_lora_rank + attention.qk_rope_head_dim
-        return (
-            peak,
-            f"{chunk} tokens of {heads} heads, attention to latents of {latents} x {width} B",
-        )
+        return peak, reads
     tokens = max(chunk, server.launch.unfolding.tokens(1))
     return (
         peak,
@@ -62,7 +63,7 @@ def _own(server: Server, attention: Mla, heads: int) -> int:
     """Bytes for the tokens of the step: the residual and the hidden state, queries, and two outputs that are merged."""
     query = attention.qk_nope_head_dim + attention.qk_rope_head_dim
     numbers = 2 * server.model.hidden + heads * (query + 2 * attention.v_head_dim)
-    return server.launch.chunk * numbers * (server.model.dtype_bits // 8)
+    return server.step * numbers * (server.model.dtype_bits // 8)
 
 
 def _unfolded(attention: Mla, *, heads: int, server: Server) -> int:
@@ -89,7 +90,7 @@ def _absorbed(server: Server, attention: Mla, heads: int) -> int:
     if padded > heads:
         whole += padded * (rank + rope + rank) - heads * rank
     numbers = 2 * server.model.hidden + whole
-    return server.launch.chunk * numbers * (server.model.dtype_bits // 8)
+    return server.step * numbers * (server.model.dtype_bits // 8)
 
 
 def _padded(server: Server, heads: int) -> int:

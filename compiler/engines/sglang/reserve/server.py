@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.roles import Role
 from compiler.facts import Draft, Evidence, Gpu, Model
 from compiler.memory.weights import Split
 from compiler.plan import Line
@@ -20,6 +21,7 @@ class Server(Value):
         rows: rows of the request table.
         batches: captured batch sizes.
         split: how weights are split over ranks.
+        unified: whether aiter is asked for its unified kernels.
         fetched_gib: what a layer has on the GPU while it runs, of what stands in host memory.
     """
 
@@ -29,6 +31,7 @@ class Server(Value):
     rows: int
     batches: tuple[int, ...]
     split: Split
+    unified: bool = False
     fetched_gib: float = 0.0
 
     @property
@@ -50,6 +53,13 @@ class Server(Value):
     def batch(self) -> int:
         """The largest captured batch; 0 without graphs."""
         return max(self.batches, default=0)
+
+    @property
+    def step(self) -> int:
+        """Tokens of the largest step: a chunk of a prompt; without prompts, what all requests verify at once."""
+        if self.launch.role is Role.DECODE:
+            return max(self.rows, self.batch) * self.launch.verify_width
+        return self.launch.chunk
 
     @property
     def target_tokens(self) -> int:

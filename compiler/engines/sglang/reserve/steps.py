@@ -10,6 +10,7 @@ from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.buffers import compressed_entries
 from compiler.engines.sglang.reserve.latent import FRAGMENTATION, latent_peak
 from compiler.engines.sglang.reserve.server import Server, line
+from compiler.engines.sglang.roles import Role
 from compiler.facts import Evidence, Mla
 from compiler.memory.weights import GIB
 from compiler.plan import Line
@@ -107,9 +108,9 @@ def runtime() -> Line:
 def peak(server: Server) -> Line:
     """The peak of what never lives at the same time.
 
-    The experts of a prefill step, its attention, an indexer's scores, a verify step with sampling, and the vision tower.
+    The experts of a prefill step (of a decode step where that is all a server runs), its attention, an indexer's scores, a verify step with sampling, and the vision tower.
     """
-    parts = [_prefill(server)]
+    parts = [_work(server)]
     attention = latent_peak(server)
     if attention is not None:
         parts.append(attention)
@@ -118,7 +119,7 @@ def peak(server: Server) -> Line:
     formula = max(parts, key=lambda part: part[0].best)[1]
     needed = [each for each, _ in parts]
     needed.append(Range(0.0, 0.0, _verify_gib(server)))
-    if server.launch.multimodal:
+    if server.launch.multimodal and server.launch.role is not Role.DECODE:
         # Public reports on this family: 0.1 to 1 GiB a request, before the language model's own step starts.
         needed.append(Range(0.0, 0.1, 1.0))
     return line("activations, peak of a step", most(needed), formula, Evidence.ASSUMED)
@@ -131,15 +132,15 @@ def _scores(server: Server) -> tuple[float, str]:
     (0.5.6, `_should_chunk_mqa_logits`); compressed attention up to 0.5.20 (0.5.17 layers/attention/dsv4/indexer.py; 0.5.21,
     line 683).
     """
-    version, chunk = server.launch.rule.since, server.launch.chunk
+    version, tokens = server.launch.rule.since, server.step
     entries = compressed_entries(server)
     if at_least(version, "0.5.21") or (not entries and at_least(version, "0.5.6")):
         return 0.0, ""
     if is_sparse(server.model):
         entries = server.launch.context
     return (
-        chunk * entries * 4 / GIB,
-        f"{chunk} tokens x {entries:,} entries x 4 B, the indexer's scores",
+        tokens * entries * 4 / GIB,
+        f"{tokens} tokens x {entries:,} entries x 4 B, the indexer's scores",
     )
 
 
@@ -153,20 +154,21 @@ def _verify_gib(server: Server) -> float:
     return (target + drafted) * server.model.vocabulary / GIB
 
 
-def _prefill(server: Server) -> tuple[Range, str]:
+def _work(server: Server) -> tuple[Range, str]:
     # What is alive at once in one step: the experts' output for every token and active expert (Marlin's workspace), four
     # tensors of the hidden size, and for a draft the tapped layers' states, from the second chunk on with those of the
     # chunk before.
-    model, chunk = server.model, server.launch.chunk
+    model, tokens = server.model, server.step
     token = model.hidden * (model.dtype_bits // 8)
     # With data parallel attention the experts see the tokens of all replicas.
     experts = (model.moe.active_experts if model.moe else 0) * server.launch.replicas
     taps = server.draft.taps if server.draft else 0
-    first = chunk * token * (experts + 4 + taps) / GIB
-    later = first + (chunk * token * taps / GIB if server.launch.context > chunk else 0.0)
-    twice = " twice" if taps and server.launch.context > chunk else ""
+    follows = server.launch.role is not Role.DECODE and server.launch.context > tokens
+    first = tokens * token * (experts + 4 + taps) / GIB
+    later = first + (tokens * token * taps / GIB if follows else 0.0)
+    twice = " twice" if taps and follows else ""
     tapped = f" + {taps} tapped layers{twice}" if taps else ""
     return (
         Range(first, later, later * FRAGMENTATION),
-        f"{chunk} tokens x {token:,} B x ({experts} experts + 4{tapped}); up to a third more for fragmentation",
+        f"{tokens} tokens x {token:,} B x ({experts} experts + 4{tapped}); up to a third more for fragmentation",
     )
