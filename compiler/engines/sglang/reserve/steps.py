@@ -9,6 +9,7 @@ from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.reserve.buffers import compressed_entries
 from compiler.engines.sglang.reserve.latent import FRAGMENTATION, latent_peak
+from compiler.engines.sglang.reserve.mlp import mlp_numbers
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.engines.sglang.roles import Role
 from compiler.facts import Evidence, Mla
@@ -155,20 +156,18 @@ def _verify_gib(server: Server) -> float:
 
 
 def _work(server: Server) -> tuple[Range, str]:
-    # What is alive at once in one step: the experts' output for every token and active expert (Marlin's workspace), four
-    # tensors of the hidden size, and for a draft the tapped layers' states, from the second chunk on with those of the
-    # chunk before.
+    # What is alive at once in one step: the MLP's own, four tensors of the hidden size, and for a draft the tapped layers'
+    # states, from the second chunk on with those of the chunk before.
     model, tokens = server.model, server.step
-    token = model.hidden * (model.dtype_bits // 8)
-    # With data parallel attention the experts see the tokens of all replicas.
-    experts = (model.moe.active_experts if model.moe else 0) * server.launch.replicas
+    size = model.dtype_bits // 8
+    mlp, made = mlp_numbers(server)
     taps = server.draft.taps if server.draft else 0
     follows = server.launch.role is not Role.DECODE and server.launch.context > tokens
-    first = tokens * token * (experts + 4 + taps) / GIB
-    later = first + (tokens * token * taps / GIB if follows else 0.0)
+    first = tokens * size * (mlp + (4 + taps) * model.hidden) / GIB
+    later = first + (tokens * size * taps * model.hidden / GIB if follows else 0.0)
     twice = " twice" if taps and follows else ""
-    tapped = f" + {taps} tapped layers{twice}" if taps else ""
+    hidden = f"(4 + {taps} tapped layers{twice})" if taps else "4"
     return (
         Range(first, later, later * FRAGMENTATION),
-        f"{tokens} tokens x {token:,} B x ({experts} experts + 4{tapped}); up to a third more for fragmentation",
+        f"{tokens} tokens x {size} B x ({made} + {model.hidden:,} x {hidden}); up to a third more for fragmentation",
     )
