@@ -64,3 +64,10 @@ def test_a_nested_config_hides_how_many_layers_draft(version: str, path: str, la
     assert memory.pool.cell_bytes == 16 * 4 * 256 * 2 * 2 * (16 + layers) // 16
     if layers == 64:
         assert "x 80/16 for the draft's layers" in memory.pool.best_formula[0]
+
+
+def test_tied_ends_are_one() -> None:
+    """Qwen3.5-4B's draft ties its head to its embedding as the model does."""
+    words = f"{QWEN.replace('Qwen3.6-27B', 'Qwen3.5-4B')} {EAGLE}"
+    weights = lines(sized(words, version="0.5.17", gpu="h100", count=1))["weights"]
+    assert f"{248_320 * 2560 * 2 / GIB:.2f} GiB of them are freed" in weights.formula

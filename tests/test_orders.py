@@ -24,7 +24,7 @@ def weights(words: str, *, version: str, gpu: str) -> float:
         ("", "0.5.18", "b200", False),
         ("", "0.5.19", "b200", True),
         ("--moe-runner-backend marlin", "0.5.19", "b200", False),
-        ("", "0.5.19", "rtx-pro-6000-blackwell", False),
+        ("", "0.5.19", "h200", False),
     ],
 )
 def test_orders_are_kept_by_triton(words: str, version: str, gpu: str, *, kept: bool) -> None:

@@ -30,12 +30,15 @@ def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Rang
     return _nextn_gib(Same(model), Same(guess.nextn), split)
 
 
+_TIES = ("Qwen3_5",)
+"""Classes that tie the draft's ends where the target's are (0.5.14 models/qwen3_5_mtp.py, 104)."""
+
+
 def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     """An embedding and a head, GiB, that a draft loads and then shares with the target.
 
     A draft of its own may keep a head for a shorter vocabulary, and none but those that work token by token has any. Layers
-    that each draft one token are models of their own. Where the target's ends are tied, some classes tie the draft's too
-    (models/qwen3_5_mtp.py) and others make both.
+    that each draft one token are models of their own. Where the target's ends are tied, not every class ties the draft's.
     """
     if not guess.stepwise or guess.algorithm == STANDALONE or guess.draft_layers == 0:
         return Range.exactly(0.0)
@@ -47,8 +50,11 @@ def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     bits = format_of(model, Role.EMBEDDING).bits
     head_ranks = split.attention if split.head_by_attention else split.tensor
     end = rows * model.hidden * bits / 8 / GIB * guess.draft_layers
-    embedding, head = end / split.attention, end / head_ranks
-    return Range(embedding + (0.0 if model.tied else head), *(embedding + head,) * 2)
+    embedding = end / split.attention
+    both = embedding + end / head_ranks
+    if not model.tied:
+        return Range.exactly(both)
+    return Range(embedding, embedding if model.architecture.startswith(_TIES) else both, both)
 
 
 _WEIGHED = 128
