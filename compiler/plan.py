@@ -195,6 +195,7 @@ class Plan(Value):
     Attributes:
         profile_name: `k2.6-200k`.
         target_name: the target's name; a profile without targets is planned once with `None`.
+        probe: the script in `templates/` that waits until the server is ready; `None` where its engine has none.
         command: how the engine is started, before its flags.
         memory: both budgets; `None` when something that decides them is unknown.
         unknowns: what nobody described.
@@ -226,6 +227,7 @@ class Plan(Value):
     running_requests: int | None = None
     memory: Memory | None = None
     effective: Effective | None = None
+    probe: str | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = field(default=())
     notes: dict[type, Any] = field(factory=dict, init=False, eq=False, repr=False)

@@ -81,4 +81,4 @@ def _first(found: Diagnostic) -> Iterator[str]:
 def _python(launch: Launch) -> str:
     program = launch.command.words[0]
     where = "is the container's" if launch.command.image is not None else "depends on the path"
-    return f'which Python `{program.text}` is {where}: set `engine.python` to the host\'s own, for instance `python = "/opt/sglang/bin/python"` under `[engine]`'
+    return f'which Python `{program.text}` is {where}: set `engine.python` to the host\'s own, for instance `python = "/opt/{launch.engine}/bin/python"` under `[engine]`'

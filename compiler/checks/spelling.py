@@ -72,5 +72,6 @@ def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:
     yield "description", plan.title, Place.TEXT
     if plan.service is not None:
         setting = f"targets.{plan.target_name}.state_dir"
-        yield setting, plan.service.installed("ready.py"), Place.WORD
+        if plan.probe is not None:
+            yield setting, plan.service.installed("ready.py"), Place.WORD
         yield setting, plan.service.installed(f"{plan.service.unit}.env"), Place.ENVIRONMENT_FILE

@@ -114,7 +114,7 @@ def _find_plan(
 
 def no_such_engine(name: str) -> Diagnostic:
     """The finding for a plan of an engine that nobody taught us to observe."""
-    return error("engine-unknown", f"nobody described the engine `{name}`")
+    return error("engine-unknown", f"nobody described what a server of `{name}` says of itself")
 
 
 def say(notes: Sequence[str]) -> None:

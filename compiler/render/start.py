@@ -10,6 +10,10 @@ from compiler.plan import Plan, Service, Variable
 from compiler.value import Value
 
 
+PROBE = "ready.py"
+"""What the probe is called beside its unit, whichever engine's it is."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Part(Value):
     """Words of a command that stand on one line, and why, where that is not obvious."""
@@ -45,8 +49,13 @@ def engine_command(plan: Plan) -> CommandLine:
     )
 
 
-def probe_command(plan: Plan, *, service: Service) -> CommandLine:
-    """What waits until the engine is ready and holds its pool against the promise; see `templates/ready.py`."""
+def probe_command(plan: Plan, *, service: Service) -> CommandLine | None:
+    """What waits until the engine is ready and holds its pool against the promise; see `Engine.probe`.
+
+    `None` for an engine that has none: systemd takes its server for started as soon as it runs.
+    """
+    if plan.probe is None:
+        return None
     python = plan.profile.engine.python or plan.command[0]
     options = [("--url", probe_url(plan.profile.serve.host, port=plan.profile.serve.port))]
     if plan.required_tokens is not None:
@@ -55,7 +64,7 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine:
     if plan.profile.secrets.api_key is not None:
         options.append(("--secret", plan.profile.secrets.api_key.file))
     return CommandLine(
-        program=Part(words=(python, service.installed("ready.py"))),
+        program=Part(words=(python, service.installed(PROBE))),
         options=tuple(Part(words=words) for words in options),
     )
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.language.written import key_toml, number_toml, text_toml
+from compiler.language.written import key_toml, number_toml, text_toml, written
+from compiler.profile import Argument
 from compiler.starter.wanted import Wanted
 
 
 def profile_files(wanted: Wanted) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     return {
-        "base/service": _SERVICE,
+        "base/service": _SERVICE + _flags(wanted.flags),
         f"base/{wanted.name}": _model(wanted),
         f"base/{wanted.engine}-{wanted.version}": _engine(wanted),
         f"hw/{hardware(wanted)}": _hardware(wanted),
@@ -31,10 +32,15 @@ schema = 1
 [serve]
 host = "127.0.0.1"
 port = 30000
-
-[flags]
-enable-metrics = true
 """
+
+
+def _flags(flags: Mapping[str, Argument]) -> str:
+    if not flags:
+        return ""
+    return "\n[flags]\n" + "".join(
+        f"{key_toml(name)} = {written(value, key=name)}\n" for name, value in flags.items()
+    )
 
 
 def _model(wanted: Wanted) -> str:
@@ -118,5 +124,5 @@ fraction = {fraction:g}
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: nobody described the model, the GPU, or the engine's memory; `poolproof catalog` tells how to
 """
