@@ -21,7 +21,7 @@ ROWS = (
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
     ("plan",),
-    ("rules", "judged", "planjson", "bars"),
+    ("rules", "judged", "planjson", "writtenplan", "bars"),
     # text and files in
     ("quoting", "language"),
     ("catalog", "memory", "workspace"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
-from compiler.host.service import PLAN, REVIEW, Service, parse_plan, read_service
+from compiler.host.service import REVIEW, Service, service_of
 from compiler.near import near
 from compiler.tree.disk import Kind, look, survey
 from compiler.tree.locks import WAIT_S, locked
@@ -18,6 +17,7 @@ from compiler.tree.places import JOURNAL, MANIFEST, PENDING, path_fault
 from compiler.tree.states import Version
 from compiler.tree.troubles import busy
 from compiler.value import Value
+from compiler.writtenplan import PLAN, WrittenPlan, read_plan
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -26,7 +26,7 @@ class Staged(Value):
 
     Attributes:
         folder: `OUT/PROFILE/TARGET`.
-        plan: plan.json as it is.
+        plan: what its plan.json says.
         files: everything that makes its generation, by name.
     """
 
@@ -34,7 +34,7 @@ class Staged(Value):
     target: str
     folder: Path
     service: Service
-    plan: Mapping[str, Any] = field(repr=False)
+    plan: WrittenPlan
     files: Mapping[str, Version] = field(repr=False)
 
     @property
@@ -68,13 +68,13 @@ def _read(out: Path, profile: str, *, target: str | None) -> Staged | Diagnostic
         return _edited(out, profile, faults)
     found = {line.path.removeprefix(f"{profile}/"): look(out, line.path) for line in lines}
     versions = {name: each.version for name, each in found.items() if each.version is not None}
-    plan = parse_plan(versions[PLAN].content) if PLAN in versions else None
-    if plan is None:
-        return _invalid(profile, f"its `{PLAN}` is not one that this Poolproof reads")
-    chosen = _choose(profile, sorted(plan["targets"]), target)
+    plan = read_plan(versions[PLAN].content) if PLAN in versions else "it is missing"
+    if isinstance(plan, str):
+        return _invalid(profile, f"of its `{PLAN}`: {plan}")
+    chosen = _choose(profile, sorted(plan.targets), target)
     if isinstance(chosen, Diagnostic):
         return chosen
-    service = read_service(plan, chosen)
+    service = service_of(plan, chosen)
     own = {
         name.removeprefix(f"{chosen}/"): each
         for name, each in versions.items()
