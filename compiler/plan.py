@@ -6,9 +6,8 @@ No behaviour beyond putting its own parts side by side. Checks judge a plan, tem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
@@ -205,7 +204,6 @@ class Plan(Value):
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
-        notes: what was worked out of the plan alone and is asked for again, by its type; no part of what the plan says.
     """
 
     profile_name: str
@@ -229,8 +227,7 @@ class Plan(Value):
     effective: Effective | None = None
     probe: str | None = None
     unknowns: tuple[Unknown, ...] = ()
-    assumptions: tuple[str, ...] = field(default=())
-    notes: dict[type, Any] = field(factory=dict, init=False, eq=False, repr=False)
+    assumptions: tuple[str, ...] = ()
 
     @property
     def balance(self) -> Balance | None:

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "compiler"
 ROWS = (
     # values that everything speaks of
     ("value",),
-    ("near", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    ("near", "same", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
     ("plan",),

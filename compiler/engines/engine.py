@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
@@ -50,7 +50,6 @@ class Facts(Value):
     Attributes:
         measured: of a log of this very start.
         weights: what the model's own files take on one GPU, GiB, when their headers were read.
-        kept: what an engine has worked out from these and needs again for the next profile; it begins empty.
     """
 
     gpu: Gpu | None
@@ -60,7 +59,6 @@ class Facts(Value):
     boots: tuple[KnownBoot, ...] = ()
     measured: Measured = Measured()
     weights: Callable[[Split], Range] | None = None
-    kept: dict[str, object] = field(factory=dict, init=False, eq=False)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

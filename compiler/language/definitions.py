@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
@@ -14,6 +15,7 @@ from compiler.language.graph import Graph
 from compiler.language.load import Document
 from compiler.language.shapes import say_value
 from compiler.origins import Definition, ItemOrigin, Level, SettingPath, dotted
+from compiler.same import Same
 
 
 EDITS = ("prepend", "append", "remove")
@@ -69,19 +71,18 @@ def collect_claims(graph: Graph, *, list_settings: ListSettings) -> tuple[Claim,
     return tuple(
         claim
         for name in sorted(graph.documents)
-        for claim in _claims(
-            graph.documents[name], is_root=name == graph.root, list_settings=list_settings
-        )
+        for claim in _claims(Same(graph.documents[name]), name == graph.root, list_settings)
     )
 
 
-def _claims(document: Document, *, is_root: bool, list_settings: ListSettings) -> tuple[Claim, ...]:
-    """All claims of one file, put together once."""
-    key = (is_root, list_settings)
-    if key not in document.claims:
-        document.claims[key] = tuple(_laid(document, is_root=is_root, list_settings=list_settings))
-    claims: tuple[Claim, ...] = document.claims[key]
-    return claims
+@lru_cache(maxsize=512)  # most profiles extend the same few files
+def _claims(
+    document: Same[Document],
+    is_root: bool,  # noqa: FBT001 - `lru_cache` is quicker with what has no name
+    list_settings: ListSettings,
+) -> tuple[Claim, ...]:
+    """All claims of one file."""
+    return tuple(_laid(document.value, is_root=is_root, list_settings=list_settings))
 
 
 def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> Iterator[Claim]:

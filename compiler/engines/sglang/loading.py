@@ -9,7 +9,7 @@ from attrs import evolve
 from compiler.architecture import Format, Quantization, Role
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Model
-from compiler.memory.same import Same
+from compiler.same import Same
 
 
 _MATRICES = (Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.EXPERTS, Role.SHARED)
