@@ -17,7 +17,17 @@ PACKAGE = ROOT / "compiler"
 ROWS = (
     # values that everything speaks of
     ("value",),
-    ("near", "same", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    (
+        "near",
+        "same",
+        "listening",
+        "bisection",
+        "versions",
+        "secrecy",
+        "quantities",
+        "ranges",
+        "yamltext",
+    ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
     ("plan",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from compiler.host.observe import (
 )
 from compiler.host.promised import Promised
 from compiler.host.units import Scope
+from compiler.listening import reached_at
 from compiler.value import Value
 
 
@@ -77,7 +77,7 @@ def observe(
 def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
     """What the endpoints of a unit's server tell. Errors: `server-silent`."""
     host, port = observer.address(promised.argv)
-    address = Address(scheme="http", host=_local(host), port=port)
+    address = Address(scheme="http", host=reached_at(host), port=port)
     if not address.is_loopback:
         fault = error(
             "server-silent",
@@ -86,17 +86,6 @@ def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised)
         )
         return Observed(start=None, source=unit, fault=fault)
     return _ask(asked, address, observer=observer, promised=promised)
-
-
-def _local(host: str) -> str:
-    """Where this machine reaches a server that listens on `host`: the loopback when that means every address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not address.is_unspecified:
-        return host
-    return "127.0.0.1" if isinstance(address, IPv4Address) else "::1"
 
 
 def _ask(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from attrs import frozen
 
+from compiler.listening import reached_at
 from compiler.plan import Plan, Service, Variable
 from compiler.value import Value
 
@@ -70,14 +69,9 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine | None:
 
 
 def probe_url(host: str, *, port: int) -> str:
-    """Where the host itself reaches a server that listens on `host`: the loopback when that means every address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return f"http://{host}:{port}"
-    if address.is_unspecified:
-        address = ip_address("::1" if address.version == 6 else "127.0.0.1")  # noqa: PLR2004 - IPv6
-    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"  # noqa: PLR2004 - IPv6
+    """Where the host itself reaches a server that listens on `host`."""
+    at = reached_at(host)
+    return f"http://[{at}]:{port}" if ":" in at else f"http://{at}:{port}"
 
 
 def sorted_environment(plan: Plan) -> tuple[Variable, ...]:
