@@ -13,7 +13,7 @@ import click
 from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
-from compiler.catalog.lookup import Kind
+from compiler.catalog.lookup import FactKind
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
 from compiler.diagnostics import Diagnostic, listed, reason_of
@@ -23,7 +23,7 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import TextReader, Wanted, files_around, profile_files
+from compiler.starter import FirstService, TextReader, files_around, profile_files
 from compiler.workspace import Workspace
 
 
@@ -119,7 +119,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     return _write(folder, files, wanted)
 
 
-def _judged(wanted: Wanted, catalog: Catalog) -> tuple[Wanted, Checked, Session]:
+def _judged(wanted: FirstService, catalog: Catalog) -> tuple[FirstService, Checked, Session]:
     """What is wanted, judged; with a guessed fraction where nobody can tell what the engine does with memory."""
     checked, session = _judge(wanted, profile_files(wanted), catalog)
     if any(each.code == "fit-unknown" for each in checked.all_diagnostics):
@@ -140,7 +140,7 @@ def _fraction(checked: Checked, catalog: Catalog) -> float | None:
     return usual_fraction(plan, Trials(replan=Replanner(plan=plan, catalog=catalog)))
 
 
-def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
+def _refuse(wanted: FirstService, checked: Checked, session: Session) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
     from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
@@ -168,14 +168,14 @@ def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
     return Exit.REFUSED
 
 
-def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
+def _wanted(given: Mapping[str, Any], catalog: Catalog) -> FirstService:
     """The answers: what the options say, then what the terminal says."""
     missing = [f"--{name}" for name in ("model", "gpu", "count", "host") if given[name] is None]
     if missing and not sys.stdin.isatty():
         raise click.UsageError(
             f"{', '.join(missing)} must be given where there is no terminal to ask on"
         )
-    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
+    models, gpus = catalog.ids(FactKind.MODEL), catalog.ids(FactKind.GPU)
     model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
     gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
     count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
@@ -189,7 +189,7 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
     )
     engine, version = given["release"]
     described = known is not None and catalog.gpu(gpu)[0] is not None
-    return Wanted(
+    return FirstService(
         model=model,
         model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
         gpu=gpu,
@@ -240,7 +240,9 @@ def _meant(given: str, known: Sequence[str], what: str) -> str:
     raise click.UsageError(said)
 
 
-def _judge(wanted: Wanted, texts: Mapping[str, str], catalog: Catalog) -> tuple[Checked, Session]:
+def _judge(
+    wanted: FirstService, texts: Mapping[str, str], catalog: Catalog
+) -> tuple[Checked, Session]:
     inputs = Inputs(reader=TextReader(texts), catalog=catalog)
     checked = check_profiles((wanted.profile,), inputs)
     return checked, Session(
@@ -256,7 +258,7 @@ def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
+def _write(folder: Path, files: Mapping[str, str], wanted: FirstService) -> int:
     """All files or none."""
     made: list[Path] = []
     try:

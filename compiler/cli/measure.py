@@ -15,7 +15,7 @@ from compiler.cli.session import catalogue_here, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
-from compiler.host.asked import Asked, observe
+from compiler.host.asked import MeantServer, observe
 from compiler.host.measuring import Field, parse_field, record
 from compiler.host.promised import Promised
 
@@ -51,7 +51,7 @@ def _fields(
 )
 @click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
 def command(
-    asked: Asked,
+    asked: MeantServer,
     *,
     promised: Promised | Diagnostic | None,
     told: Mapping[str, Field],

@@ -11,7 +11,7 @@ import click
 
 from compiler.cli.session import find_tree
 from compiler.diagnostics import Diagnostic, error
-from compiler.host.asked import Asked
+from compiler.host.asked import MeantServer
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
 from compiler.host.units import Scope
@@ -79,7 +79,7 @@ def _read_asked(
     log: Path | None,
     secret: Path | None,
     stream: str | None,
-) -> Asked:
+) -> MeantServer:
     """The server that is meant. Raises `click.UsageError` unless it is exactly one."""
     if stream is not None:
         if stream != "-" or log is not None:
@@ -90,11 +90,11 @@ def _read_asked(
     if user and unit is None:
         raise click.UsageError("--user goes with --unit")
     scope = Scope.USER if user else Scope.SYSTEM
-    return Asked(unit=unit, url=url, log=log, scope=scope, secret=secret)
+    return MeantServer(unit=unit, url=url, log=log, scope=scope, secret=secret)
 
 
 def _find_plan(
-    asked: Asked, *, plan: Path | None, profile: str | None
+    asked: MeantServer, *, plan: Path | None, profile: str | None
 ) -> Promised | Diagnostic | None:
     """The plan that is meant: the one that was named, else that of the unit; `None` where there is none to look for."""
     if plan is not None and profile is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.catalog import Catalog, Kind
+from compiler.catalog import Catalog, FactKind
 from compiler.cli.session import Session
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Judged
@@ -16,7 +16,7 @@ from compiler.planner import look_up
 from compiler.tree.places import MANIFEST
 from compiler.why.files import line_of
 from compiler.why.history import histories
-from compiler.why.lines import Context, Line
+from compiler.why.lines import Context, LineReasons
 from compiler.workspace import OUT
 
 
@@ -113,7 +113,7 @@ def _context(
     )
 
 
-def _said(line: Line, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
+def _said(line: LineReasons, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
     yield from (f"  from {each}" for each in line.notes)
     rows = [_setting(each.setting, resolved) for each in line.sources if each.setting is not None]
     wide = max((len(row[0]) for row in rows), default=0)
@@ -143,9 +143,9 @@ def _file(fact: str, plan: Plan, catalog: Catalog) -> str:
     profile = plan.profile
     draft = profile.speculative.draft if profile.speculative else None
     entry = {
-        "model": lambda: catalog.entry_file(Kind.MODEL, profile.model.id),
-        "gpu": lambda: catalog.entry_file(Kind.GPU, profile.gpus.kind),
-        "draft": lambda: catalog.entry_file(Kind.DRAFT, draft or ""),
+        "model": lambda: catalog.entry_file(FactKind.MODEL, profile.model.id),
+        "gpu": lambda: catalog.entry_file(FactKind.GPU, profile.gpus.kind),
+        "draft": lambda: catalog.entry_file(FactKind.DRAFT, draft or ""),
         "build": lambda: catalog.build_file(profile.engine.name, profile.engine.build or ""),
     }.get(fact, lambda: catalog.boot_file(fact))()
     return fact if entry is None else entry.shown

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.diff.comparing import Change, appeared, compare
+from compiler.diff.comparing import ServiceChange, appeared, compare
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Figures, Snapshot, Start
 from compiler.diff.trees import TreeChange, snapshots_of
@@ -119,7 +119,7 @@ def compare_installed(
     The tree's service is that of the same unit and host: of the same profile if there is one, or of the one asked for.
     """
     candidates = snapshots_of(checked, new)
-    changes: list[Change] = []
+    changes: list[ServiceChange] = []
     notes: list[str] = []
     for old in installed:
         same = [each for each in candidates if _place(each) == _place(old)]
@@ -143,7 +143,7 @@ def compare_installed(
     return TreeChange(old=label, new=new.label, services=tuple(changes), notes=tuple(notes))
 
 
-def _beside(old: Snapshot, new: Snapshot) -> Change | None:
+def _beside(old: Snapshot, new: Snapshot) -> ServiceChange | None:
     """Compare what both have: paths and files by the installed service's own set of files."""
     # The indices of GPUs are no part of a plan file.
     identity = {**new.identity, "GPUs": new.identity["GPUs"].partition(" (")[0]}

@@ -30,7 +30,7 @@ MOST_SECRET_BYTES: Final = 2**16
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Asked(Value):
+class MeantServer(Value):
     """The server that is meant: exactly one of unit, URL and log, where the log `-` is standard input.
 
     Attributes:
@@ -45,7 +45,7 @@ class Asked(Value):
 
 
 def observe(
-    asked: Asked, *, observer: Observer, promised: Promised | None, must_answer: bool
+    asked: MeantServer, *, observer: Observer, promised: Promised | None, must_answer: bool
 ) -> Observed:
     """Ask the server or read its log; of a unit both, and its key from the file that the plan names.
 
@@ -74,7 +74,7 @@ def observe(
     return observe_file(asked.log, observer=observer)
 
 
-def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
+def ask_unit(asked: MeantServer, unit: str, *, observer: Observer, promised: Promised) -> Observed:
     """What the endpoints of a unit's server tell. Errors: `server-silent`."""
     host, port = observer.address(promised.argv)
     address = Address(scheme="http", host=reached_at(host), port=port)
@@ -89,7 +89,7 @@ def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised)
 
 
 def _ask(
-    asked: Asked, address: Address, *, observer: Observer, promised: Promised | None
+    asked: MeantServer, address: Address, *, observer: Observer, promised: Promised | None
 ) -> Observed:
     path = None if promised is None else observer.secret_file(promised.argv)
     path = path if asked.secret is None else str(asked.secret)

@@ -10,7 +10,7 @@ from typing import Final
 from attrs import evolve
 
 from compiler.engines.observing import Phase
-from compiler.host.follow import Line
+from compiler.host.follow import JournalLine
 from compiler.host.units import UnitState
 from compiler.secrecy import without_secrets
 
@@ -139,7 +139,7 @@ class Telling:
         self._main: tuple[int, int] | None = None
         self._result: str | None = None
 
-    def take(self, line: Line, *, phase: Phase | None) -> None:
+    def take(self, line: JournalLine, *, phase: Phase | None) -> None:
         """Remember a line if it is worth it, with what looks like a secret covered."""
         self._count += 1
         if line.is_systemd:

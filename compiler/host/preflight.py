@@ -27,13 +27,13 @@ from compiler.host.preflight_hardware import (
     check_shared_memory,
 )
 from compiler.host.preflight_probe import HostProbe
-from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.situation import CheckResult, Situation, Skipped
 from compiler.host.units import Scope
 from compiler.value import Value
 from compiler.writtenplan import PLAN, WrittenPlan
 
 
-CHECKS: tuple[Callable[[Situation], Iterator[Found]], ...] = (
+CHECKS: tuple[Callable[[Situation], Iterator[CheckResult]], ...] = (
     check_account,
     check_python,
     check_models,

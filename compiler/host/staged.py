@@ -10,9 +10,9 @@ from attrs import field, frozen
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.service import REVIEW, Service, service_of
 from compiler.near import near
-from compiler.tree.disk import Kind, look, survey
+from compiler.tree.disk import EntryKind, look, survey
 from compiler.tree.locks import WAIT_S, locked
-from compiler.tree.manifest import Line, parse_manifest
+from compiler.tree.manifest import ManifestLine, parse_manifest
 from compiler.tree.places import JOURNAL, MANIFEST, PENDING, path_fault
 from compiler.tree.states import Version
 from compiler.tree.troubles import busy
@@ -94,13 +94,13 @@ def _read(out: Path, profile: str, *, target: str | None) -> Staged | Diagnostic
     )
 
 
-def _read_manifest(out: Path, profile: str) -> tuple[tuple[Line, ...], list[str]]:
+def _read_manifest(out: Path, profile: str) -> tuple[tuple[ManifestLine, ...], list[str]]:
     standing = look(out, MANIFEST)
     if standing.version is None:
         return (), [f"there is no {MANIFEST} in `{out.name}`"]
     parsed = parse_manifest(standing.version.content)
     faults = [f"{MANIFEST}: {each}" for each in parsed.faults]
-    if look(out, f"{PENDING}/{JOURNAL}").kind is not Kind.ABSENT:
+    if look(out, f"{PENDING}/{JOURNAL}").kind is not EntryKind.ABSENT:
         faults.append("a compile was cut off in it")
     lines = tuple(line for line in parsed.lines if line.profile == profile)
     outside = [line.path for line in lines if not line.path.startswith(f"{profile}/")]
@@ -108,7 +108,7 @@ def _read_manifest(out: Path, profile: str) -> tuple[tuple[Line, ...], list[str]
     return lines, faults
 
 
-def _compare(out: Path, profile: str, lines: tuple[Line, ...]) -> list[str]:
+def _compare(out: Path, profile: str, lines: tuple[ManifestLine, ...]) -> list[str]:
     faults = []
     for line in lines:
         standing = look(out, line.path)

@@ -31,7 +31,7 @@ ListSettings = frozenset[SettingPath]
 """The settings that are lists; a part `*` stands for any key."""
 
 
-class Kind(Enum):
+class Effect(Enum):
     """What a definition does to its setting."""
 
     VALUE = "value"
@@ -45,7 +45,7 @@ class Claim:
     """A definition, with what it does. Two claims are never the same one, however alike."""
 
     definition: Definition
-    kind: Kind
+    kind: Effect
 
     @property
     def profile(self) -> str:
@@ -96,7 +96,7 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
             path, value = todo.pop()
             kind = _kind(path, value, list_settings)
             yield Claim(_definition(document, path, level=level, value=value), kind)
-            if kind is Kind.TABLE:
+            if kind is Effect.TABLE:
                 todo += [((*path, key), below) for key, below in value.items()]
     for unset in document.directives.unset:
         removal = Definition(
@@ -108,7 +108,7 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
             value=None,
             removes=True,
         )
-        yield Claim(removal, Kind.REMOVAL)
+        yield Claim(removal, Effect.REMOVAL)
 
 
 def _definition(
@@ -126,13 +126,13 @@ def _definition(
     )
 
 
-def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Kind:
+def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Effect:
     """What a value does at its place."""
     if not isinstance(value, dict):
-        return Kind.VALUE
+        return Effect.VALUE
     if value and value.keys() <= set(EDITS) and _is_list(path, list_settings):
-        return Kind.EDIT
-    return Kind.TABLE
+        return Effect.EDIT
+    return Effect.TABLE
 
 
 def _is_list(path: SettingPath, list_settings: ListSettings) -> bool:
@@ -159,7 +159,7 @@ def items_of(claim: Claim, *, graph: Graph, edit: str | None = None) -> tuple[It
 def edit_faults(claims: tuple[Claim, ...], *, graph: Graph) -> Iterator[Diagnostic]:
     """List edits whose parts are no lists: `wrong-type`."""
     for claim in claims:
-        if claim.kind is not Kind.EDIT:
+        if claim.kind is not Effect.EDIT:
             continue
         document = graph.documents[claim.profile]
         parts: Any = claim.definition.value

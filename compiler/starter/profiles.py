@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from compiler.language.written import key_toml, number_toml, text_toml, written
 from compiler.profile import Argument
-from compiler.starter.wanted import Wanted
+from compiler.starter.wanted import FirstService
 
 
-def profile_files(wanted: Wanted) -> Mapping[str, str]:
+def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     return {
         "base/service": _SERVICE + _flags(wanted.flags),
@@ -20,7 +20,7 @@ def profile_files(wanted: Wanted) -> Mapping[str, str]:
     }
 
 
-def hardware(wanted: Wanted) -> str:
+def hardware(wanted: FirstService) -> str:
     """The name of the fragment of its GPUs."""
     return f"{wanted.count}x-{wanted.gpu}"
 
@@ -43,7 +43,7 @@ def _flags(flags: Mapping[str, Argument]) -> str:
     )
 
 
-def _model(wanted: Wanted) -> str:
+def _model(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -54,7 +54,7 @@ served_name = {text_toml(wanted.name)}
 """
 
 
-def _engine(wanted: Wanted) -> str:
+def _engine(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -65,7 +65,7 @@ python = {text_toml(wanted.python)}
 """
 
 
-def _hardware(wanted: Wanted) -> str:
+def _hardware(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -78,7 +78,7 @@ tensor = {wanted.count}
 """
 
 
-def _deployed(wanted: Wanted) -> str:
+def _deployed(wanted: FirstService) -> str:
     parents = (
         "base/service",
         f"base/{wanted.name}",
@@ -103,7 +103,7 @@ user = {text_toml(wanted.user)}
 """
 
 
-def _memory(wanted: Wanted) -> str:
+def _memory(wanted: FirstService) -> str:
     if not wanted.is_described:
         return _GUESSED
     if wanted.fraction is None:

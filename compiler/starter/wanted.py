@@ -12,7 +12,7 @@ from compiler.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Wanted(Value):
+class FirstService(Value):
     """One service to begin with.
 
     Attributes:
