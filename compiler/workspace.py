@@ -10,9 +10,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
+from compiler.diagnostics import Diagnostic, Label, Span, error, printable, reason_of
 from compiler.language.load import SUFFIX, DiskReader
-from compiler.language.shapes import printable
 from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.near import near

@@ -117,15 +117,16 @@ def read_plan(content: bytes) -> WrittenPlan | str:
         return "it is not UTF-8"
     except json.JSONDecodeError as fault:
         return f"it is no JSON (line {fault.lineno})"
-    except (
-        ValueError,
-        RecursionError,
-    ):  # a number of thousands of digits; a list in a list, without an end
+    except (ValueError, RecursionError):
+        # A number of thousands of digits; a list in a list, without an end.
         return "it is no JSON that can be read"
     if not isinstance(values, dict):
         return "it is no plan"
-    if values.get("schema") != SCHEMA:
-        return f"it has schema {values.get('schema')}, this Poolproof reads {SCHEMA}"
+    schema = values.get("schema")
+    if type(schema) is not int:
+        return "it is no plan"
+    if schema != SCHEMA:
+        return f"it has schema {schema}, this Poolproof reads {SCHEMA}"
     if not isinstance(values.get("targets"), dict):
         return "it is no plan"
     top = _Table(values)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from compiler.cli.session import find_tree
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, printable
 from compiler.host.asked import MeantServer
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
@@ -120,11 +120,4 @@ def no_such_engine(name: str) -> Diagnostic:
 def say(notes: Sequence[str]) -> None:
     """Print what is to be said beside the result, on stderr."""
     for each in notes:
-        click.echo(f"note: {plain(each)}", err=True)
-
-
-def plain(text: str) -> str:
-    """A text of a server's or a log's on one line of a terminal, which it cannot steer."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
+        click.echo(f"note: {printable(each)}", err=True)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from compiler.cli.exits import Exit, exit_of
-from compiler.cli.observing import no_such_engine, of_a_server, plain, say
+from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import print_json, show
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, printable
 from compiler.engines.observers import observer_of
 from compiler.host.asked import MeantServer, observe
 from compiler.host.observe import Observed
@@ -148,6 +148,6 @@ def _cell(value: float | str | Range | None, row: Row) -> str:
             return _cell(value.best, row)
         return f"{_cell(value.best, row)} ({_cell(value.low, row)} to {_cell(value.high, row)})"
     if isinstance(value, str):
-        text = plain(value)
+        text = printable(value)
         return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
     return f"{value:.2f}" if row.unit == "GiB" else f"{value:,.0f}"

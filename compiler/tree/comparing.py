@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from compiler.diagnostics import printable
 from compiler.tree import troubles
 from compiler.tree.disk import EntryKind, Standing, look, survey
 from compiler.tree.files import OutFile, OutTree
@@ -19,7 +20,6 @@ from compiler.tree.places import (
     is_working_file,
     parents,
     path_fault,
-    printable,
 )
 from compiler.tree.record import Record, next_lines, read_record
 from compiler.tree.states import Comparison, Difference, State, Version
