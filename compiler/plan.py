@@ -15,6 +15,10 @@ from compiler.ranges import Range
 from compiler.value import Value
 
 
+PROBE = "ready.py"
+"""What the readiness probe is called beside its unit, whichever engine's it is."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Option(Value):
     """One engine flag as it will be written.

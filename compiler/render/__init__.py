@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.plan import Plan
+from compiler.plan import PROBE, Plan
 from compiler.render.envfile import render_env_file
 from compiler.render.script import render_script
-from compiler.render.start import PROBE
 from compiler.render.systemd import render_unit
 from compiler.render.templates import verbatim
 from compiler.value import Value

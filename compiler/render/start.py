@@ -5,12 +5,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.listening import reached_at
-from compiler.plan import Plan, Service, Variable
+from compiler.plan import PROBE, Plan, Service, Variable
 from compiler.value import Value
-
-
-PROBE = "ready.py"
-"""What the probe is called beside its unit, whichever engine's it is."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
