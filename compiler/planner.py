@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import evolve, frozen
 
 from compiler.bisection import Margins, least
-from compiler.catalog import Catalog, FactKind
+from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer, Spelled
 from compiler.engines.known import ENGINES
@@ -77,9 +77,9 @@ def plans_of(
 
 
 _KINDS = {
-    "gpu-unknown": FactKind.GPU,
-    "model-unknown": FactKind.MODEL,
-    "draft-unknown": FactKind.DRAFT,
+    "gpu-unknown": Kind.GPU,
+    "model-unknown": Kind.MODEL,
+    "draft-unknown": Kind.DRAFT,
 }
 
 

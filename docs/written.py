@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from compiler.catalog import open_catalog
-from compiler.catalog.lookup import FactKind
+from compiler.catalog.lookup import Kind
 from compiler.explain import codes, page
 from compiler.quoting.markdown import markdown_cell, markdown_code
 
@@ -50,7 +50,7 @@ def _catalogue() -> Iterator[str]:
     yield ""
     yield "| id | memory MiB | compute capability |"
     yield "|---|---|---|"
-    for id_ in catalog.ids(FactKind.GPU):
+    for id_ in catalog.ids(Kind.GPU):
         gpu, _ = catalog.gpu(id_)
         if gpu is not None:
             yield f"| {markdown_code(id_)} | {gpu.total_mib:,} | {markdown_cell(gpu.compute_capability)} |"
@@ -59,11 +59,11 @@ def _catalogue() -> Iterator[str]:
     yield ""
     yield "| id | layers | context |"
     yield "|---|---|---|"
-    for id_ in catalog.ids(FactKind.MODEL):
+    for id_ in catalog.ids(Kind.MODEL):
         model, _ = catalog.model(id_)
         if model is not None:
             yield f"| {markdown_code(id_)} | {model.layers} | {model.context or 0:,} |"
     yield ""
     yield "## Drafts"
     yield ""
-    yield from (f"- {markdown_code(id_)}" for id_ in catalog.ids(FactKind.DRAFT))
+    yield from (f"- {markdown_code(id_)}" for id_ in catalog.ids(Kind.DRAFT))

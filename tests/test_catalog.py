@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.catalog import Catalog, FactKind, FolderReader, open_catalog
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.catalog.shelves import Shelf, file_stem, id_of
 from compiler.catalog.writing import gpu_toml
 from compiler.diagnostics import Diagnostic
@@ -277,9 +277,9 @@ def test_what_nobody_described_is_none() -> None:
     """An unknown name is `None` without a complaint; the near id is there for who asks."""
     catalog = team()
     assert catalog.gpu("x-2") == (None, ())
-    assert catalog.near(FactKind.GPU, "x-2") == "x-1"
+    assert catalog.near(Kind.GPU, "x-2") == "x-1"
     assert catalog.model("Acme/big-1") == (None, ())
-    assert catalog.near(FactKind.MODEL, "Acme/big-1") == "acme/Big-1"
+    assert catalog.near(Kind.MODEL, "Acme/big-1") == "acme/Big-1"
     assert catalog.release("vllm", "0.5.3") == (None, ())
     assert open_catalog().boots() == ((), ())
 
@@ -318,7 +318,7 @@ def test_a_teams_entry_counts_before_a_shipped_one() -> None:
     assert faults == ()
     assert gpu is not None
     assert (gpu.shipped, gpu.names) == (False, ("ACME X-1",))
-    assert catalog.ids(FactKind.GPU) == open_catalog().ids(FactKind.GPU)
+    assert catalog.ids(Kind.GPU) == open_catalog().ids(Kind.GPU)
     shipped, _ = catalog.gpu("h200")
     assert shipped is not None
     assert shipped.shipped
@@ -392,11 +392,11 @@ def test_what_there_is_can_be_listed() -> None:
     catalog = open_catalog(
         Files({**TEAM, "catalog/gpus/README.md": "x", "catalog/gpus/.x.toml": ""})
     )
-    assert "x-1" in catalog.ids(FactKind.GPU)
-    assert "h100" in catalog.ids(FactKind.GPU)
-    assert not {"README.md", ".x", "README"} & set(catalog.ids(FactKind.GPU))
-    assert "acme/Big-1" in catalog.ids(FactKind.MODEL)
-    assert list(catalog.ids(FactKind.GPU)) == sorted(catalog.ids(FactKind.GPU))
+    assert "x-1" in catalog.ids(Kind.GPU)
+    assert "h100" in catalog.ids(Kind.GPU)
+    assert not {"README.md", ".x", "README"} & set(catalog.ids(Kind.GPU))
+    assert "acme/Big-1" in catalog.ids(Kind.MODEL)
+    assert list(catalog.ids(Kind.GPU)) == sorted(catalog.ids(Kind.GPU))
     assert "sglang" in catalog.engines()
     assert catalog.versions("sglang") == open_catalog().versions("sglang")
     assert "0.5.3" in catalog.versions("sglang")

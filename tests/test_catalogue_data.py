@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from benchmarks.publish import files
-from compiler.catalog import Catalog, FactKind, FolderReader, open_catalog
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.diagnostics import Diagnostic
 from compiler.facts import Action, Build, Draft, Flag, Gpu, Mla, Model, Quantization, Vision
 from compiler.language.syntax import parse_toml
@@ -131,9 +131,9 @@ def test_the_recorded_boot_loads(catalogue: Catalog) -> None:
     assert faults == ()
     boot = next(each for each in boots if each.name == "boots/ct200-0.85")
     assert boot.pool_tokens == 101_134
-    assert boot.model in catalogue.ids(FactKind.MODEL)
-    assert boot.gpu in catalogue.ids(FactKind.GPU)
-    assert boot.draft in catalogue.ids(FactKind.DRAFT)
+    assert boot.model in catalogue.ids(Kind.MODEL)
+    assert boot.gpu in catalogue.ids(Kind.GPU)
+    assert boot.draft in catalogue.ids(Kind.DRAFT)
     assert boot.build in catalogue.builds(boot.engine)
 
 
@@ -164,7 +164,7 @@ def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
         assert not forbidden.search(path.read_text(encoding="utf-8")), path.name
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(FactKind.GPU))
+@pytest.mark.parametrize("id_", open_catalog().ids(Kind.GPU))
 def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -> None:
     """What is free before weights load lies between nine tenths and all of the card's memory.
 
@@ -269,7 +269,7 @@ def test_both_kimi_models_have_the_same_shapes(catalogue: Catalog) -> None:
     assert evolve(newer, id=older.id, sources=older.sources) == older
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(FactKind.DRAFT))
+@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
 def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None:
     """A draft reads the target's hidden states, so the hidden sizes are the same, and its targets are described."""
     draft = known_draft(catalogue, id_)
@@ -280,7 +280,7 @@ def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None
         assert draft.context <= model.context
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(FactKind.DRAFT))
+@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
 def test_a_draft_is_of_one_kind(catalogue: Catalog, id_: str) -> None:
     """A block drafter has a block, and uses the target's head; a head that drafts token by token has its own."""
     draft = known_draft(catalogue, id_)

@@ -13,7 +13,7 @@ import pytest
 
 from checkouts import REPOSITORY, STORY, checkout
 from compiler.catalog import open_catalog
-from compiler.catalog.lookup import FactKind
+from compiler.catalog.lookup import Kind
 from compiler.cli.commands import VERBS
 from shown import Scratch, blocks, edit, prose
 
@@ -146,9 +146,7 @@ def test_what_is_counted_is_as_many() -> None:
     readme, changelog = (
         " ".join(text_of(REPOSITORY / f"{each}.md").split()) for each in ("README", "CHANGELOG")
     )
-    gpus, models, drafts = (
-        len(catalog.ids(each)) for each in (FactKind.GPU, FactKind.MODEL, FactKind.DRAFT)
-    )
+    gpus, models, drafts = (len(catalog.ids(each)) for each in (Kind.GPU, Kind.MODEL, Kind.DRAFT))
     boots = len(list((REPOSITORY / "compiler" / "catalog" / "data" / "boots").rglob("*.toml")))
     told = re.search(r"Of (\d+) reports about SGLang (\d+) are told", text_of(DOCS / "reports.md"))
     assert told is not None

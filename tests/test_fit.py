@@ -15,7 +15,7 @@ import pytest
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout
 from compiler.amend import Amended, Amendment, amend
-from compiler.catalog import Catalog, FactKind, FolderReader, open_catalog
+from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
 from compiler.pipeline import Inputs, check_profiles
@@ -182,7 +182,7 @@ def test_more_cards_than_the_host_has(tree: Checkout) -> None:
 def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
     """For each model of the catalogue, every move of some levers is tried: the search finds the first that is enough and not refused."""
     compared = 0
-    for number, model in enumerate(catalog.ids(FactKind.MODEL)):
+    for number, model in enumerate(catalog.ids(Kind.MODEL)):
         profile = Profile(
             model=Model(id=Text(model)),
             gpus=Gpus(kind=Name(gpu), count=4),

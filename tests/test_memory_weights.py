@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.architecture import Format, Gqa, Quantization, Role
-from compiler.catalog import FactKind, open_catalog
+from compiler.catalog import Kind, open_catalog
 from compiler.facts import Draft, Model
 from compiler.memory.tensors import (
     draft_tensors,
@@ -24,7 +24,7 @@ from compiler.ranges import Range
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
 MIB = 2**20
-MODELS = open_catalog().ids(FactKind.MODEL)
+MODELS = open_catalog().ids(Kind.MODEL)
 MADE = ("rotary tables", "attention kv_b, absorbed")
 
 

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve, fields
 
 from compiler.architecture import Format, Gqa, LayerKind, Role, Rope
-from compiler.catalog import FactKind, open_catalog
+from compiler.catalog import Kind, open_catalog
 from compiler.checkpoint import FAMILIES, Missing, model_from_config, model_toml
 from compiler.checkpoint.mixers import shortest
 from compiler.facts import Model
@@ -289,6 +289,6 @@ def test_a_scaling_says_how_far_it_reaches(scaling: object, reaches: int | None)
 def test_every_family_has_an_entry() -> None:
     """The architectures whose configs are read are those that the catalogue has models of."""
     catalogue = open_catalog()
-    entries = (catalogue.model(id_)[0] for id_ in catalogue.ids(FactKind.MODEL))
+    entries = (catalogue.model(id_)[0] for id_ in catalogue.ids(Kind.MODEL))
     found = {each.architecture for each in entries if each is not None}
     assert set(FAMILIES) == found

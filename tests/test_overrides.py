@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compiler.catalog import FactKind, open_catalog
+from compiler.catalog import Kind, open_catalog
 from compiler.engines.sglang.overrides import declared, is_read
 from compiler.facts import Model
 from compiler.judged import Verdict
@@ -110,7 +110,7 @@ def test_a_text_model_inside_another(tmp_path: Path) -> None:
     mixed = {**YARN, "mrope_interleaved": True, "mrope_section": [11, 11, 10], "rope_theta": 10**7}
     model = next(
         each
-        for id_ in CATALOG.ids(FactKind.MODEL)
+        for id_ in CATALOG.ids(Kind.MODEL)
         if (each := model_of(id_)).vision is not None
         and (each.rope is None or each.rope.kind == "yarn")
     )

@@ -1,7 +1,7 @@
 """Facts as data: GPUs, models, drafts, engine releases and builds, ours and a team's own; and a team's recorded boots."""
 
-from compiler.catalog.lookup import Catalog, FactKind, open_catalog
+from compiler.catalog.lookup import Catalog, Kind, open_catalog
 from compiler.catalog.shelves import FolderReader, Reader
 
 
-__all__ = ["Catalog", "FactKind", "FolderReader", "Reader", "open_catalog"]
+__all__ = ["Catalog", "FolderReader", "Kind", "Reader", "open_catalog"]

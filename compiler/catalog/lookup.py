@@ -45,7 +45,7 @@ Found = tuple[T | None, tuple[Diagnostic, ...]]
 """A fact, or `None` for what nobody described; and what is wrong with its file."""
 
 
-class FactKind(StrEnum):
+class Kind(StrEnum):
     """The kinds of facts that have an id; the value is their folder."""
 
     GPU = "gpus"
@@ -73,15 +73,15 @@ class Catalog(Value):
 
     def gpu(self, id_: str) -> Found[Gpu]:
         """A kind of GPU."""
-        return self._entry(FactKind.GPU, id_, Gpu)
+        return self._entry(Kind.GPU, id_, Gpu)
 
     def model(self, id_: str) -> Found[Model]:
         """A model."""
-        return self._entry(FactKind.MODEL, id_, Model)
+        return self._entry(Kind.MODEL, id_, Model)
 
     def draft(self, id_: str) -> Found[Draft]:
         """A draft model."""
-        return self._entry(FactKind.DRAFT, id_, Draft)
+        return self._entry(Kind.DRAFT, id_, Draft)
 
     def release(self, engine: str, version: str, build: str | None = None) -> Found[Release]:
         """A release of an engine, with the overlay of a build.
@@ -133,7 +133,7 @@ class Catalog(Value):
         """The models that there are shipped boots of, sorted."""
         return public_models(self.shelves)
 
-    def ids(self, kind: FactKind) -> tuple[str, ...]:
+    def ids(self, kind: Kind) -> tuple[str, ...]:
         """The ids of a kind, sorted."""
         return tuple(id_of(stem) for stem in self._stems(kind))
 
@@ -154,7 +154,7 @@ class Catalog(Value):
         """The builds of an engine, sorted."""
         return tuple(id_of(stem) for stem in self._stems(_builds(engine)))
 
-    def near(self, kind: FactKind, id_: str) -> str | None:
+    def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant."""
         return self._once(("near", kind, id_), lambda: (near(id_, self.ids(kind)), ()))[0]
 
@@ -163,7 +163,7 @@ class Catalog(Value):
         shelves = (*self.shelves, *([self.boot_shelf] if self.boot_shelf else []))
         return next(filter(None, (each.source(shown) for each in shelves)), None)
 
-    def entry_file(self, kind: FactKind, id_: str) -> EntryFile | None:
+    def entry_file(self, kind: Kind, id_: str) -> EntryFile | None:
         """The file of an entry as it stands, to be shown; `None` when there is none, or it cannot be read."""
         stem = file_stem(id_)
         return None if stem is None else self._open(f"{kind}/{stem}.toml")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from compiler.catalog.lookup import Catalog, FactKind
+from compiler.catalog.lookup import Catalog, Kind
 
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -28,7 +28,7 @@ def identify_model(name: str, *, names: Mapping[str, str]) -> str:
 
 def model_names(catalog: Catalog) -> Mapping[str, str]:
     """Every id in lower case, and its last part where only one id ends like that."""
-    ids = [*catalog.ids(FactKind.MODEL), *catalog.ids(FactKind.DRAFT)]
+    ids = [*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT)]
     ends: dict[str, str | None] = {}
     for each in ids:
         last = each.rpartition("/")[2].lower()

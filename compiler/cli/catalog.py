@@ -8,7 +8,7 @@ from math import isfinite
 
 import click
 
-from compiler.catalog import Catalog, FactKind
+from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
@@ -21,7 +21,7 @@ from compiler.near import near
 from compiler.ranges import Range
 
 
-KINDS = {"gpus": FactKind.GPU, "models": FactKind.MODEL, "drafts": FactKind.DRAFT}
+KINDS = {"gpus": Kind.GPU, "models": Kind.MODEL, "drafts": Kind.DRAFT}
 
 
 @click.group(name="catalog")
@@ -56,7 +56,7 @@ def _lines(catalog: Catalog, kind: str) -> Iterator[str]:
         yield from (f"{id_}{_own(catalog, KINDS[kind], id_)}" for id_ in catalog.ids(KINDS[kind]))
 
 
-def _own(catalog: Catalog, kind: FactKind, id_: str) -> str:
+def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
     file = catalog.entry_file(kind, id_)
     return "" if file is None or file.shipped else "  (this tree's own)"
 

@@ -13,7 +13,7 @@ import click
 from attrs import evolve
 
 from compiler.catalog import Catalog, open_catalog
-from compiler.catalog.lookup import FactKind
+from compiler.catalog.lookup import Kind
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
 from compiler.diagnostics import Diagnostic, listed, reason_of
@@ -175,7 +175,7 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> FirstService:
         raise click.UsageError(
             f"{', '.join(missing)} must be given where there is no terminal to ask on"
         )
-    models, gpus = catalog.ids(FactKind.MODEL), catalog.ids(FactKind.GPU)
+    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
     model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
     gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
     count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))

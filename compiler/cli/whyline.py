@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.catalog import Catalog, FactKind
+from compiler.catalog import Catalog, Kind
 from compiler.cli.session import Session
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Judged
@@ -143,9 +143,9 @@ def _file(fact: str, plan: Plan, catalog: Catalog) -> str:
     profile = plan.profile
     draft = profile.speculative.draft if profile.speculative else None
     entry = {
-        "model": lambda: catalog.entry_file(FactKind.MODEL, profile.model.id),
-        "gpu": lambda: catalog.entry_file(FactKind.GPU, profile.gpus.kind),
-        "draft": lambda: catalog.entry_file(FactKind.DRAFT, draft or ""),
+        "model": lambda: catalog.entry_file(Kind.MODEL, profile.model.id),
+        "gpu": lambda: catalog.entry_file(Kind.GPU, profile.gpus.kind),
+        "draft": lambda: catalog.entry_file(Kind.DRAFT, draft or ""),
         "build": lambda: catalog.build_file(profile.engine.name, profile.engine.build or ""),
     }.get(fact, lambda: catalog.boot_file(fact))()
     return fact if entry is None else entry.shown

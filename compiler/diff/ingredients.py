@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from compiler.catalog import FactKind
+from compiler.catalog import Kind
 from compiler.catalog.series import SERIES
 from compiler.catalog.shelves import file_stem
 from compiler.language.load import SUFFIX, load_document
@@ -59,9 +59,9 @@ def _facts(name: str, inputs: Inputs) -> Iterator[str]:
 
     model, gpu = word("model", "id"), word("gpus", "kind")
     for kind, id_ in (
-        (FactKind.MODEL, model),
-        (FactKind.GPU, gpu),
-        (FactKind.DRAFT, word("speculative", "draft")),
+        (Kind.MODEL, model),
+        (Kind.GPU, gpu),
+        (Kind.DRAFT, word("speculative", "draft")),
     ):
         stem = file_stem(id_)
         if stem is not None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import NOTHING, evolve, fields_dict, frozen
 
-from compiler.catalog import Catalog, FactKind
+from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import EntryFile
 from compiler.diagnostics import Diagnostic, error
@@ -31,7 +31,7 @@ SETTABLE: Final = frozenset(_NAMES) - {"pool_tokens"}
 
 # What a profile may leave to the release, or asks for under another name.
 _ASKED: Final = ("algorithm", "max_running_requests", "kv_dtype", "flags")
-_KINDS: Final = {"model": FactKind.MODEL, "draft": FactKind.DRAFT}
+_KINDS: Final = {"model": Kind.MODEL, "draft": Kind.DRAFT}
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 Plain = str | int | float | bool
