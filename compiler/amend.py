@@ -20,7 +20,7 @@ from compiler.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Wanted(Value):
+class Amendment(Value):
     """What to write.
 
     Attributes:
@@ -66,7 +66,7 @@ class _Overlaid(Value):
         return self.below.names()
 
 
-def amend(wanted: Wanted, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]:
+def amend(wanted: Amendment, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]:
     """The edit, if it changes what it is for and nothing else, and the profile then gives just the plan that was found.
 
     Errors: `edit-refused` for a file that is not among what the profile is made of, `edit-unproved`.
@@ -94,7 +94,7 @@ def amend(wanted: Wanted, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]:
     return Amended(file=wanted.file, before=document.source.text, after=text, also=also)
 
 
-def _assignments(wanted: Wanted, graph: Graph) -> Iterator[Assignment]:
+def _assignments(wanted: Amendment, graph: Graph) -> Iterator[Assignment]:
     for setting, written in wanted.settings:
         if setting != UNSET:
             yield Assignment(setting=tuple(setting.split(".")), written=written)
@@ -109,7 +109,7 @@ def _assignments(wanted: Wanted, graph: Graph) -> Iterator[Assignment]:
         yield Assignment(setting=table, written=None, inherited=inherited)
 
 
-def _unkept(wanted: Wanted, document: Document, after: Inputs) -> Iterator[Diagnostic]:
+def _unkept(wanted: Amendment, document: Document, after: Inputs) -> Iterator[Diagnostic]:
     """Whether the profile comes out otherwise than it was found to, or is refused for whatever reason."""
     checked = check_profiles([wanted.profile], after)
     plans = [each.plan for each in checked.judged if each.plan is not None]
@@ -122,7 +122,7 @@ def _unkept(wanted: Wanted, document: Document, after: Inputs) -> Iterator[Diagn
     )
 
 
-def _overruled(wanted: Wanted, after: Inputs) -> Iterator[str]:
+def _overruled(wanted: Amendment, after: Inputs) -> Iterator[str]:
     """The settings that another file, or a stronger level, decides."""
     resolved, _ = resolve(wanted.profile, after)
     for setting, _ in wanted.settings:
@@ -133,7 +133,7 @@ def _overruled(wanted: Wanted, after: Inputs) -> Iterator[str]:
 
 
 def _neighbours(
-    wanted: Wanted, before: Inputs, after: Inputs
+    wanted: Amendment, before: Inputs, after: Inputs
 ) -> tuple[tuple[str, ...], Mapping[str, Sequence[str]]]:
     """The other deployable profiles made of the file, and the errors that each would get."""
     if wanted.file == wanted.profile:

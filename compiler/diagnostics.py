@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from attrs import evolve, frozen
@@ -118,3 +119,19 @@ def place_of(fault: OSError) -> tuple[str, ...]:
     """Where the system would not, as a note; none where it does not say."""
     place = fault.filename2 or fault.filename
     return () if place is None else (f"at `{place}`",)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
+
+
+def printable(text: str) -> str:
+    r"""The text on one line, with what cannot be seen, or steers a terminal, spelled out (`\u001b`)."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _spelled(ord(each)) for each in text)
+
+
+def _spelled(code: int) -> str:
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the last of four digits

@@ -6,14 +6,17 @@ No behaviour beyond putting its own parts side by side. Checks judge a plan, tem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
 from compiler.value import Value
+
+
+PROBE = "ready.py"
+"""What the readiness probe is called beside its unit, whichever engine's it is."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -210,6 +213,7 @@ class Plan(Value):
     Attributes:
         profile_name: `k2.6-200k`.
         target_name: the target's name; a profile without targets is planned once with `None`.
+        probe: the script in `templates/` that waits until the server is ready; `None` where its engine has none.
         command: how the engine is started, before its flags.
         memory: both budgets; `None` when something that decides them is unknown.
         unknowns: what nobody described.
@@ -220,7 +224,6 @@ class Plan(Value):
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
-        notes: what was worked out of the plan alone and is asked for again, by its type; no part of what the plan says.
     """
 
     profile_name: str
@@ -243,9 +246,9 @@ class Plan(Value):
     running_requests: int | None = None
     memory: Memory | None = None
     effective: Effective | None = None
+    probe: str | None = None
     unknowns: tuple[Unknown, ...] = ()
-    assumptions: tuple[str, ...] = field(default=())
-    notes: dict[type, Any] = field(factory=dict, init=False, eq=False, repr=False)
+    assumptions: tuple[str, ...] = ()
 
     @property
     def balance(self) -> Balance | None:

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from compiler.bisection import Margins, least
 from compiler.catalog import Catalog, Kind
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer, Spelled
 from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Unknown
@@ -76,7 +76,11 @@ def plans_of(
     )
 
 
-_KINDS = {"gpu-unknown": Kind.GPU, "model-unknown": Kind.MODEL, "draft-unknown": Kind.DRAFT}
+_KINDS = {
+    "gpu-unknown": Kind.GPU,
+    "model-unknown": Kind.MODEL,
+    "draft-unknown": Kind.DRAFT,
+}
 
 
 def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
@@ -127,10 +131,12 @@ def plan_of(
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,
+        probe=engine.probe if engine is not None else None,
         unknowns=(*unknowns, *(sized.unknowns if sized else ())),
         assumptions=(
             *(sized.assumptions if sized else ()),
             *_left_to_engine(asked, profile, memory),
+            *_unprobed(profile, engine),
         ),
     )
 
@@ -147,6 +153,11 @@ def _left_to_engine(asked: Profile, profile: Profile, memory: Memory | None) -> 
         yield f"the context is left to the engine: the model's own {profile.serve.tokens:,} tokens are promised"
     if asked.memory.fraction == AUTO and memory is not None:
         yield f"the static fraction is left to the engine: it picks {memory.fraction:.4g}"
+
+
+def _unprobed(profile: Profile, engine: Engine | None) -> Iterator[str]:
+    if profile.targets and engine is not None and engine.probe is None:
+        yield f"nobody wrote a readiness probe for {engine.name}: its unit counts as started once its process runs, and nothing compares its pool"
 
 
 def look_up(
@@ -166,7 +177,7 @@ def look_up(
     unknowns: tuple[Unknown, ...] = ()
     if engine.name not in ENGINES:
         missing = (
-            f"how to start and size it; there is {', '.join(f'`{known}`' for known in ENGINES)}"
+            f"how to start and size it; there is {listed([f'`{known}`' for known in ENGINES])}"
         )
         unknowns = (
             Unknown(

@@ -16,6 +16,7 @@ from compiler.catalog import Catalog
 from compiler.catalog.naming import Names, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, error
+from compiler.engines.adopting import unread
 from compiler.engines.engine import (
     Asked,
     CommandReader,
@@ -81,7 +82,7 @@ class Predictor(Value):
     def predict(self, words: Sequence[str], question: Question) -> Judged:
         """Judge one command. Errors: `command-refused`, `bad-value`; what nobody described gives the verdict `unknown`."""
         if self.engine is None or self.reader is None or self.release is None:
-            return _nothing(self._no_release(question))
+            return _nothing(self._unread(question))
         asked = self.reader.read(
             words, gpus=Gpus(kind=Name(question.gpu), count=question.count), identify=self.identify
         )
@@ -125,7 +126,9 @@ class Predictor(Value):
         """The catalogue's id of a model's name, or of a path that ends like one."""
         return self.names.identify(name)
 
-    def _no_release(self, question: Question) -> Diagnostic:
+    def _unread(self, question: Question) -> Diagnostic:
+        if self.engine is not None and self.release is not None:
+            return unread(self.engine.name)
         known = ", ".join(self.catalog.versions(question.engine))
         return error(
             "release-unknown",

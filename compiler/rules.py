@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from importlib import import_module
 
 from attrs import frozen
 
@@ -39,7 +41,14 @@ def rule(*codes: str, flags: Iterable[str] = ()) -> Callable[[Judge], Rule]:
     return wrap
 
 
-def collect(*modules: ModuleType) -> tuple[Rule, ...]:
-    """All rules of some modules, in the order of their codes."""
+def collect(package: str) -> tuple[Rule, ...]:
+    """All rules of a package, in the order of their codes: those of each file in its folder, and none of folders below.
+
+    A folder below is for what a rule loads only where it finds something.
+    """
+    (folder,) = sys.modules[package].__path__
+    files = os.listdir(folder)  # noqa: PTH208 - a cold `check` waits for it
+    names = sorted(each.removesuffix(".py") for each in files if each.endswith(".py"))
+    modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
     found = [each for module in modules for each in vars(module).values() if isinstance(each, Rule)]
     return tuple(sorted(found, key=lambda each: each.codes))

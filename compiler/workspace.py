@@ -10,9 +10,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
+from compiler.diagnostics import Diagnostic, Label, Span, error, printable, reason_of
 from compiler.language.load import SUFFIX, DiskReader
-from compiler.language.shapes import printable
 from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.near import near
@@ -46,7 +45,7 @@ class Workspace(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Found(Value):
+class FoundTree(Value):
     """The tree and the names of the profiles that were asked for; empty names mean all of them."""
 
     workspace: Workspace | None
@@ -54,7 +53,7 @@ class Found(Value):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find(asked: Sequence[str], *, here: Path) -> Found:
+def find(asked: Sequence[str], *, here: Path) -> FoundTree:
     """Find the tree from the first profile's path upwards, else from `here`.
 
     A profile is asked for by its path (`profiles/k2.6-200k.toml`) or by its name (`k2.6-200k`).
@@ -64,7 +63,7 @@ def find(asked: Sequence[str], *, here: Path) -> Found:
     start = _start(asked, here)
     root = _root_above(start)
     if root is None:
-        return Found(workspace=None, names=(), diagnostics=(_no_tree(start),))
+        return FoundTree(workspace=None, names=(), diagnostics=(_no_tree(start),))
     workspace = Workspace(root)
     names, faults = [], []
     for each in asked:
@@ -73,7 +72,9 @@ def find(asked: Sequence[str], *, here: Path) -> Found:
             faults.append(_outside(each, workspace))
         else:
             names.append(named)
-    return Found(workspace=workspace, names=tuple(dict.fromkeys(names)), diagnostics=tuple(faults))
+    return FoundTree(
+        workspace=workspace, names=tuple(dict.fromkeys(names)), diagnostics=tuple(faults)
+    )
 
 
 def _start(asked: Sequence[str], here: Path) -> Path:

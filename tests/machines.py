@@ -14,7 +14,6 @@ missing_modules = ["deep_ep"]   # that the engine's Python does not find
 
 from __future__ import annotations
 
-import json
 import stat
 import tomllib
 from collections.abc import Collection, Mapping
@@ -30,6 +29,7 @@ from compiler.host.units import Scope
 from compiler.pipeline import Checked, render_checked
 from compiler.tree import OutTree
 from compiler.value import Value
+from compiler.writtenplan import WrittenFacts, WrittenPlan, read_plan
 
 
 PROGRAMS = ("/usr/local/cuda/bin/nvcc", "/usr/bin/ninja")
@@ -131,6 +131,8 @@ def look_over(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(each.text, "utf-8")
     (unit,) = folder.rglob("*.service")
-    plan = json.loads((unit.parent.parent / "plan.json").read_text("utf-8"))
-    names = tuple(plan["gpus"]["names"][:1]) * plan["gpus"]["count"]
+    plan = read_plan((unit.parent.parent / "plan.json").read_bytes())
+    assert isinstance(plan, WrittenPlan)
+    assert isinstance(plan.facts, WrittenFacts)
+    names = (plan.facts.gpus.names or ())[:1] * plan.facts.gpus.count
     return preflight(plan, unit.parent, scope=scope, probe=machine(text, gpus=names))

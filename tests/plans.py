@@ -138,6 +138,7 @@ def story_plan(**changes: Any) -> Plan:  # noqa: ANN401 - any attribute of a pla
         running_requests=8,
         memory=story_memory(),
         required_tokens=200_005,
+        probe="sglang/ready.py",
         effective=Effective(context=200_000, concurrency=1),
     )
     return evolve(plan, **changes)

@@ -101,7 +101,7 @@ def test_settings_have_their_defaults() -> None:
     assert parsed.values["trust_remote_code"] is False
     assert parsed.values["enable_lora"] is None
     assert parsed.values["encoder_urls"] == []
-    assert parsed.set_by("host") is None
+    assert [given.dest for given in parsed.given] == ["model_path", "port"]
 
 
 def test_the_words_that_set_something() -> None:
@@ -149,9 +149,7 @@ def test_the_last_of_a_repeated_flag_counts() -> None:
     parsed = accepted("--tp-size", "2", *MODEL, "--tensor-parallel-size=4", "--tp", "8")
     assert parsed.values["tensor_parallel_size"] == 8
     assert [given.written for given in parsed.overridden] == ["--tp-size", "--tensor-parallel-size"]
-    last = parsed.set_by("tensor_parallel_size")
-    assert last is not None
-    assert last.places == (5, 6)
+    assert parsed.given[-1].places == (5, 6)
 
 
 def test_two_flags_may_write_one_setting() -> None:
@@ -333,12 +331,12 @@ def test_the_file_counts_before_the_command_line() -> None:
     assert parsed.values["tensor_parallel_size"] == 4
     assert parsed.values["config"] is None
     assert parsed.config == "x.yaml"
-    assert [(given.flag, given.from_config) for given in parsed.given] == [
+    assert [(given.flag, not given.places) for given in parsed.given] == [
         ("--model-path", True),
         ("--tensor-parallel-size", True),
         ("--tensor-parallel-size", False),
     ]
-    assert [given.from_config for given in parsed.overridden] == [True]
+    assert [given.places for given in parsed.overridden] == [()]
 
 
 @pytest.mark.parametrize(

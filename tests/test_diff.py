@@ -275,7 +275,7 @@ def test_an_alternative_in_the_place_of_an_installed_one(tree: Checkout, tmp_pat
         ("[]", "no plan"),
         ('{"schema": 2}', "schema 2"),
         ('{"schema": 1}', "no plan"),
-        ('{"schema": 1, "targets": {"a": {}}}', "no plan"),
+        ('{"schema": 1, "targets": {"a": {}}}', "does not say `engine`"),
         (b"\xff", "not UTF-8"),
     ],
 )

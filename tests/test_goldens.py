@@ -72,7 +72,7 @@ def test_nothing_else_is_written(nasty: Checkout) -> None:
     written = {f"{NASTY}/{path}" for path in (*NAMES, "ct300/ready.py")}
     assert nasty.standing().keys() == {"MANIFEST", *written}
     probe = nasty.standing()[f"{NASTY}/ct300/ready.py"]
-    assert probe == ((REPOSITORY / "templates/ready.py").read_bytes(), 0o644)
+    assert probe == ((REPOSITORY / "templates/sglang/ready.py").read_bytes(), 0o644)
 
 
 def test_systemd_finds_nothing_wrong(nasty: Checkout) -> None:

@@ -17,9 +17,10 @@ from compiler.host.ports import Listener
 from compiler.host.preflight import preflight
 from compiler.host.preflight_probe import Untold
 from compiler.host.promised import promised_in
-from compiler.host.service import parse_plan, read_service
+from compiler.host.service import service_of
 from compiler.host.units import Scope
 from compiler.tree.disk import survey
+from compiler.writtenplan import WrittenPlan, read_plan
 from generations import FP8, LARGE, OUT, SMALL, STATE_DIR, UNIT, Host
 from test_preflight import FakeProbe
 
@@ -126,11 +127,11 @@ def test_a_damaged_plan(tmp_path: Path) -> None:
     files = {"plan.json": (OUT / SMALL / "plan.json").read_bytes()}
     host = Host(tmp_path / "host")
     for text in (*damaged(json.loads(files["plan.json"])), "", "[" * 100_000, "\0"):
-        plan = parse_plan(text.encode())
+        plan = read_plan(text.encode())
         promised_in(text.encode())
         growth(files, {"plan.json": text.encode()}, live=host.live)
-        if plan is not None:
-            read_service(plan, "ct200")
+        if isinstance(plan, WrittenPlan):
+            service_of(plan, "ct200")
             preflight(plan, target, scope=Scope.SYSTEM, probe=AnyProbe())
 
 

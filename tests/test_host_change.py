@@ -10,7 +10,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.host.change import Action, Change, decide
+from compiler.host.change import Action, Consequence, decide
 from compiler.plan import Option, Plan, Variable
 from compiler.render import render_target
 from nasty import texts
@@ -27,7 +27,7 @@ def rendered(plan: Plan) -> Mapping[str, bytes]:
     return {each.path: each.text.encode() for each in render_target(plan)}
 
 
-def changed(old: str, new: str, *, file: str = UNIT) -> Change:
+def changed(old: str, new: str, *, file: str = UNIT) -> Consequence:
     """What a replacement in one of the files needs."""
     assert old.encode() in FILES[file]
     return decide(
@@ -37,8 +37,8 @@ def changed(old: str, new: str, *, file: str = UNIT) -> Change:
 
 def test_the_same_is_no_change() -> None:
     """Equal files need nothing, by either name of the unit."""
-    assert decide(FILES, FILES, unit=UNIT) == Change(action=Action.NOTHING)
-    assert decide(FILES, dict(FILES), unit="kimi-k2.6") == Change(action=Action.NOTHING)
+    assert decide(FILES, FILES, unit=UNIT) == Consequence(action=Action.NOTHING)
+    assert decide(FILES, dict(FILES), unit="kimi-k2.6") == Consequence(action=Action.NOTHING)
 
 
 def test_the_first_generation_is_started() -> None:
@@ -63,7 +63,7 @@ def test_the_first_generation_is_started() -> None:
 )
 def test_what_says_the_same_is_no_change(old: str, new: str) -> None:
     """Remarks, blanks, quotes, the order of settings, and what systemd ignores say nothing."""
-    assert changed(old, new) == Change(action=Action.NOTHING)
+    assert changed(old, new) == Consequence(action=Action.NOTHING)
 
 
 def test_the_order_of_flags_says_nothing() -> None:
@@ -71,7 +71,7 @@ def test_the_order_of_flags_says_nothing() -> None:
     unit = FILES[UNIT].replace(b"  --port 30000 \\\n", b"")
     moved = unit.replace(b"  --enable-metrics\n", b"  --enable-metrics --port=30000\n")
     assert moved.count(b"--port") == 1
-    assert decide(FILES, {**FILES, UNIT: moved}, unit=UNIT) == Change(action=Action.NOTHING)
+    assert decide(FILES, {**FILES, UNIT: moved}, unit=UNIT) == Consequence(action=Action.NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_a_reload_applies(old: str, new: str) -> None:
 def test_the_environment() -> None:
     """A variable is told by its name, wherever it stands in the file; its comments are nothing."""
     change = changed("SYS", "PHB", file="kimi-k2.6.env")
-    assert change == Change(
+    assert change == Consequence(
         action=Action.RESTART, reasons=("`NCCL_P2P_LEVEL` changed from `SYS` to `PHB`",)
     )
     env = FILES["kimi-k2.6.env"]

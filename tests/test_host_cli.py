@@ -213,7 +213,7 @@ def test_a_tree_that_was_edited(image: Image) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"schema": 1', '"schema": 2', "is not one that this Poolproof reads"),
+        ('"schema": 1', '"schema": 2', "it has schema 2, this Poolproof reads 1"),
         ('"kind": "systemd"', '"kind": "quadlet"', "its kind is `quadlet`"),
         ('"manager": "system"', '"manager": "init"', "no unit that can be switched"),
         (f'"unit": "{UNIT}"', '"unit": "../x.service"', "no unit that can be switched"),

@@ -28,13 +28,13 @@ from compiler.host.machine import Finished, Machine
 from compiler.host.preflight import Preflight
 from compiler.host.record import State, write_record
 from compiler.host.returning import End
-from compiler.host.service import PLAN
 from compiler.host.site import Manner
 from compiler.host.staged import Staged
 from compiler.host.starting import NET_S
 from compiler.host.switching import switch
 from compiler.host.units import UnitState
 from compiler.host.watch import Watched
+from compiler.writtenplan import PLAN
 from generations import (
     FP8,
     LARGE,

@@ -63,6 +63,7 @@ from test_preflight import (
     file,
     folder,
     listener,
+    written,
 )
 
 
@@ -776,7 +777,7 @@ def test_one_gpu_needs_no_other(count: int) -> None:
     """`host-shared-memory` and `host-memlock` are about what goes from one GPU to another."""
     plan = {**PLAN, "gpus": {**PLAN["gpus"], "count": count}}
     probe = FakeProbe(memlock=8 << 20, shared=0)
-    found = preflight(plan, FOLDER, scope=Scope.SYSTEM, probe=probe).diagnostics
+    found = preflight(written(plan), FOLDER, scope=Scope.SYSTEM, probe=probe).diagnostics
     assert codes(found) == ([] if count == 1 else ["host-memlock", "host-shared-memory"])
 
 
@@ -794,6 +795,6 @@ def test_one_gpu_needs_no_other(count: int) -> None:
 def test_a_plan_that_just_tells_its_needs(changes: Mapping[str, object], *, is_tree: bool) -> None:
     """`host-tree`: no GPU, or a key that is gone; the names of a GPU may be missing, as in an older plan."""
     found = preflight(
-        {**PLAN, **changes}, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
+        written({**PLAN, **changes}), FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
     ).diagnostics
     assert codes(found) == ([] if is_tree else ["host-tree"])

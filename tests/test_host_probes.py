@@ -15,8 +15,9 @@ from attrs import evolve
 from compiler.host import preflight_probe as probing
 from compiler.host.ports import listeners
 from compiler.host.preflight_probe import Gpu, RealProbe, Untold
-from compiler.host.service import Service, parse_plan, read_service
+from compiler.host.service import Service, service_of
 from compiler.host.units import Scope
+from compiler.writtenplan import WrittenPlan, WrittenTarget, read_plan
 from generations import OUT, SMALL, STATE_DIR, UNIT
 from test_preflight import (
     CARD,
@@ -207,10 +208,12 @@ def test_what_is_free_for_everybody(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @pytest.mark.parametrize(("on_change", "itself"), [("restart", True), ("manual", False)])
 def test_who_restarts_a_service(on_change: str, *, itself: bool) -> None:
     """A switch, unless the target leaves it to a person."""
-    plan = parse_plan((OUT / SMALL / "plan.json").read_bytes())
-    assert plan is not None
-    target = {**plan["targets"]["ct200"], "on_change": on_change}
-    service = read_service({**plan, "targets": {"ct200": target}}, "ct200")
+    plan = read_plan((OUT / SMALL / "plan.json").read_bytes())
+    assert isinstance(plan, WrittenPlan)
+    target = plan.targets["ct200"]
+    assert isinstance(target, WrittenTarget)
+    changed = {"ct200": evolve(target, on_change=on_change)}
+    service = service_of(evolve(plan, targets=changed), "ct200")
     assert isinstance(service, Service)
     assert service.restarts_itself is itself
 
@@ -229,4 +232,6 @@ def test_a_folder_that_can_be_shown(path: str, *, is_one: bool) -> None:
     """What steers a terminal, or cannot be seen, is no folder for generations."""
     plan = json.loads((OUT / SMALL / "plan.json").read_bytes())
     plan["targets"]["ct200"]["state_dir"] = path
-    assert isinstance(read_service(plan, "ct200"), Service) is is_one
+    read = read_plan(json.dumps(plan).encode())
+    assert isinstance(read, WrittenPlan)
+    assert isinstance(service_of(read, "ct200"), Service) is is_one

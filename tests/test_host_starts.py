@@ -11,7 +11,7 @@ from attrs import evolve
 from compiler.engines.observing import Phase
 from compiler.host import watch as watching
 from compiler.host.ending import Outcome, Telling, ending
-from compiler.host.follow import Line, read_entry
+from compiler.host.follow import JournalLine, read_entry
 from compiler.host.units import Scope, UnitState, read_state
 from compiler.host.watch import Event, Watched
 from test_host_nearest import AFTER, BEFORE, ENDED, LOADING, READY, Clock
@@ -115,9 +115,9 @@ def test_what_a_unit_is_to_systemd() -> None:
     assert read_state("DropInPaths=/a.conf /b.conf\n").drop_ins == ("/a.conf", "/b.conf")
 
 
-def by_systemd(text: str) -> Line:
+def by_systemd(text: str) -> JournalLine:
     """A line that systemd writes about the unit."""
-    return Line(text=f"x.service: {text}", is_systemd=True)
+    return JournalLine(text=f"x.service: {text}", is_systemd=True)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_a_start_that_is_over_and_one_that_goes_on() -> None:
     assert ending(evolve(waiting, sub="start"), started=True) is None
 
 
-def own(text: str) -> Line:
+def own(text: str) -> JournalLine:
     """A line that the server or its probe writes."""
-    return Line(text=text, is_systemd=False)
+    return JournalLine(text=text, is_systemd=False)
 
 
 def test_the_lines_that_matter() -> None:

@@ -17,11 +17,21 @@ PACKAGE = ROOT / "compiler"
 ROWS = (
     # values that everything speaks of
     ("value",),
-    ("near", "bisection", "versions", "secrecy", "quantities", "ranges", "yamltext"),
+    (
+        "near",
+        "same",
+        "listening",
+        "bisection",
+        "versions",
+        "secrecy",
+        "quantities",
+        "ranges",
+        "yamltext",
+    ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
     ("plan",),
-    ("rules", "judged", "planjson", "bars"),
+    ("rules", "judged", "planjson", "writtenplan", "bars"),
     # text and files in
     ("quoting", "language"),
     ("catalog", "memory", "workspace"),
@@ -144,6 +154,37 @@ def test_no_engine_is_named_outside_its_own_room() -> None:
         if isinstance(each, ast.Constant) and each.value in {"sglang", "vllm"}
     ]
     assert named == []
+
+
+# Texts outside `engines/` that name one, each with its reason; what is said about a plan asks the plan's own engine.
+EXAMPLES = {
+    "compiler.adopt.programming": "how a command is given",
+    "compiler.remedy.levers": "a variable of one engine that a change may set: to be that engine's own answer",
+    "compiler.adopt.spent": "first words of the variables that servers and their libraries read",
+    "compiler.catalog.writing": "where the log of one of them prints the figure of a new GPU's file",
+    "compiler.cli.session": "how an engine with its release is written",
+    "compiler.reference": "a profile",
+}
+
+
+def test_no_text_is_about_one_engine() -> None:
+    """A message names the engine that it is about; an example may name any."""
+    named = {
+        name_of(path)
+        for path in MODULES
+        if "engines" not in path.parts
+        for text in _texts(path)
+        if "sglang" in text.lower()
+    }
+    assert named == EXAMPLES.keys()
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The texts of a module that do not stand alone, as a docstring does."""
+    alone = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+    for node in nodes_of(path):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
 
 
 def test_every_test_says_what_it_pins() -> None:

@@ -192,10 +192,10 @@ def test_a_release_with_or_without_its_engine(tmp_path: Path, engine: str) -> No
 
 @pytest.mark.parametrize("engine", ["vllm@0.5.10", "sglang@", "@0.5.10"])
 def test_an_engine_that_init_does_not_write(tmp_path: Path, engine: str) -> None:
-    """A starter tree is one for SGLang."""
+    """A starter tree is for an engine that is known, at a release."""
     made = poolproof(tmp_path, "init", *QWEN, "--engine", engine)
     assert made.code == 2
-    assert "expected a release of SGLang" in made.err
+    assert "expected a release of `sglang`" in made.err
 
 
 def on_a_terminal(folder: Path, *words: str, answers: bytes) -> str:

@@ -81,4 +81,6 @@ def test_an_unknown_model_promises_nothing(profiles: Path) -> None:
     assert plan.profile.serve.context == AUTO
     assert plan.required_tokens is None
     assert plan.service is not None
-    assert "--required-tokens" not in probe_command(plan, service=plan.service).argv
+    probe = probe_command(plan, service=plan.service)
+    assert probe is not None
+    assert "--required-tokens" not in probe.argv

@@ -87,7 +87,7 @@ class Running:
             self.key,
         )
         return subprocess.run(
-            [sys.executable, str(ROOT / "templates" / "ready.py"), *map(str, words)],
+            [sys.executable, str(ROOT / "templates" / "sglang" / "ready.py"), *map(str, words)],
             check=False,
             capture_output=True,
             env={**os.environ, "MAINPID": str(self.process.pid)},

@@ -18,13 +18,13 @@ from compiler.engines.observing import FlagSeen, FlagState, Start
 from compiler.engines.sglang.log import OBSERVER
 from compiler.host import asked as asking
 from compiler.host import observe as observing
-from compiler.host.asked import Asked, observe
+from compiler.host.asked import MeantServer, observe
 from compiler.host.httpget import Address, Answer, parse_address
 from compiler.host.measuring import Recorded, boot_toml, parse_field, record
 from compiler.host.observe import Observed, joined, observe_server
 from compiler.host.promised import Promised
 from compiler.host.units import Scope
-from compiler.host.verifying import ROUNDING_GIB, Kind, State, verify
+from compiler.host.verifying import ROUNDING_GIB, State, Subject, verify
 from compiler.ranges import Range
 from test_observing_nearest import STORY, promised
 
@@ -233,16 +233,16 @@ def test_a_figure_at_the_rim_of_what_was_predicted(gib: float, state: State) -> 
     assert row.state is state
     plan = evolve(plan, free_before_gib=None)
     rows = verify(plan, Start(free_before_gib=gib), observer=OBSERVER).rows
-    assert {each.state for each in rows if each.kind is Kind.MEMORY} == {State.SHOWN}
+    assert {each.state for each in rows if each.kind is Subject.MEMORY} == {State.SHOWN}
 
 
 def test_flags_of_a_server_that_tells_none() -> None:
     """Where no setting is told there is no row of a flag; where some are, the others are not told."""
     plan = promised()
     rows = verify(plan, Start(), observer=OBSERVER).rows
-    assert Kind.FLAG not in {each.kind for each in rows}
+    assert Subject.FLAG not in {each.kind for each in rows}
     rows = verify(plan, Start(settings={"tp_size": 8}), observer=OBSERVER).rows
-    states = {each.name: each.state for each in rows if each.kind is Kind.FLAG}
+    states = {each.name: each.state for each in rows if each.kind is Subject.FLAG}
     assert states.pop("--tensor-parallel-size") is State.SAME
     assert set(states.values()) == {State.UNTOLD}
 
@@ -263,7 +263,7 @@ def test_what_a_flag_comes_to(
     flag = FlagSeen(flag="--x", asked="1", found="2", state=seen)
     monkeypatch.setattr(type(OBSERVER), "compare", lambda *_, **__: (flag,))
     verified = verify(promised(), Start(settings={"x": 1}), observer=OBSERVER)
-    assert [each.state for each in verified.rows if each.kind is Kind.FLAG] == [state]
+    assert [each.state for each in verified.rows if each.kind is Subject.FLAG] == [state]
     broken = {each.code for each in verified.diagnostics}
     assert ("promise-broken" in broken) is (state is State.BROKEN)
 
@@ -389,7 +389,9 @@ def test_a_unit_that_is_up_or_logged(
     monkeypatch.setattr(asking, "observe_server", lambda *_, **__: up if is_up else silent)
     monkeypatch.setattr(asking, "observe_journal", lambda *_, **__: logged if is_logged else lost)
     plan = evolve(promised(), argv=tuple(each for each in promised().argv if each != "--config"))
-    observed = observe(Asked(unit="x"), observer=OBSERVER, promised=plan, must_answer=must_answer)
+    observed = observe(
+        MeantServer(unit="x"), observer=OBSERVER, promised=plan, must_answer=must_answer
+    )
     assert (observed.start is not None and observed.fault is None) is has_start
     if not has_start:
         assert observed.fault is not None
@@ -417,7 +419,7 @@ def test_whose_key_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     writer.start()
     began = time.monotonic()
     for secret in (None, tmp_path / "own.yaml", tmp_path / "pipe", tmp_path / "none.yaml"):
-        where = Asked(url=LOCAL, secret=secret)
+        where = MeantServer(url=LOCAL, secret=secret)
         observed = observe(where, observer=OBSERVER, promised=plan, must_answer=True)
         assert bool(observed.notes) is (sent[-1] is None)
     writer.cancel()

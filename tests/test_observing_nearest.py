@@ -19,7 +19,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.observing import Observer, Start
 from compiler.engines.sglang.log import OBSERVER
 from compiler.host import observe as observing
-from compiler.host.asked import Asked, ask_unit
+from compiler.host.asked import MeantServer, ask_unit
 from compiler.host.httpget import Address, parse_address
 from compiler.host.measuring import NEEDED, Field, record
 from compiler.host.observe import observe_file, observe_journal, observe_server, observe_stream
@@ -322,7 +322,7 @@ def test_where_a_unit_listens(
     assert host in argv
     argv = tuple(each for each in argv if each != "--config")
     observed = ask_unit(
-        Asked(unit="x"), "x", observer=OBSERVER, promised=evolve(promised(), argv=argv)
+        MeantServer(unit="x"), "x", observer=OBSERVER, promised=evolve(promised(), argv=argv)
     )
     assert asked == ([] if wanted is None else [wanted])
     assert (observed.fault is None) is (wanted is not None)

@@ -20,6 +20,7 @@ from compiler.host.preflight import Preflight, preflight
 from compiler.host.preflight_probe import Account, Entry, Gpu, RealProbe, Untold
 from compiler.host.units import Scope
 from compiler.value import Value
+from compiler.writtenplan import WrittenPlan, read_plan
 from hosts import UID, PrivateHost, eventually
 
 
@@ -126,8 +127,15 @@ class FakeProbe(Value):
         return tuple(each for each in modules if each in self.without)
 
 
+def written(plan: Mapping[str, object]) -> WrittenPlan:
+    """A plan as a host reads it."""
+    read = read_plan(json.dumps(plan).encode())
+    assert isinstance(read, WrittenPlan), read
+    return read
+
+
 def checked(probe: FakeProbe, *, scope: Scope = Scope.SYSTEM, target: Path = FOLDER) -> Preflight:
-    return preflight(PLAN, target, scope=scope, probe=probe)
+    return preflight(written(PLAN), target, scope=scope, probe=probe)
 
 
 def only(found: Preflight) -> Diagnostic:
@@ -281,11 +289,13 @@ def test_a_kind_of_the_teams_own() -> None:
     """The names that the driver prints come from the plan, so that a kind that is not shipped is checked as well."""
     gpus = {**PLAN["gpus"], "kind": "our-gpu", "names": ["Our GPU"]}
     found = preflight(
-        {**PLAN, "gpus": gpus}, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
+        written({**PLAN, "gpus": gpus}), FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
     ).diagnostics
     assert [each.code for each in found] == ["host-gpu"]
     nobody = {**gpus, "names": []}
-    told = preflight({**PLAN, "gpus": nobody}, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe())
+    told = preflight(
+        written({**PLAN, "gpus": nobody}), FOLDER, scope=Scope.SYSTEM, probe=FakeProbe()
+    )
     assert (told.diagnostics, [each.what for each in told.skipped]) == (
         (),
         ["the names of the GPUs"],
@@ -393,7 +403,7 @@ def test_a_public_name_is_no_path(tmp_path: Path) -> None:
 def test_an_engine_that_nobody_knows() -> None:
     """What only the engine's own flags tell is skipped, and the rest is checked."""
     plan = {**PLAN, "engine": {"name": "other", "version": "1", "build": None}}
-    result = preflight(plan, FOLDER, scope=Scope.SYSTEM, probe=FakeProbe(disk=0))
+    result = preflight(written(plan), FOLDER, scope=Scope.SYSTEM, probe=FakeProbe(disk=0))
     assert [each.what for each in result.skipped] == ["the model's folder", "the port"]
     assert only(result).code == "host-disk"
 
@@ -406,7 +416,14 @@ def test_a_tree_that_is_none(damage: str, tmp_path: Path) -> None:
     assert only(checked(FakeProbe(), target=target)).code == "host-tree"
     (target / "kimi-k2.6.service").unlink()
     assert only(checked(FakeProbe(), target=target)).code == "host-tree"
-    assert only(preflight({}, target, scope=Scope.SYSTEM, probe=FakeProbe())).code == "host-tree"
+    assert (
+        only(
+            preflight(
+                written({"schema": 1, "targets": {}}), target, scope=Scope.SYSTEM, probe=FakeProbe()
+            )
+        ).code
+        == "host-tree"
+    )
 
 
 def test_every_finding_shows_a_way_out() -> None:

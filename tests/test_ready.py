@@ -21,7 +21,7 @@ from types import ModuleType
 import pytest
 
 
-PROBE = Path(__file__).parents[1] / "templates" / "ready.py"
+PROBE = Path(__file__).parents[1] / "templates" / "sglang" / "ready.py"
 USAGE, MAIN_ENDED, POOL_SHORT, POOL_UNKNOWN, TIMED_OUT = 2, 3, 4, 5, 6
 KEY = "sk-0123-very-secret"
 

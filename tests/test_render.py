@@ -157,7 +157,7 @@ def test_the_files_of_a_target() -> None:
         ("launch.sh", True),
         ("ready.py", False),
     ]
-    assert files[3].text.encode() == (templates.folder() / "ready.py").read_bytes()
+    assert files[3].text.encode() == (templates.folder() / "sglang/ready.py").read_bytes()
 
 
 def test_text_files_end_in_one_newline_and_hold_no_return(plan: Plan) -> None:
@@ -241,7 +241,7 @@ def test_the_probe_takes_the_options_the_unit_gives_it() -> None:
         "Service", key="ExecStartPost"
     )
     options = read_command_line(value).commands[0].argv[2:]
-    probe = str(templates.folder() / "ready.py")
+    probe = str(templates.folder() / "sglang/ready.py")
     done = subprocess.run(
         [sys.executable, probe, *options, "--timeout", "0"],
         capture_output=True,
@@ -324,7 +324,7 @@ def test_a_missing_probe_says_whose_fault_it_is(
     """A package without `ready.py` is named as the bug it is."""
     monkeypatch.setattr(templates, "folder", lambda: tmp_path)
     with pytest.raises(FileNotFoundError, match="bug in how Poolproof was packaged"):
-        templates.verbatim("ready.py")
+        templates.verbatim("sglang/ready.py")
 
 
 def test_rendering_alone_loads_jinja() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.engines.observing import FlagState, KvPool, Phase, Reading, StatePool
+from compiler.engines.observing import FlagState, KvPool, LogReading, Phase, StatePool
 from compiler.engines.sglang.log import OBSERVER
 from compiler.engines.sglang.log.arguments import read_arguments
 from compiler.engines.sglang.log.lines import GraphEnd, LoadEnd, Pool, Window, events_in
@@ -38,7 +38,7 @@ def log_of(scenario: Scenario, *words: str) -> bytes:
     return "\n".join([*lines, ready, ""]).encode()
 
 
-def read(log: bytes, *, block: int = 1 << 20) -> Reading:
+def read(log: bytes, *, block: int = 1 << 20) -> LogReading:
     """The log, read in blocks of a size."""
     return OBSERVER.read_log(log[at : at + block] for at in range(0, len(log), block))
 
@@ -250,7 +250,7 @@ def test_replicas_and_stages() -> None:
 
 def test_no_start_at_all() -> None:
     """A log of something else, and an empty one, hold no start."""
-    assert read(b"") == read(b"hello\n" * 9) == Reading(start=None, is_complete=False)
+    assert read(b"") == read(b"hello\n" * 9) == LogReading(start=None, is_complete=False)
 
 
 @pytest.mark.parametrize("release", ["0.4.6", "0.5.18", "0.5.19", "0.5.23"])

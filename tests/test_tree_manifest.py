@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.tree import State, Written, compare, write
-from compiler.tree.manifest import Line, parse_manifest, render_manifest
+from compiler.tree.manifest import ManifestLine, parse_manifest, render_manifest
 from trees import BEFORE, OTHER, SCRIPT, UNIT, compared, file, tree, written
 
 
@@ -33,7 +33,7 @@ def test_manifest_is_one_sorted_line_a_file(out: Path) -> None:
 
 NAMES = st.text("abz019._-", min_size=1, max_size=9).filter(lambda name: name.strip("."))
 LINES = st.builds(
-    Line,
+    ManifestLine,
     path=st.lists(NAMES.filter(lambda name: name != ".pending"), min_size=1, max_size=4).map(
         "/".join
     ),
@@ -45,7 +45,7 @@ LINES = st.builds(
 
 @settings(derandomize=True, deadline=None)
 @given(st.frozensets(LINES))
-def test_manifest_reads_back_as_it_was_written(lines: frozenset[Line]) -> None:
+def test_manifest_reads_back_as_it_was_written(lines: frozenset[ManifestLine]) -> None:
     """Every set of lines goes to text and back, in one spelling."""
     parsed = parse_manifest(render_manifest(lines).encode())
     assert frozenset(parsed.lines) == lines
@@ -66,7 +66,7 @@ def test_a_manifest_cannot_point_out_of_out(tmp_path: Path) -> None:
     outside.write_text("text")
     out = tmp_path / "out"
     out.mkdir()
-    line = Line.of(file("k/x", "text"))
+    line = ManifestLine.of(file("k/x", "text"))
     text = render_manifest([line]).replace("k/x", "k/../../precious")
     (out / "MANIFEST").write_text(text)
     assert compared(out, tree()) == {"MANIFEST": State.EDITED}
@@ -142,7 +142,7 @@ def test_a_manifest_with_merge_conflicts(out: Path) -> None:
     """Both sides of a conflict are lines of ours: what a merge took from either side is no edit."""
     ours = (out / "MANIFEST").read_text().split("\n")
     theirs = tree(file(UNIT, "theirs\n"), file(SCRIPT, executable=True), file(OTHER))
-    row = render_manifest([Line.of(theirs.files[UNIT])]).split("\n")[1]
+    row = render_manifest([ManifestLine.of(theirs.files[UNIT])]).split("\n")[1]
     conflict = ["<<<<<<< HEAD", ours[1], "=======", row, ">>>>>>> branch"]
     (out / "MANIFEST").write_text("\n".join((ours[0], *conflict, *ours[2:])))
     merged = tree(file(UNIT, "merged\n"), file(SCRIPT, executable=True), file(OTHER))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from compiler.host.machine import Machine
+from compiler.host.machine import Finished, Machine
 from compiler.host.units import (
     Scope,
     UnitState,
@@ -18,15 +18,20 @@ from compiler.host.units import (
     read_state,
     reload,
     reset_failed,
-    restart,
+    service_name,
     show,
-    start,
     stop,
 )
 from compiler.plan import Option
 from hosts import OTHER_UID, UID, PrivateHost, eventually
 from nasty import draw
 from services import install, server_plan
+
+
+def start(machine: Machine, unit: str, *, scope: Scope, timeout_s: float) -> Finished:
+    """Have a manager start a unit, and wait until its probe has ended."""
+    command = ("systemctl", scope.option, "--no-ask-password", "start", service_name(unit))
+    return machine.run(command, timeout_s=timeout_s)
 
 
 def seen(unit: str, *, scope: Scope = Scope.SYSTEM) -> UnitState:
@@ -52,7 +57,8 @@ def test_a_unit_is_started_and_stopped(host: PrivateHost, scope: Scope) -> None:
     assert start(machine, "sleeper", scope=scope, timeout_s=10).fine
     first = seen("sleeper.service", scope=scope)
     assert (first.active, first.sub, first.load_state) == ("active", "running", "loaded")
-    assert restart(machine, "sleeper", scope=scope, timeout_s=10).fine
+    assert begin_restart(machine, "sleeper", scope=scope).fine
+    eventually(lambda: seen("sleeper", scope=scope).invocation != first.invocation)
     second = seen("sleeper", scope=scope)
     assert second.main_pid not in (None, first.main_pid)
     assert second.invocation not in (None, first.invocation)

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from compiler.engines.observing import Phase
 from compiler.host.ending import Telling, ending
-from compiler.host.follow import Follower, Line, read_entry
+from compiler.host.follow import Follower, JournalLine, read_entry
 from compiler.host.machine import Machine
 from compiler.host.units import Scope, UnitState, begin_restart, reset_failed, show
 from compiler.host.watch import Event, Outcome, Watched, watch
@@ -248,8 +248,10 @@ def test_a_start_goes_on(active: str) -> None:
 def test_what_systemd_forgot_is_in_the_journal(state: UnitState, said: str, why: str) -> None:
     """What the state does not show any more, after a reload or in the next start, systemd has written down."""
     telling = Telling()
-    telling.take(Line(text=f"x.service: {said}", is_systemd=True), phase=None)
-    telling.take(Line(text="y: Failed with result 'protocol'.", is_systemd=False), phase=None)
+    telling.take(JournalLine(text=f"x.service: {said}", is_systemd=True), phase=None)
+    telling.take(
+        JournalLine(text="y: Failed with result 'protocol'.", is_systemd=False), phase=None
+    )
     assert why in telling.failure(state)[1]
 
 
@@ -258,7 +260,7 @@ def test_what_every_rank_says_is_kept_once() -> None:
     telling = Telling()
     for text in ("KV Cache is allocated. #tokens: 9", "Memory pool end. avail mem=1.00 GB"):
         for rank in range(8):
-            line = Line(text=f"[2026-05-20 10:00:0{rank} TP{rank}] {text}", is_systemd=False)
+            line = JournalLine(text=f"[2026-05-20 10:00:0{rank} TP{rank}] {text}", is_systemd=False)
             telling.take(line, phase=Phase.POOL)
     assert telling.lines(Outcome.SHORT) == (
         "[2026-05-20 10:00:07 TP7] KV Cache is allocated. #tokens: 9",
@@ -270,8 +272,10 @@ def test_few_lines_are_kept() -> None:
     """Of a long log the last errors are shown, each once, and no line longer than a screen."""
     telling = Telling()
     for number in range(1000):
-        telling.take(Line(text=f"ValueError: {number} " + "x" * 9999, is_systemd=False), phase=None)
-        telling.take(Line(text="INFO fine", is_systemd=False), phase=None)
+        telling.take(
+            JournalLine(text=f"ValueError: {number} " + "x" * 9999, is_systemd=False), phase=None
+        )
+        telling.take(JournalLine(text="INFO fine", is_systemd=False), phase=None)
     lines = telling.lines(Outcome.FAILED)
     assert [each.split()[1] for each in lines] == [str(number) for number in range(988, 1000)]
     assert max(map(len, lines)) < 600

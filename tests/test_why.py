@@ -26,7 +26,7 @@ from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.planner import look_up
 from compiler.render.planfile import lay_out
 from compiler.why.files import files_of, line_of
-from compiler.why.lines import TEMPLATE, Context, Line
+from compiler.why.lines import TEMPLATE, Context, LineReasons
 from compiler.why.naming import json_lines
 from deployments import only_plan
 from forks import run_forked
@@ -60,18 +60,18 @@ def context_of(name: str, profiles: Path = PROFILES) -> Context:
 
 
 @cache
-def lines_of(name: str, file: str) -> tuple[tuple[str, Line], ...]:
+def lines_of(name: str, file: str) -> tuple[tuple[str, LineReasons], ...]:
     """The lines of a file of the committed output, each with what made it."""
     text = (REPOSITORY / "out" / name / file).read_text("utf-8").split("\n")
     made = files_of(context_of(name))[file]()
     return tuple(zip(text, made, strict=True))
 
 
-def settings_of(line: Line) -> set[str]:
+def settings_of(line: LineReasons) -> set[str]:
     return {each.setting for each in line.sources if each.setting is not None}
 
 
-def facts_of(line: Line) -> set[str]:
+def facts_of(line: LineReasons) -> set[str]:
     return {f"{each.fact}: {each.key}" for each in line.sources if each.fact is not None}
 
 

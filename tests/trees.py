@@ -17,7 +17,7 @@ from compiler.tree import (
     compare,
     write,
 )
-from compiler.tree.manifest import Line, render_manifest
+from compiler.tree.manifest import ManifestLine, render_manifest
 
 
 UNIT = "k2.6-200k/ct200/kimi.service"
@@ -67,7 +67,7 @@ def only(out: Path, wanted: OutTree = BEFORE) -> Difference:
 
 def expected(wanted: OutTree) -> dict[str, tuple[bytes, bool]]:
     """Everything that should stand in `out/` for a tree: bytes and executable bit by path."""
-    manifest = render_manifest(Line.of(each) for each in wanted.files.values()).encode()
+    manifest = render_manifest(ManifestLine.of(each) for each in wanted.files.values()).encode()
     files = {each.path: (each.text.encode(), each.executable) for each in wanted.files.values()}
     return {**files, "MANIFEST": (manifest, False)}
 

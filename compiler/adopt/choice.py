@@ -10,13 +10,14 @@ from attrs import evolve, field, frozen
 from compiler.adopt.launch import Change, Launch
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.adopting import Adopter, ChangeKind, Reading
+from compiler.engines.adopting import Adopter, ChangeKind, Reading, unread
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.value import Value
 
 
 _RELEASE = r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)"
+_ANY = "any release"
 _IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
 
 
@@ -28,13 +29,12 @@ class Shelf(Value):
     made: MutableMapping[tuple[str, str], tuple[Release, Adopter] | None] = field(factory=dict)
 
     def adopter(self, engine: str, version: str) -> tuple[Release, Adopter] | None:
-        """The release with its adopter; `None` when nobody described it."""
+        """The release with its adopter; `None` when nobody described it, or wrote none."""
         key = (engine, version)
         if key not in self.made:
             release, _ = self.catalog.release(engine, version)
-            self.made[key] = (
-                None if release is None else (release, ENGINES[engine].adopter(release))
-            )
+            adopter = None if release is None else ENGINES[engine].adopter(release)
+            self.made[key] = None if release is None or adopter is None else (release, adopter)
         return self.made[key]
 
 
@@ -54,7 +54,7 @@ def choose(
 ) -> tuple[Chosen | None, tuple[Diagnostic, ...]]:
     """Read a launch by a release; with `newest` the newest one is taken even where it refuses flags.
 
-    Errors: `release-unknown`.
+    Errors: `release-unknown`, and `reader-missing`.
     """
     words = tuple(word.text for word in launch.command.words)
     unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
@@ -78,7 +78,7 @@ def choose(
             fits = _fitting(launch, shelf, chosen, words, unknown)
             return _assumed(chosen, launch, newest=True, fits=fits), ()
     if not tried:
-        return None, (_unknown(launch, shelf, "any release"),)
+        return None, (_unknown(launch, shelf, _ANY),)
     return _assumed(
         min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest
     ), ()
@@ -181,6 +181,9 @@ def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | Non
 
 
 def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
+    versions = shelf.catalog.versions(launch.engine)
+    if version in versions or (versions and version == _ANY):
+        return unread(launch.engine)
     return error(
         "release-unknown",
         f"nobody described {launch.engine} {version}",

@@ -107,4 +107,4 @@ def _python(launch: Launch) -> str:
         if launch.command.image is not None
         else f"which Python `{program.text}` is depends on the path"
     )
-    return f'{where}: set `engine.python` to the host\'s own, for instance `python = "/opt/sglang/bin/python"` under `[engine]`'
+    return f'{where}: set `engine.python` to the host\'s own, for instance `python = "/opt/{launch.engine}/bin/python"` under `[engine]`'

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from compiler.adopt.files import FileKind
 from compiler.adopt.launch import Launch, Sheet
 from compiler.adopt.nested import EVAL
-from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.diagnostics import Diagnostic, Label, Span, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.source import Source
 
@@ -78,7 +78,7 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
             if (open_ := _what_is_open(sheet))
             else "a here-document is text for another program, and is not read: adopt the file that it becomes"
             if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
-            else "known are `python -m sglang.launch_server ...` and `sglang serve ...`; where another script holds the launch, adopt that one",
+            else f"known are {listed([f'`{each}`' for engine in ENGINES.values() for each in engine.launches])}; where another script holds the launch, adopt that one",
         ),
     )
 

@@ -12,8 +12,8 @@ from compiler.adopt.around import UNKNOWN_GPU
 from compiler.adopt.folding import nested
 from compiler.adopt.launch import Change, Setting
 from compiler.adopt.launchfaults import entry_span
+from compiler.diagnostics import printable
 from compiler.engines.adopting import ChangeKind
-from compiler.language.shapes import printable
 from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.profile import SCHEMA, Profile
 

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.checks import (
-    address,
-    environment,
-    flags,
-    force,
-    fraction,
-    layout,
-    memory,
-    promise,
-    secrets,
-    spelling,
-    target,
-    unknown,
-)
+from compiler.checks import flags, memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
 from compiler.origins import Origins
@@ -23,20 +10,7 @@ from compiler.plan import Plan
 from compiler.rules import Rule, collect
 
 
-GENERAL: tuple[Rule, ...] = collect(
-    address,
-    environment,
-    flags,
-    force,
-    fraction,
-    layout,
-    memory,
-    promise,
-    secrets,
-    spelling,
-    target,
-    unknown,
-)
+GENERAL: tuple[Rule, ...] = collect(__name__)
 
 
 def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.origins import Origins
-from compiler.plan import Plan
+from compiler.plan import PROBE, Plan
 from compiler.quoting.encoders import Place, refusal
 from compiler.rules import rule
 
@@ -72,5 +72,6 @@ def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:
     yield "description", plan.title, Place.TEXT
     if plan.service is not None:
         setting = f"targets.{plan.target_name}.state_dir"
-        yield setting, plan.service.installed("ready.py"), Place.WORD
+        if plan.probe is not None:
+            yield setting, plan.service.installed(PROBE), Place.WORD
         yield setting, plan.service.installed(f"{plan.service.unit}.env"), Place.ENVIRONMENT_FILE

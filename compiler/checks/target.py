@@ -55,6 +55,8 @@ def engine_has_a_python(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         where.primary(
             "engine.name", f"targets.{plan.target_name}", text="started by which Python?"
         ),
-        help=('set `engine.python`, for instance to `"/opt/sglang/bin/python"`',),
+        help=(
+            f'set `engine.python`, for instance to `"/opt/{plan.profile.engine.name}/bin/python"`',
+        ),
         path="engine.python",
     )

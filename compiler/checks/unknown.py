@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.catalog.shelves import file_stem
 from compiler.diagnostics import Diagnostic, error, warning
+from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -54,15 +55,19 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
-_GPU_WITHOUT_MEMORY = (
-    "give its entry `free_before_load_gib`, which SGLang's line `Load weight begin` prints",
-    "or record a boot of this server: `poolproof measure`",
-)
+def _of_its_memory(plan: Plan) -> tuple[str, ...]:
+    """How the memory of a GPU is described that is known otherwise."""
+    engine = ENGINES.get(plan.profile.engine.name)
+    told = None if engine is None else engine.tells_free_memory
+    return (
+        "give its entry `free_before_load_gib`" + ("" if told is None else f", which {told}"),
+        "or record a boot of this server: `poolproof measure`",
+    )
 
 
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
     if each.code == "gpu-unknown" and plan.gpu is not None:
-        return _GPU_WITHOUT_MEMORY
+        return _of_its_memory(plan)
     # What is known by name, and not in full, is nearest to itself.
     is_other = each.near is not None and each.near != each.name.partition(" ")[0]
     similar = f"a known name is similar: `{each.near}`"

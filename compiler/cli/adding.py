@@ -11,6 +11,7 @@ import click
 from compiler.catalog import FolderReader, open_catalog
 from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
+from compiler.cli.newfile import write_new
 from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
 from compiler.engines import DEFAULT
@@ -68,16 +69,11 @@ def _workspace() -> Workspace | None:
 
 def write_entry(path: Path, text: str) -> int:
     """Write a new entry beside what is there, never over it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        click.echo(f"`{_shown(path)}` is there already; edit it, or remove it first", err=True)
-        return Exit.REFUSED
-    except OSError as fault:
-        click.echo(f"`{_shown(path)}` cannot be written: {fault.strerror}", err=True)
-        return Exit.MACHINE
+    unwritten = write_new(path, text)
+    if unwritten is not None:
+        then = "; edit it, or remove it first" if unwritten.is_there else ""
+        click.echo(f"`{_shown(path)}` {unwritten.why}{then}", err=True)
+        return unwritten.exit
     click.echo(f"wrote {_shown(path)}")
     return Exit.OK
 

@@ -14,6 +14,7 @@ from attrs import evolve
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
+from compiler.cli.newfile import write_new
 from compiler.cli.session import engine_release, find_tree, write_lines
 from compiler.diagnostics import Diagnostic
 
@@ -272,14 +273,10 @@ def _for_launch(
 
 def _write_file(path: Path, text: str, *, overwrite: bool, then: str) -> int:
     """Write a profile beside what is there, over it only when told."""
-    try:
-        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        click.echo(f"`{path}` is there already; remove it first, or say `--overwrite`", err=True)
-        return Exit.REFUSED
-    except OSError as fault:
-        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
-        return Exit.MACHINE
+    unwritten = write_new(path, text, overwrite=overwrite)
+    if unwritten is not None:
+        advice = "; remove it first, or say `--overwrite`" if unwritten.is_there else ""
+        click.echo(f"`{path}` {unwritten.why}{advice}", err=True)
+        return unwritten.exit
     click.echo(f"wrote {path}; {then}", err=True)
     return Exit.OK

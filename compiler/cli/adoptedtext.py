@@ -41,7 +41,7 @@ def show_findings(found: Sequence[Diagnostic], read: Read, adopted: Adopted | No
 def show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozenset()) -> None:
     """A line for each such part, but for some kinds."""
     from compiler.adopt.writing import place_of  # noqa: PLC0415 - only this verb
-    from compiler.language.shapes import printable  # noqa: PLC0415 - as above
+    from compiler.diagnostics import printable  # noqa: PLC0415 - as above
 
     for each in changes_of(adopted):
         if each.kind.value not in left_out:

@@ -13,12 +13,13 @@ from compiler.cli.exits import Exit
 from compiler.cli.session import Session, columns, find_tree, open_session, show
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.git import has_revision, read_revision
-from compiler.diff.installed import PLAN_FILE, compare_installed, no_plan, read_installed
+from compiler.diff.installed import compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
 from compiler.diff.trees import TreeChange, compare_trees
 from compiler.near import near
 from compiler.pipeline import Checked, check_profiles
 from compiler.workspace import PROFILES
+from compiler.writtenplan import PLAN
 
 
 class Format(StrEnum):
@@ -90,7 +91,7 @@ def _compare(
     if not base:
         return error("revision-unknown", "the name of the revision is empty")
     folder = Path(base)
-    is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN_FILE).is_file()
+    is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN).is_file()
     try:
         here = side_of_folder(session.workspace.profiles, label=HERE, inputs=session.inputs)
         if has_plan and not is_tree:
@@ -120,9 +121,7 @@ def _from_plan(
     installed = read_installed(folder)
     if isinstance(installed, Diagnostic):
         return installed
-    return compare_installed(
-        installed, here, checked=checked, label=str(folder / PLAN_FILE), only=names
-    )
+    return compare_installed(installed, here, checked=checked, label=str(folder / PLAN), only=names)
 
 
 def _missing(names: Sequence[str], known: Sequence[str]) -> Diagnostic | None:

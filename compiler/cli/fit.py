@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import evolve
 
-from compiler.amend import Amended, Wanted, amend, stranger
+from compiler.amend import Amended, Amendment, amend, stranger
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
@@ -197,7 +197,7 @@ def _write(
     held = refusal(session.workspace.profiles, target)
     if held is not None:
         return (held,)
-    wanted = Wanted(profile=name, settings=remedy.settings, plan=remedy.plan, file=target)
+    wanted = Amendment(profile=name, settings=remedy.settings, plan=remedy.plan, file=target)
     amended = amend(wanted, session.inputs)
     if not isinstance(amended, Amended):
         return amended

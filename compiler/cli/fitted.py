@@ -8,9 +8,8 @@ from typing import Any
 from attrs import frozen
 
 from compiler.accept import verdict
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, printable
 from compiler.language.load import file_of
-from compiler.language.shapes import printable
 from compiler.plan import Plan
 from compiler.planjson import plan_facts
 from compiler.remedy.change import CERTAIN, Remedy, Unhelpful

@@ -15,12 +15,12 @@ from compiler.cli.exits import Exit, exit_of
 from compiler.cli.session import find_tree, print_json, show, width
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.live import Live, Systemd
-from compiler.host.service import PLAN
 from compiler.host.staged import Staged, read_staged
 from compiler.host.troubles import unreadable
 from compiler.host.watch import Event
 from compiler.report.contract import diagnostic_json
 from compiler.workspace import OUT
+from compiler.writtenplan import PLAN
 
 
 SCHEMA = 1

@@ -15,13 +15,14 @@ from attrs import evolve
 from compiler.catalog import Catalog, Kind, open_catalog
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, show, write_lines
-from compiler.diagnostics import Diagnostic, reason_of
+from compiler.diagnostics import Diagnostic, listed, reason_of
 from compiler.engines import DEFAULT
+from compiler.engines.known import ENGINES
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import TextReader, Wanted, files_around, profile_files
+from compiler.starter import FirstService, TextReader, files_around, profile_files
 from compiler.workspace import Workspace
 
 
@@ -39,16 +40,19 @@ def _host(_: click.Context, option: click.Parameter, value: str | None) -> str |
     return value
 
 
-def _version(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def _release(
+    _: click.Context, option: click.Parameter, value: str | None
+) -> tuple[str, str | None]:
     """A release by itself, or after its engine as the other verbs take it."""
     if value is None or "@" not in value:
-        return value
+        return DEFAULT, value
     name, _at, version = value.partition("@")
-    if name != DEFAULT or not version:
+    if name not in ENGINES or not version:
         raise click.BadParameter(
-            f"expected a release of SGLang: `0.5.11`, or `{DEFAULT}@0.5.11`", param=option
+            f"expected a release of {listed([f'`{each}`' for each in ENGINES])}: `0.5.11`, or `{DEFAULT}@0.5.11`",
+            param=option,
         )
-    return version
+    return name, version
 
 
 def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> Path:
@@ -74,26 +78,25 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
 )
 @click.option(
     "--engine",
-    "version",
-    callback=_version,
+    "release",
+    callback=_release,
     metavar="VERSION",
-    help="The release of SGLang, such as `0.5.11` or `sglang@0.5.11`; the newest that is described.",
+    help=f"The engine's release, such as `0.5.11` or `{DEFAULT}@0.5.11`; the newest that is described.",
 )
 @click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
 @click.option(
     "--python",
-    default="/opt/sglang/bin/python",
-    show_default=True,
+    show_default="/opt/ENGINE/bin/python",
     help="The engine's interpreter on the host.",
 )
-@click.option("--user", default="sglang", show_default=True, help="The account that runs it.")
+@click.option("--user", show_default="the engine's name", help="The account that runs it.")
 def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     """Write a starter tree to FOLDER: profiles, a workflow, hooks, and attributes for git.
 
     What no option says is asked for on a terminal. Nothing that is there is written over.
     """
     catalog = open_catalog()
-    wanted = _wanted(given, catalog)
+    wanted, checked, session = _judged(_wanted(given, catalog), catalog)
     texts = profile_files(wanted)
     files = {**files_around(), **{f"profiles/{name}.toml": text for name, text in texts.items()}}
     taken = [path for path in files if (folder / path).exists() or (folder / path).is_symlink()]
@@ -103,7 +106,6 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
             err=True,
         )
         return Exit.REFUSED
-    checked, session = _judge(wanted, texts, catalog)
     if checked.refused:
         return _refuse(wanted, checked, session)
     filled = evolve(wanted, fraction=_fraction(checked, catalog))
@@ -114,6 +116,15 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
     return _write(folder, files, wanted)
+
+
+def _judged(wanted: FirstService, catalog: Catalog) -> tuple[FirstService, Checked, Session]:
+    """What is wanted, judged; with a guessed fraction where nobody can tell what the engine does with memory."""
+    checked, session = _judge(wanted, profile_files(wanted), catalog)
+    if any(each.code == "fit-unknown" for each in checked.all_diagnostics):
+        guessed = evolve(wanted, is_described=False)
+        return guessed, *_judge(guessed, profile_files(guessed), catalog)
+    return wanted, checked, session
 
 
 def _fraction(checked: Checked, catalog: Catalog) -> float | None:
@@ -128,7 +139,7 @@ def _fraction(checked: Checked, catalog: Catalog) -> float | None:
     return usual_fraction(plan, Trials(replan=Replanner(plan=plan, catalog=catalog)))
 
 
-def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
+def _refuse(wanted: FirstService, checked: Checked, session: Session) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
     from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
@@ -156,7 +167,7 @@ def _refuse(wanted: Wanted, checked: Checked, session: Session) -> int:
     return Exit.REFUSED
 
 
-def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
+def _wanted(given: Mapping[str, Any], catalog: Catalog) -> FirstService:
     """The answers: what the options say, then what the terminal says."""
     missing = [f"--{name}" for name in ("model", "gpu", "count", "host") if given[name] is None]
     if missing and not sys.stdin.isatty():
@@ -175,20 +186,22 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> Wanted:
         if missing
         else least
     )
+    engine, version = given["release"]
     described = known is not None and catalog.gpu(gpu)[0] is not None
-    return Wanted(
+    return FirstService(
         model=model,
         model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
         gpu=gpu,
         count=count,
-        engine=DEFAULT,
-        version=given["version"] or catalog.versions(DEFAULT)[-1],
-        python=given["python"],
+        engine=engine,
+        version=version or catalog.versions(engine)[-1],
+        flags=ENGINES[engine].first_flags,
+        python=given["python"] or f"/opt/{engine}/bin/python",
         context=context,
         concurrency=given["concurrency"],
         is_described=described,
         target=host,
-        user=given["user"],
+        user=given["user"] or engine,
     )
 
 
@@ -226,7 +239,9 @@ def _meant(given: str, known: Sequence[str], what: str) -> str:
     raise click.UsageError(said)
 
 
-def _judge(wanted: Wanted, texts: Mapping[str, str], catalog: Catalog) -> tuple[Checked, Session]:
+def _judge(
+    wanted: FirstService, texts: Mapping[str, str], catalog: Catalog
+) -> tuple[Checked, Session]:
     inputs = Inputs(reader=TextReader(texts), catalog=catalog)
     checked = check_profiles((wanted.profile,), inputs)
     return checked, Session(
@@ -242,7 +257,7 @@ def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _write(folder: Path, files: Mapping[str, str], wanted: Wanted) -> int:
+def _write(folder: Path, files: Mapping[str, str], wanted: FirstService) -> int:
     """All files or none."""
     made: list[Path] = []
     try:

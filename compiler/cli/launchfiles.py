@@ -12,6 +12,8 @@ from attrs import evolve
 from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
 from compiler.adopt.reading import Read, read_file, read_words
 from compiler.diagnostics import Diagnostic, error
+from compiler.engines import DEFAULT
+from compiler.engines.known import ENGINES
 
 
 STDIN = "-"
@@ -61,7 +63,8 @@ def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
             # One byte more tells that a file is too large for a launch.
             return file.read(LARGEST_BYTES + 1), None
     except FileNotFoundError:
-        advice = "a command is given behind `--`: `poolproof adopt -- python -m sglang.launch_server ...`"
+        launch = ENGINES[DEFAULT].launches[0]
+        advice = f"a command is given behind `--`: `poolproof adopt -- {launch}`"
         return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)

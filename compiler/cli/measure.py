@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit, exit_of
+from compiler.cli.newfile import write_new
 from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import catalogue_here, show
-from compiler.diagnostics import Diagnostic, error, reason_of
+from compiler.diagnostics import Diagnostic, error
 from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
-from compiler.host.asked import Asked, observe
+from compiler.host.asked import MeantServer, observe
 from compiler.host.measuring import Field, parse_field, record
 from compiler.host.promised import Promised
 
@@ -50,7 +51,7 @@ def _fields(
 )
 @click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
 def command(
-    asked: Asked,
+    asked: MeantServer,
     *,
     promised: Promised | Diagnostic | None,
     told: Mapping[str, Field],
@@ -101,17 +102,8 @@ def _fail(*found: Diagnostic) -> Exit:
 
 
 def _write(path: Path, text: str, *, overwrite: bool) -> Diagnostic | None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        return error(
-            "boot-unwritable",
-            f"`{path}` is there already",
-            help=("give another name, or `--overwrite`",),
-        )
-    except OSError as fault:
-        reason = reason_of(fault)
-        return error("boot-unwritable", f"`{path}` cannot be written: {reason}")
+    unwritten = write_new(path, text, overwrite=overwrite)
+    if unwritten is not None:
+        advice = ("give another name, or `--overwrite`",) if unwritten.is_there else ()
+        return error("boot-unwritable", f"`{path}` {unwritten.why}", help=advice)
     return None

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from compiler.cli.session import find_tree
-from compiler.diagnostics import Diagnostic, error
-from compiler.host.asked import Asked
+from compiler.diagnostics import Diagnostic, error, printable
+from compiler.host.asked import MeantServer
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
 from compiler.host.units import Scope
@@ -79,7 +79,7 @@ def _read_asked(
     log: Path | None,
     secret: Path | None,
     stream: str | None,
-) -> Asked:
+) -> MeantServer:
     """The server that is meant. Raises `click.UsageError` unless it is exactly one."""
     if stream is not None:
         if stream != "-" or log is not None:
@@ -90,11 +90,11 @@ def _read_asked(
     if user and unit is None:
         raise click.UsageError("--user goes with --unit")
     scope = Scope.USER if user else Scope.SYSTEM
-    return Asked(unit=unit, url=url, log=log, scope=scope, secret=secret)
+    return MeantServer(unit=unit, url=url, log=log, scope=scope, secret=secret)
 
 
 def _find_plan(
-    asked: Asked, *, plan: Path | None, profile: str | None
+    asked: MeantServer, *, plan: Path | None, profile: str | None
 ) -> Promised | Diagnostic | None:
     """The plan that is meant: the one that was named, else that of the unit; `None` where there is none to look for."""
     if plan is not None and profile is not None:
@@ -114,17 +114,10 @@ def _find_plan(
 
 def no_such_engine(name: str) -> Diagnostic:
     """The finding for a plan of an engine that nobody taught us to observe."""
-    return error("engine-unknown", f"nobody described the engine `{name}`")
+    return error("engine-unknown", f"nobody described what a server of `{name}` says of itself")
 
 
 def say(notes: Sequence[str]) -> None:
     """Print what is to be said beside the result, on stderr."""
     for each in notes:
-        click.echo(f"note: {plain(each)}", err=True)
-
-
-def plain(text: str) -> str:
-    """A text of a server's or a log's on one line of a terminal, which it cannot steer."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
+        click.echo(f"note: {printable(each)}", err=True)

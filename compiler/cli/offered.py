@@ -21,7 +21,7 @@ from compiler.remedy.room import Most, most_that_passes
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
-from compiler.starter import Wanted
+from compiler.starter import FirstService
 
 
 _OPTIONS: Mapping[str, str] = {
@@ -42,7 +42,11 @@ def in_options(found: Diagnostic) -> Diagnostic:
 
 
 def offers(
-    wanted: Wanted, refused: Judged, catalog: Catalog, *, judge: Callable[[Wanted], Checked]
+    wanted: FirstService,
+    refused: Judged,
+    catalog: Catalog,
+    *,
+    judge: Callable[[FirstService], Checked],
 ) -> Iterator[tuple[str, str]]:
     """Options that pass with the rest as asked, each with what comes of it: the most of a promise, the fewest GPUs."""
     plan = refused.plan
@@ -72,7 +76,7 @@ def _both(plan: Plan, trials: Trials) -> Iterator[Remedy]:
     yield from filter(None, (several,))
 
 
-def _asked(wanted: Wanted, remedy: Remedy) -> Wanted:
+def _asked(wanted: FirstService, remedy: Remedy) -> FirstService:
     profile = remedy.plan.profile
     return evolve(
         wanted,
@@ -82,7 +86,7 @@ def _asked(wanted: Wanted, remedy: Remedy) -> Wanted:
     )
 
 
-def _option(wanted: Wanted, asked: Wanted) -> str:
+def _option(wanted: FirstService, asked: FirstService) -> str:
     pairs = {
         "--context": (wanted.context, asked.context),
         "--concurrency": (wanted.concurrency, asked.concurrency),

@@ -16,7 +16,7 @@ from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.profile import Name, Text
 from compiler.source import Source
 from compiler.value import Value
-from compiler.workspace import PIN_FILE, PROFILES, Found, Workspace, check_pin, find
+from compiler.workspace import PIN_FILE, PROFILES, FoundTree, Workspace, check_pin, find
 
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def open_session(
     return session, ()
 
 
-def find_tree(asked: Sequence[str]) -> Found:
+def find_tree(asked: Sequence[str]) -> FoundTree:
     """Find the tree from the working directory; see `workspace.find`."""
     try:
         here = Path.cwd()
     except OSError:
         gone = error("tree-missing", "the working directory is not there any more")
-        return Found(workspace=None, names=(), diagnostics=(gone,))
+        return FoundTree(workspace=None, names=(), diagnostics=(gone,))
     return find(asked, here=here)
 
 

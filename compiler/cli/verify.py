@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from compiler.cli.exits import Exit, exit_of
-from compiler.cli.observing import no_such_engine, of_a_server, plain, say
+from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import print_json, show
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, printable
 from compiler.engines.observers import observer_of
-from compiler.host.asked import Asked, observe
+from compiler.host.asked import MeantServer, observe
 from compiler.host.observe import Observed
 from compiler.host.promised import Promised
-from compiler.host.verifying import Kind, Row, State, Verified
+from compiler.host.verifying import Row, State, Subject, Verified
 from compiler.host.verifying import verify as hold
 from compiler.ranges import Range
 
@@ -29,7 +29,7 @@ WIDEST = 40
 @click.command(name="verify")
 @of_a_server
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def command(asked: Asked, *, promised: Promised | Diagnostic | None, as_json: bool) -> int:
+def command(asked: MeantServer, *, promised: Promised | Diagnostic | None, as_json: bool) -> int:
     """Hold a running server against its plan: pool, context, requests, flags, memory.
 
     Exits 1 when a promise is broken, and 5 when the server does not answer.
@@ -117,9 +117,9 @@ def _range_json(range_: Range) -> dict[str, float]:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """The lines of the table: promises first, then memory, then the flags that are not as in the plan."""
-    flags = [each for each in rows if each.kind is Kind.FLAG]
+    flags = [each for each in rows if each.kind is Subject.FLAG]
     odd = [each for each in flags if each.state is not State.SAME]
-    order = (Kind.PROMISE, Kind.MEMORY)
+    order = (Subject.PROMISE, Subject.MEMORY)
     shown = [*(each for kind in order for each in rows if each.kind is kind), *odd]
     cells = [("", "promised", "predicted", "measured", ""), *map(_cells, shown)]
     widths = [max(len(row[column]) for row in cells) for column in range(4)]
@@ -148,6 +148,6 @@ def _cell(value: float | str | Range | None, row: Row) -> str:
             return _cell(value.best, row)
         return f"{_cell(value.best, row)} ({_cell(value.low, row)} to {_cell(value.high, row)})"
     if isinstance(value, str):
-        text = plain(value)
+        text = printable(value)
         return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
     return f"{value:.2f}" if row.unit == "GiB" else f"{value:,.0f}"

@@ -17,7 +17,7 @@ from compiler.quantities import counted
 from compiler.tree.places import MANIFEST
 from compiler.why.files import line_of
 from compiler.why.history import histories
-from compiler.why.lines import Context, Line
+from compiler.why.lines import Context, LineReasons
 from compiler.workspace import OUT
 
 
@@ -114,7 +114,7 @@ def _context(
     )
 
 
-def _said(line: Line, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
+def _said(line: LineReasons, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
     yield from (f"  from {each}" for each in line.notes)
     rows = [_setting(each.setting, resolved) for each in line.sources if each.setting is not None]
     wide = max((len(row[0]) for row in rows), default=0)

@@ -11,7 +11,7 @@ from compiler.diff.snapshot import Figures, Shown, Snapshot, Start
 from compiler.value import Value
 
 
-class Kind(StrEnum):
+class Fate(StrEnum):
     """What becomes of a service."""
 
     NEW = "new"
@@ -56,7 +56,7 @@ class Restart(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Change(Value):
+class ServiceChange(Value):
     """What changes for one service.
 
     Attributes:
@@ -73,7 +73,7 @@ class Change(Value):
 
     profile: str
     target: str
-    kind: Kind
+    kind: Fate
     identity: Mapping[str, str]
     identity_before: Mapping[str, str]
     settings: tuple[Difference, ...] = ()
@@ -94,13 +94,13 @@ class Change(Value):
         return f"{self.profile} on {self.target}" if self.target else self.profile
 
 
-def compare(old: Snapshot, new: Snapshot) -> Change | None:
+def compare(old: Snapshot, new: Snapshot) -> ServiceChange | None:
     """What differs between two snapshots of a service; `None` when nothing does."""
     known = old.settings is not None and new.settings is not None
-    change = Change(
+    change = ServiceChange(
         profile=new.profile,
         target=new.target,
-        kind=Kind.CHANGED,
+        kind=Fate.CHANGED,
         identity=new.identity,
         identity_before={
             name: value for name, value in old.identity.items() if new.identity.get(name) != value
@@ -121,9 +121,9 @@ def compare(old: Snapshot, new: Snapshot) -> Change | None:
     return change if _is_any(change, old, new) else None
 
 
-def appeared(new: Snapshot, *, kind: Kind = Kind.NEW, why: tuple[str, ...] = ()) -> Change:
+def appeared(new: Snapshot, *, kind: Fate = Fate.NEW, why: tuple[str, ...] = ()) -> ServiceChange:
     """A service that there was not, or that did not compile."""
-    return Change(
+    return ServiceChange(
         profile=new.profile,
         target=new.target,
         kind=kind,
@@ -137,10 +137,12 @@ def appeared(new: Snapshot, *, kind: Kind = Kind.NEW, why: tuple[str, ...] = ())
     )
 
 
-def vanished(old: Snapshot, *, kind: Kind = Kind.REMOVED, why: tuple[str, ...] = ()) -> Change:
+def vanished(
+    old: Snapshot, *, kind: Fate = Fate.REMOVED, why: tuple[str, ...] = ()
+) -> ServiceChange:
     """A service that there is no more, or that does not compile any more."""
-    removed = old.files if kind is Kind.REMOVED else None
-    return Change(
+    removed = old.files if kind is Fate.REMOVED else None
+    return ServiceChange(
         profile=old.profile,
         target=old.target,
         kind=kind,
@@ -200,7 +202,7 @@ def _files(old: Snapshot, new: Snapshot) -> Iterator[tuple[str, FileState]]:
             yield path, FileState.CHANGED
 
 
-def _is_any(change: Change, old: Snapshot, new: Snapshot) -> bool:
+def _is_any(change: ServiceChange, old: Snapshot, new: Snapshot) -> bool:
     return bool(
         change.identity_before
         or change.settings

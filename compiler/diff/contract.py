@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from compiler.diff.comparing import Change, Difference
+from compiler.diff.comparing import Difference, ServiceChange
 from compiler.diff.snapshot import Figures
 from compiler.diff.trees import TreeChange
 from compiler.planjson import RangeJson
@@ -107,7 +107,7 @@ def diff_json(change: TreeChange) -> DiffJson:
     }
 
 
-def _service(change: Change) -> ServiceJson:
+def _service(change: ServiceChange) -> ServiceJson:
     restart = change.restart
     return {
         "profile": change.profile,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.diff.comparing import Change, appeared, compare
+from compiler.diff.comparing import ServiceChange, appeared, compare
 from compiler.diff.sides import Side
-from compiler.diff.snapshot import Snapshot, Start, figures
+from compiler.diff.snapshot import Figures, Snapshot, Start
 from compiler.diff.trees import TreeChange, snapshots_of
 from compiler.pipeline import Checked
-from compiler.render.planfile import SCHEMA
-
-
-PLAN_FILE = "plan.json"
+from compiler.writtenplan import PLAN, WrittenFacts, WrittenTarget, read_plan
 
 
 def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
@@ -27,30 +22,26 @@ def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
     Errors: `plan-unreadable`.
     """
     try:
-        plan = json.loads((folder / PLAN_FILE).read_text("utf-8"))
-        if plan["schema"] != SCHEMA:
-            return _unreadable(
-                folder, f"it has schema {plan['schema']}, this compiler reads {SCHEMA}"
-            )
-        targets = plan["targets"]
-        present = [
-            name for name, target in targets.items() if _unit_file(folder, name, target) is not None
-        ]
-        return tuple(_snapshot(plan, name, folder=folder) for name in present or targets)
+        plan = read_plan((folder / PLAN).read_bytes())
     except OSError as fault:
         return _unreadable(folder, reason_of(fault))
-    except UnicodeDecodeError:
-        return _unreadable(folder, "it is not UTF-8")
-    except json.JSONDecodeError as fault:
-        return _unreadable(folder, f"it is no JSON (line {fault.lineno})")
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        return _unreadable(folder, f"it is no plan of this compiler ({fault})")
+    facts = plan if isinstance(plan, str) else plan.facts
+    if isinstance(plan, str) or isinstance(facts, str):
+        return _unreadable(folder, str(facts))
+    unread = [each for each in plan.targets.values() if isinstance(each, str)]
+    if unread:
+        return _unreadable(folder, unread[0])
+    targets = {name: each for name, each in plan.targets.items() if not isinstance(each, str)}
+    present = [name for name, each in targets.items() if _unit_file(folder, name, each) is not None]
+    return tuple(
+        _snapshot(facts, targets[name], name, folder=folder) for name in present or targets
+    )
 
 
 def _unreadable(folder: Path, reason: str) -> Diagnostic:
     return error(
         "plan-unreadable",
-        f"`{folder / PLAN_FILE}` cannot be read: {reason}",
+        f"`{folder / PLAN}` cannot be read: {reason}",
         help=(
             "name a folder that holds `profiles/`, or the `plan.json` of an installed generation",
         ),
@@ -62,39 +53,47 @@ def no_plan(folder: Path) -> Diagnostic:
     return _unreadable(folder, "there is none, and no `profiles/` beside it")
 
 
-def _unit_file(folder: Path, target: str, facts: Mapping[str, Any]) -> Path | None:
-    places = (folder / facts["unit"], folder / target / facts["unit"])
+def _unit_file(folder: Path, name: str, target: WrittenTarget) -> Path | None:
+    places = (folder / target.unit, folder / name / target.unit)
     return next((each for each in places if each.is_file()), None)
 
 
-def _snapshot(plan: Mapping[str, Any], target: str, *, folder: Path) -> Snapshot:
-    facts, engine, gpus = plan["targets"][target], plan["engine"], plan["gpus"]
-    argv, profile = plan["argv"], plan["profile"]
-    build = f" with {engine['build']}" if engine["build"] else ""
-    unit = _unit_file(folder, target, facts)
+def _snapshot(facts: WrittenFacts, target: WrittenTarget, name: str, *, folder: Path) -> Snapshot:
+    engine, gpus, profile = facts.engine, facts.gpus, facts.profile
+    build = f" with {engine.build}" if engine.build else ""
+    unit = _unit_file(folder, name, target)
     return Snapshot(
         profile=profile,
-        target=target,
-        verdict=plan["verdict"],
+        target=name,
+        verdict=facts.verdict,
         identity={
-            "model": plan["model"],
-            "host": target,
-            "GPUs": f"{gpus['count']} x {gpus['kind']}",
-            "unit": facts["unit"],
-            "engine": f"{engine['name']} {engine['version']}{build}",
+            "model": facts.model,
+            "host": name,
+            "GPUs": f"{gpus.count} x {gpus.kind}",
+            "unit": target.unit,
+            "engine": f"{engine.name} {engine.version}{build}",
         },
         settings=None,
-        command=tuple(argv),
-        options=dict(_options(argv)),
-        environment=dict(plan["env"]),
-        figures=figures(plan),
-        findings=tuple(f"{each['severity']} {each['code']}" for each in plan["findings"]),
-        start=Start(limit_s=facts["start_timeout_s"]),
-        files=None if unit is None else dict(_texts(unit.parent, f"{profile}/{target}")),
+        command=facts.argv,
+        options=dict(_options(facts.argv)),
+        environment=facts.env,
+        figures=_figures(facts),
+        findings=facts.findings,
+        start=Start(limit_s=target.start_timeout_s),
+        files=None if unit is None else dict(_texts(unit.parent, f"{profile}/{name}")),
     )
 
 
-def _options(argv: list[str]) -> Iterator[tuple[str, str]]:
+def _figures(facts: WrittenFacts) -> Figures | None:
+    pool, margin, fraction = facts.pool, facts.margin_gib, facts.fraction
+    if pool is None or margin is None or fraction is None or facts.required_tokens is None:
+        return None
+    return Figures(
+        fraction=fraction, required_tokens=facts.required_tokens, pool=pool, margin=margin
+    )
+
+
+def _options(argv: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The flags of a command line with their words; what stands before them is the program."""
     starts = [place for place, word in enumerate(argv) if word.startswith("--")]
     for start, end in zip(starts, [*starts[1:], len(argv)], strict=True):
@@ -103,7 +102,7 @@ def _options(argv: list[str]) -> Iterator[tuple[str, str]]:
 
 def _texts(folder: Path, name: str) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.iterdir()):
-        if path.is_file() and path.name not in (PLAN_FILE, "PLAN.md", "MANIFEST"):
+        if path.is_file() and path.name not in (PLAN, "PLAN.md", "MANIFEST"):
             yield f"{name}/{path.name}", path.read_bytes().decode("utf-8", "replace")
 
 
@@ -120,7 +119,7 @@ def compare_installed(
     The tree's service is that of the same unit and host: of the same profile if there is one, or of the one asked for.
     """
     candidates = snapshots_of(checked, new)
-    changes: list[Change] = []
+    changes: list[ServiceChange] = []
     notes: list[str] = []
     for old in installed:
         same = [each for each in candidates if _place(each) == _place(old)]
@@ -144,7 +143,7 @@ def compare_installed(
     return TreeChange(old=label, new=new.label, services=tuple(changes), notes=tuple(notes))
 
 
-def _beside(old: Snapshot, new: Snapshot) -> Change | None:
+def _beside(old: Snapshot, new: Snapshot) -> ServiceChange | None:
     """Compare what both have: paths and files by the installed service's own set of files."""
     # The indices of GPUs are no part of a plan file.
     identity = {**new.identity, "GPUs": new.identity["GPUs"].partition(" (")[0]}

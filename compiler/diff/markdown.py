@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from compiler.diff import wording
-from compiler.diff.comparing import Change
+from compiler.diff.comparing import ServiceChange
 from compiler.diff.snapshot import Figures
 from compiler.diff.trees import InputChange, TreeChange
 from compiler.render.templates import fill
@@ -84,7 +84,7 @@ def _render(change: TreeChange, *, details: int, inputs: int) -> str:
     )
 
 
-def _row(change: Change) -> Row:
+def _row(change: ServiceChange) -> Row:
     old, new = change.before, change.after
     return Row(
         name=_cut(change.name),
@@ -96,7 +96,7 @@ def _row(change: Change) -> Row:
     )
 
 
-def _outcome(change: Change) -> str:
+def _outcome(change: ServiceChange) -> str:
     restart = change.restart
     if restart is None or restart.start.expected_s is None:
         return wording.outcome(change)
@@ -119,7 +119,7 @@ def _margin(figures: Figures | None) -> str:
     return f"{figures.margin.best:.2f}" if figures else ""
 
 
-def _details(change: Change) -> Details:
+def _details(change: ServiceChange) -> Details:
     several = change.settings or (*change.options, *change.environment)
     files = [(f"out/{path}", state.value) for path, state in change.files]
     left = (len(several) - _MOST_DIFFERENCES, len(files) - _MOST_FILES)
@@ -147,13 +147,13 @@ def _details(change: Change) -> Details:
     )
 
 
-def _facts(change: Change) -> Iterator[tuple[str, str]]:
+def _facts(change: ServiceChange) -> Iterator[tuple[str, str]]:
     for name, value in change.identity.items():
         before = change.identity_before.get(name)
         yield name, _cut(value) if before is None else f"{_cut(before)} -> {_cut(value)}"
 
 
-def _lines(change: Change) -> Iterator[str]:
+def _lines(change: ServiceChange) -> Iterator[str]:
     yield from (f"because of `{each}`" for each in change.why)
     yield from (f"{what}: {old} → {new}" for what, old, new in wording.figure_lines(change))
     yield from (f"found: {_code(each)}" for each in change.found)

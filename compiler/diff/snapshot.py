@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from attrs import field, frozen
 
@@ -13,7 +12,7 @@ from compiler.language.merge import Resolved
 from compiler.language.written import written
 from compiler.origins import dotted
 from compiler.plan import Plan
-from compiler.planjson import plan_facts
+from compiler.planjson import PlanFacts, plan_facts
 from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.secrecy import COVER, is_secret
@@ -108,7 +107,7 @@ def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None)
         command=tuple(facts["argv"]),
         options={each.flag: _words(each.flag, each.values) for each in plan.options},
         environment=facts["env"],
-        figures=figures(facts),
+        figures=_figures(facts),
         findings=tuple(
             dict.fromkeys(f"{each.severity.value} {each.code}" for each in judged.diagnostics)
         ),
@@ -152,8 +151,8 @@ def place(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}"
 
 
-def figures(facts: Mapping[str, Any]) -> Figures | None:
-    """The figures of `plan_facts`, or of a `plan.json`; `None` when memory was not known."""
+def _figures(facts: PlanFacts) -> Figures | None:
+    """As plan.json has them, so that both sides of a comparison are rounded alike."""
     pool, margin, fraction = facts["pool"], facts["reserve_margin_gib"], facts["fraction"]
     if pool is None or margin is None or fraction is None:
         return None

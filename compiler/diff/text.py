@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diff import wording
-from compiler.diff.comparing import Change, Difference, FileState
+from compiler.diff.comparing import Difference, FileState, ServiceChange
 from compiler.diff.trees import TreeChange
 from compiler.report.cells import cells, shown
 
@@ -29,7 +29,7 @@ Row = tuple[int, str]
 """An indent and a line."""
 
 
-def _service(change: Change) -> Iterator[Row]:
+def _service(change: ServiceChange) -> Iterator[Row]:
     yield 0, f"{change.name}: {wording.outcome(change)}"
     if change.identity:
         yield 2, wording.identity(change)

@@ -8,7 +8,7 @@ from itertools import groupby
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
-from compiler.diff.comparing import Change, FileState, Kind, appeared, compare, vanished
+from compiler.diff.comparing import Fate, FileState, ServiceChange, appeared, compare, vanished
 from compiler.diff.ingredients import ingredients_of
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Snapshot, place, snapshot
@@ -41,7 +41,7 @@ class TreeChange(Value):
 
     old: str
     new: str
-    services: tuple[Change, ...]
+    services: tuple[ServiceChange, ...]
     inputs: tuple[InputChange, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -145,7 +145,9 @@ def _reasons(found: Iterable[Diagnostic]) -> tuple[str, ...]:
     )
 
 
-def _change(key: Key, before: Mapping[Key, Outcome], after: Mapping[Key, Outcome]) -> Change | None:
+def _change(
+    key: Key, before: Mapping[Key, Outcome], after: Mapping[Key, Outcome]
+) -> ServiceChange | None:
     name, target = key
     old, new = before.get(key), after.get(key)
     if isinstance(old, Snapshot) and isinstance(new, Snapshot):
@@ -153,18 +155,18 @@ def _change(key: Key, before: Mapping[Key, Outcome], after: Mapping[Key, Outcome
     if isinstance(new, Snapshot):
         why = before.get((name, ""))
         if isinstance(why, tuple):
-            return appeared(new, kind=Kind.MENDED, why=why)
+            return appeared(new, kind=Fate.MENDED, why=why)
         return appeared(new)
     if isinstance(old, Snapshot):
         why = after.get((name, ""))
         if isinstance(why, tuple):
-            return vanished(old, kind=Kind.BROKEN, why=why)
+            return vanished(old, kind=Fate.BROKEN, why=why)
         return vanished(old)
     if isinstance(new, tuple) and not any(
         isinstance(each, Snapshot) for (other, _), each in before.items() if other == name
     ):
-        return Change(
-            profile=name, target=target, kind=Kind.BROKEN, identity={}, identity_before={}, why=new
+        return ServiceChange(
+            profile=name, target=target, kind=Fate.BROKEN, identity={}, identity_before={}, why=new
         )
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from compiler.diff.comparing import Change, Difference, Kind, Restart
+from compiler.diff.comparing import Difference, Fate, Restart, ServiceChange
 from compiler.diff.snapshot import Figures
 from compiler.quantities import Duration
 from compiler.ranges import said
@@ -17,21 +17,21 @@ NOTHING = "not set"
 _MINUTE_S = 60
 
 
-def headline(changes: Sequence[Change]) -> str:
+def headline(changes: Sequence[ServiceChange]) -> str:
     """How much changes, as one sentence."""
     if not changes:
         return "no service changes"
-    counts = {kind: sum(1 for each in changes if each.kind is kind) for kind in Kind}
+    counts = {kind: sum(1 for each in changes if each.kind is kind) for kind in Fate}
     restarting = [
         (each.target, each.identity.get("unit", each.name)) for each in changes if each.restart
     ]
     restarts = len(set(restarting))
     words = {
-        Kind.CHANGED: ("service changes", "services change"),
-        Kind.NEW: ("is new", "are new"),
-        Kind.REMOVED: ("is removed", "are removed"),
-        Kind.BROKEN: ("does not compile", "do not compile"),
-        Kind.MENDED: ("compiles that did not before", "compile that did not before"),
+        Fate.CHANGED: ("service changes", "services change"),
+        Fate.NEW: ("is new", "are new"),
+        Fate.REMOVED: ("is removed", "are removed"),
+        Fate.BROKEN: ("does not compile", "do not compile"),
+        Fate.MENDED: ("compiles that did not before", "compile that did not before"),
     }
     parts = [f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count]
     text = ", ".join([*parts, *([f"{restarts} to restart"] if restarts else [])])
@@ -45,22 +45,22 @@ def _alternatives(restarting: Sequence[tuple[str | None, str]]) -> Iterator[str]
             yield f"{count} are alternatives for {unit} on {target}, where one runs"
 
 
-def outcome(change: Change) -> str:
+def outcome(change: ServiceChange) -> str:
     """What becomes of a service, in a word or two."""
     match change.kind:
-        case Kind.NEW:
+        case Fate.NEW:
             return "new"
-        case Kind.REMOVED:
+        case Fate.REMOVED:
             return "removed; what is installed stays until it is taken away"
-        case Kind.BROKEN:
+        case Fate.BROKEN:
             return "does not compile"
-        case Kind.MENDED:
+        case Fate.MENDED:
             return "compiles, and did not before"
-        case Kind.CHANGED:
+        case Fate.CHANGED:
             return "restart" if change.restart else "no restart"
 
 
-def identity(change: Change) -> str:
+def identity(change: ServiceChange) -> str:
     """What tells the service from others; a part that was another with what it was."""
     parts = (
         f"{name} {value}{_was(change, name)}" for name, value in change.identity.items() if value
@@ -68,7 +68,7 @@ def identity(change: Change) -> str:
     return ", ".join(parts)
 
 
-def _was(change: Change, name: str) -> str:
+def _was(change: ServiceChange, name: str) -> str:
     return f" (was {change.identity_before[name]})" if name in change.identity_before else ""
 
 
@@ -82,7 +82,7 @@ def where(each: Difference) -> str:
     return each.new_place or (f"was {each.old_place}" if each.old_place else "")
 
 
-def figure_lines(change: Change) -> Iterator[tuple[str, str, str]]:
+def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
     """The figures that differ: what, before, after."""
     old, new = change.before, change.after
     rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from compiler.edit.order import key_rank, table_rank
 from compiler.edit.spelling import spell_comment, spell_key, spell_value
-from compiler.edit.statements import Kind, Statement, statements
+from compiler.edit.statements import Statement, StatementKind, statements
 from compiler.language.settings import find_setting
 from compiler.language.spans import Entry, TomlPath
 from compiler.source import Source
@@ -73,7 +73,7 @@ def _sort_out(source: Source, lines: Sequence[Statement]) -> _Sheet:
     waiting: list[str] = []  # comments, and "" for a blank line, since the last item
     last: _Item | None = None
     for each in lines:
-        if each.kind in (Kind.BLANK, Kind.COMMENT):
+        if each.kind in (StatementKind.BLANK, StatementKind.COMMENT):
             waiting.append(spell_comment(source.text[each.start : each.end]))
             continue
         groups, above = _share_out(waiting, last)
@@ -88,7 +88,7 @@ def _sort_out(source: Source, lines: Sequence[Statement]) -> _Sheet:
         if last is not None:
             last.below = above
         waiting, last = [], item
-        if each.kind is Kind.HEADER:
+        if each.kind is StatementKind.HEADER:
             sections.append(_Section(item))
         else:
             sections[-1].pairs.append(item)
@@ -159,7 +159,7 @@ def _statement_text(statement: Statement, source: Source) -> str:
     start, end = statement.subject
     before, subject = source.text[statement.start : start], source.text[start:end]
     comment = spell_comment(source.text[end : statement.end])
-    if statement.kind is Kind.HEADER:
+    if statement.kind is StatementKind.HEADER:
         brackets = 2 if subject.startswith("[[") else 1
         written = f"{'[' * brackets}{spell_key(subject)}{']' * brackets}"
     else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from attrs import field, frozen
 
 from compiler.edit.order import table_rank
-from compiler.edit.statements import Kind, Statement, extent, statements
+from compiler.edit.statements import Statement, StatementKind, extent, statements
 from compiler.language.load import Document
 from compiler.language.spans import Entry, TomlPath
 from compiler.origins import SettingPath
@@ -86,17 +86,22 @@ class _Page(Value):
         return next((each for each in found if each is not None), None)
 
     def _insertions(self, table: SettingPath, values: Sequence[tuple[str, str]]) -> Iterator[Cut]:
-        pairs = [each for each in self.lines if each.kind is Kind.PAIR]
+        pairs = [each for each in self.lines if each.kind is StatementKind.PAIR]
         lines = [f"{key} = {written}" for key, written in values]
         inline = next((each for each in pairs if each.path == table), None)
         header = next(
-            (each for each in self.lines if each.kind is Kind.HEADER and each.path == table), None
+            (
+                each
+                for each in self.lines
+                if each.kind is StatementKind.HEADER and each.path == table
+            ),
+            None,
         )
         dotted = [each for each in pairs if each.path[: len(table)] == table]
         if inline is not None:
             yield self._inside(inline, ", ".join(lines))
         elif header is not None:
-            inside = [each for each in self._section(header) if each.kind is Kind.PAIR]
+            inside = [each for each in self._section(header) if each.kind is StatementKind.PAIR]
             yield self._after((inside or [header])[-1], lines)
         elif dotted:
             yield self._after(dotted[-1], [f"{'.'.join(table)}.{each}" for each in lines])
@@ -106,7 +111,7 @@ class _Page(Value):
     def _section(self, header: Statement) -> Iterator[Statement]:
         """The statements below a header, up to the next one."""
         for each in self.lines[self.lines.index(header) + 1 :]:
-            if each.kind is Kind.HEADER:
+            if each.kind is StatementKind.HEADER:
                 return
             yield each
 
@@ -138,9 +143,9 @@ class _Page(Value):
         """A table of its own, before the first that belongs behind it and the comment which that one has."""
         header = f"[{'.'.join(table)}]"
         for number, each in enumerate(self.lines):
-            if each.kind is Kind.HEADER and table_rank(each.path) > table_rank(table):
+            if each.kind is StatementKind.HEADER and table_rank(each.path) > table_rank(table):
                 first = number
-                while first and self.lines[first - 1].kind is Kind.COMMENT:
+                while first and self.lines[first - 1].kind is StatementKind.COMMENT:
                     first -= 1
                 return self._lines([header, *lines, ""], at=self.lines[first].start)
         return self._lines(["", header, *lines], at=len(self.document.source.text))
@@ -151,13 +156,15 @@ class _Page(Value):
         for each in self.lines:
             level = each.path[:1] if each.path[:1] in (("force",), ("defaults",)) else ()
             within = each.path[: len(level) + len(wanted.setting)] == (*level, *wanted.setting)
-            goes = within or (goes and each.kind is Kind.BLANK)
+            goes = within or (goes and each.kind is StatementKind.BLANK)
             if goes:
                 yield Cut(each.start, each.end, "")
         if not wanted.inherited:
             return
         item = f'"{".".join(wanted.setting)}"'
-        top = [each for each in self.lines if each.kind is Kind.PAIR and self._is_top(each)]
+        top = [
+            each for each in self.lines if each.kind is StatementKind.PAIR and self._is_top(each)
+        ]
         listed = next((each for each in top if each.path == (UNSET,)), None)
         if listed is not None:
             yield self._inside(listed, item)
@@ -190,7 +197,8 @@ class _Page(Value):
 
     def _is_top(self, statement: Statement) -> bool:
         return not any(
-            each.kind is Kind.HEADER and each.start < statement.start for each in self.lines
+            each.kind is StatementKind.HEADER and each.start < statement.start
+            for each in self.lines
         )
 
 

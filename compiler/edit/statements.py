@@ -14,7 +14,7 @@ from compiler.source import Source
 from compiler.value import Value
 
 
-class Kind(Enum):
+class StatementKind(Enum):
     """What a statement is."""
 
     HEADER = auto()
@@ -33,7 +33,7 @@ class Statement(Value):
         subject: the offsets of a header with its brackets, of a pair's value.
     """
 
-    kind: Kind
+    kind: StatementKind
     start: int
     end: int
     path: TomlPath = ()
@@ -67,12 +67,14 @@ def _statements(source: Source, spans: Mapping[TomlPath, Entry]) -> Iterator[Sta
             continue
         if number not in opening:
             blank = not source.text[start:end].strip()
-            yield Statement(kind=Kind.BLANK if blank else Kind.COMMENT, start=start, end=end)
+            yield Statement(
+                kind=StatementKind.BLANK if blank else StatementKind.COMMENT, start=start, end=end
+            )
             continue
         path, entry = opening[number]
         taken = entry.value.end_line
         yield Statement(
-            kind=Kind.HEADER if _is_header(entry) else Kind.PAIR,
+            kind=StatementKind.HEADER if _is_header(entry) else StatementKind.PAIR,
             start=start,
             end=bounds[taken],
             path=path,

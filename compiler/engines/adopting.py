@@ -11,6 +11,7 @@ from typing import Protocol
 
 from attrs import field, frozen
 
+from compiler.diagnostics import Diagnostic, error
 from compiler.profile import Argument
 from compiler.value import Value
 
@@ -123,6 +124,16 @@ class Difference(Value):
     dest: str
     wanted: object
     found: object
+
+
+def unread(engine: str) -> Diagnostic:
+    """`reader-missing`: an engine whose flags are known, and whose launches nobody wrote a reader for."""
+    return error(
+        "reader-missing",
+        f"the launches of `{engine}` cannot be read",
+        notes=("its parser was not rebuilt, so nobody can say what a command of it comes to",),
+        help=("write its settings into a profile, and run `poolproof check`",),
+    )
 
 
 class Adopter(Protocol):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
 from compiler.plan import Balance, Memory, Option, Plan, Unfolds, Variable
-from compiler.profile import Gpus, Profile
+from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
@@ -50,7 +50,6 @@ class Facts(Value):
     Attributes:
         measured: of a log of this very start.
         weights: what the model's own files take on one GPU, GiB, when their headers were read.
-        kept: what an engine has worked out from these and needs again for the next profile; it begins empty.
     """
 
     gpu: Gpu | None
@@ -60,7 +59,6 @@ class Facts(Value):
     boots: tuple[KnownBoot, ...] = ()
     measured: Measured = Measured()
     weights: Callable[[Split], Range] | None = None
-    kept: dict[str, object] = field(factory=dict, init=False, eq=False)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -155,16 +153,22 @@ class PortUse(Value):
     """Ports that a server listens on.
 
     Attributes:
-        first, last: all from one to the other, or, unless `certain`, one of them.
+        first, last: all from one to the other, or, where that is `fixed_by` a setting, one of them.
         what: who listens there.
         setting: the setting that decides it.
+        fixed_by: where one of them is drawn, the setting that says which.
     """
 
     first: int
     last: int
     what: str
     setting: str
-    certain: bool = True
+    fixed_by: str | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether all of them are listened on."""
+        return self.fixed_by is None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -206,18 +210,39 @@ class Engine(Protocol):
     def sizer(self, profile: Profile, facts: Facts) -> Sizer:
         """What gives both budgets of one GPU at a fraction; make it once for many fractions."""
 
-    def command_reader(self, release: Release) -> CommandReader:
-        """What reads the launch commands of a release; make it once for many."""
+    @property
+    def probe(self) -> str | None:
+        """The script in `templates/` that waits until a server of it is ready; `None` where nobody wrote one.
+
+        The unit runs it beside the server by the engine's own Python, as `render/start.py` has it: with `--url`, `--timeout`,
+        and, where there is such, `--required-tokens` and `--secret`. Its exit codes and its lines are those of SGLang's, which
+        `host/ending.py` reads; where another load would end the same it ends the main process by SIGPWR.
+        """
+
+    @property
+    def first_flags(self) -> Mapping[str, Argument]:
+        """The flags that a new tree gives it, by their names without dashes."""
+
+    @property
+    def tells_free_memory(self) -> str | None:
+        """Who tells how much memory is free before weights load, and where: a clause; `None` where nobody does."""
+
+    def command_reader(self, release: Release) -> CommandReader | None:
+        """What reads the launch commands of a release; make it once for many; `None` where nobody wrote one."""
 
     @property
     def entry(self) -> tuple[str, ...]:
         """The words that start it, before its flags."""
 
+    @property
+    def launches(self) -> tuple[str, ...]:
+        """The commands that `find_launch` finds, an example each."""
+
     def find_launch(self, words: Sequence[str]) -> Found | None:
         """Where a command starts this engine; `None` when it does not."""
 
-    def adopter(self, release: Release) -> Adopter:
-        """What reads launches of a release into settings; make it once for many."""
+    def adopter(self, release: Release) -> Adopter | None:
+        """What reads launches of a release into settings; make it once for many; `None` where nobody wrote one."""
 
     def is_typed(self, flag: str, values: tuple[str, ...], *, release: Release | None) -> bool:
         """Whether a typed setting can say what a raw flag says."""

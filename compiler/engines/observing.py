@@ -108,7 +108,7 @@ class Start(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Reading(Value):
+class LogReading(Value):
     """What a log gave: the last start in it that is complete, else the last; and what is to be said about that."""
 
     start: Start | None
@@ -178,7 +178,7 @@ class Observer(Protocol):
     def phase(self, line: str) -> tuple[Phase, str] | None:
         """The phase that a line says has been reached, with a short detail; most lines say none."""
 
-    def read_log(self, blocks: Iterable[bytes]) -> Reading:
+    def read_log(self, blocks: Iterable[bytes]) -> LogReading:
         """Read a log of any size, block by block, in bounded memory."""
 
     def read_answer(self, path: str, *, body: bytes) -> Start | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from compiler.host.observe import (
 )
 from compiler.host.promised import Promised
 from compiler.host.units import Scope
+from compiler.listening import reached_at
 from compiler.value import Value
 
 
@@ -30,7 +30,7 @@ MOST_SECRET_BYTES: Final = 2**16
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Asked(Value):
+class MeantServer(Value):
     """The server that is meant: exactly one of unit, URL and log, where the log `-` is standard input.
 
     Attributes:
@@ -45,7 +45,7 @@ class Asked(Value):
 
 
 def observe(
-    asked: Asked, *, observer: Observer, promised: Promised | None, must_answer: bool
+    asked: MeantServer, *, observer: Observer, promised: Promised | None, must_answer: bool
 ) -> Observed:
     """Ask the server or read its log; of a unit both, and its key from the file that the plan names.
 
@@ -74,10 +74,10 @@ def observe(
     return observe_file(asked.log, observer=observer)
 
 
-def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised) -> Observed:
+def ask_unit(asked: MeantServer, unit: str, *, observer: Observer, promised: Promised) -> Observed:
     """What the endpoints of a unit's server tell. Errors: `server-silent`."""
     host, port = observer.address(promised.argv)
-    address = Address(scheme="http", host=_local(host), port=port)
+    address = Address(scheme="http", host=reached_at(host), port=port)
     if not address.is_loopback:
         fault = error(
             "server-silent",
@@ -88,19 +88,8 @@ def ask_unit(asked: Asked, unit: str, *, observer: Observer, promised: Promised)
     return _ask(asked, address, observer=observer, promised=promised)
 
 
-def _local(host: str) -> str:
-    """Where this machine reaches a server that listens on `host`: the loopback when that means every address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not address.is_unspecified:
-        return host
-    return "127.0.0.1" if isinstance(address, IPv4Address) else "::1"
-
-
 def _ask(
-    asked: Asked, address: Address, *, observer: Observer, promised: Promised | None
+    asked: MeantServer, address: Address, *, observer: Observer, promised: Promised | None
 ) -> Observed:
     path = None if promised is None else observer.secret_file(promised.argv)
     path = path if asked.secret is None else str(asked.secret)

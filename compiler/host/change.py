@@ -68,7 +68,7 @@ class Action(StrEnum):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Change(Value):
+class Consequence(Value):
     """What has to be done, and why.
 
     Attributes:
@@ -87,7 +87,7 @@ class _Difference(Value):
     text: str
 
 
-def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: str) -> Change:
+def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: str) -> Consequence:
     """Compare the files of two generations of a unit, by their names in the target's folder.
 
     `old` is what the running service was started from; `None` when there is nothing.
@@ -97,7 +97,7 @@ def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: s
     """
     name = unit.removesuffix(".service")
     if old is None or f"{name}.service" not in old:
-        return Change(action=Action.RESTART, reasons=("it is not installed yet",))
+        return Consequence(action=Action.RESTART, reasons=("it is not installed yet",))
     differences = [
         *_unit_differences(_text(old, f"{name}.service"), _text(new, f"{name}.service")),
         *_variable_differences(_text(old, f"{name}.env"), _text(new, f"{name}.env")),
@@ -105,7 +105,7 @@ def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: s
     ]
     order = list(Action)
     differences.sort(key=lambda each: -order.index(each.action))
-    return Change(
+    return Consequence(
         action=differences[0].action if differences else Action.NOTHING,
         reasons=tuple(dict.fromkeys(each.text for each in differences)),
     )

@@ -10,7 +10,7 @@ from typing import Final
 from attrs import evolve
 
 from compiler.engines.observing import Phase
-from compiler.host.follow import Line
+from compiler.host.follow import JournalLine
 from compiler.host.units import UnitState
 from compiler.secrecy import without_secrets
 
@@ -19,7 +19,7 @@ _LINES_KEPT: Final = 12
 _POOL_LINES_KEPT: Final = 6  # of the target and its draft: a pool or two, and what is left
 _PROBE_LINES_KEPT: Final = 3
 _LONGEST_LINE: Final = 500
-# What `templates/ready.py` begins its lines with, and those that only say how long it has waited or what to do.
+# What a probe (`templates/sglang/ready.py`) begins its lines with, and those that only say how long it has waited or what to do.
 _PROBE_SAYS: Final = "ready: "
 _PROBE_PROGRESS: Final = re.compile(r"ready: (?:\d+ s of |what to do|  |ending the server)")
 # What systemd itself writes of an `ExecStartPost=` and of a main process that ended, and of the unit then.
@@ -35,7 +35,7 @@ _LOOKS_BAD: Final = re.compile(
     re.IGNORECASE,
 )
 
-# The exit codes of `templates/ready.py`.
+# The exit codes of a probe (`templates/sglang/ready.py`).
 _MAIN_ENDED, _POOL_SHORT, _POOL_UNKNOWN, _TIMED_OUT = 3, 4, 5, 6
 _EXITED, _KILLED = 1, 2  # CLD_EXITED and CLD_KILLED of waitid(2)
 
@@ -139,7 +139,7 @@ class Telling:
         self._main: tuple[int, int] | None = None
         self._result: str | None = None
 
-    def take(self, line: Line, *, phase: Phase | None) -> None:
+    def take(self, line: JournalLine, *, phase: Phase | None) -> None:
         """Remember a line if it is worth it, with what looks like a secret covered."""
         self._count += 1
         if line.is_systemd:

@@ -9,10 +9,11 @@ from compiler.diagnostics import Diagnostic, error
 from compiler.host.live import Live, Systemd
 from compiler.host.places import CURRENT, Places, below, unit_folder
 from compiler.host.record import Record, read_record
-from compiler.host.service import PLAN, Service, parse_plan, read_service
+from compiler.host.service import Service, service_of
 from compiler.host.store import Generation, Store, read_store
 from compiler.host.units import Scope, service_name
 from compiler.near import near
+from compiler.writtenplan import PLAN, WrittenPlan, read_plan
 
 
 STATE_ROOT = "/var/lib/poolproof"
@@ -114,9 +115,11 @@ def live_of_store(store: Store, root: Path) -> Live | None:
 def _scope_of(root: Path, state_dir: str) -> Scope:
     """The manager that its plan names; the system's where nothing does."""
     for path in sorted(below(root, state_dir).glob(f"gen-*/{PLAN}")):
-        plan = parse_plan(path.read_bytes())
-        for target in {} if plan is None else plan["targets"]:
-            service = read_service(plan or {}, target)
+        plan = read_plan(path.read_bytes())
+        if isinstance(plan, str):
+            continue
+        for target in plan.targets:
+            service = service_of(plan, target)
             if isinstance(service, Service) and service.state_dir == state_dir.rstrip("/"):
                 return service.scope
     return Scope.SYSTEM
@@ -153,6 +156,6 @@ def _unknown(asked: str | None, known: list[Places] | tuple[Places, ...]) -> Dia
 def service_in(one: Generation) -> Service | None:
     """What a generation's own plan says of its service; `None` where it cannot be read."""
     content = one.content().get(PLAN)
-    plan = None if content is None else parse_plan(content)
-    service = None if plan is None else read_service(plan, one.target)
+    plan = None if content is None else read_plan(content)
+    service = service_of(plan, one.target) if isinstance(plan, WrittenPlan) else None
     return service if isinstance(service, Service) else None

@@ -24,7 +24,7 @@ _END_S: Final = 5.0
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Line(Value):
+class JournalLine(Value):
     """One line of the journal.
 
     Attributes:
@@ -72,7 +72,7 @@ class Follower:
         except OSError:
             return
 
-    def read(self, *, within_s: float) -> Iterator[Line]:
+    def read(self, *, within_s: float) -> Iterator[JournalLine]:
         """The lines that are there, after waiting so long for the first of them; one block at most."""
         output = None if self._journalctl is None else self._journalctl.stdout
         if output is None or not select.select([output], [], [], within_s)[0]:
@@ -104,7 +104,7 @@ class Follower:
         self._journalctl = None
 
 
-def read_entry(entry: bytes, *, since_us: int = 0) -> Iterator[Line]:
+def read_entry(entry: bytes, *, since_us: int = 0) -> Iterator[JournalLine]:
     """The lines of one entry of `journalctl --output=json`; none for what is no such entry, or is older."""
     try:
         fields = json.loads(entry)
@@ -116,7 +116,7 @@ def read_entry(entry: bytes, *, since_us: int = 0) -> Iterator[Line]:
     # A progress bar redraws itself with carriage returns; each of its states is a line.
     for text in _text(fields, "MESSAGE").replace("\r", "\n").split("\n"):
         if text.strip():
-            yield Line(text=text.rstrip(), is_systemd=is_systemd)
+            yield JournalLine(text=text.rstrip(), is_systemd=is_systemd)
 
 
 def _text(fields: Mapping[str, object], name: str) -> str:

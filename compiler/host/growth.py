@@ -13,9 +13,9 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.observing import Start
 from compiler.host.live import Live
 from compiler.host.promised import Promised, promised_in
-from compiler.host.service import PLAN
 from compiler.host.verifying import Row, State, findings, promises
 from compiler.value import Value
+from compiler.writtenplan import PLAN
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -75,13 +75,13 @@ class Systemd(Value):
 
     def start(self, promised: Promised) -> Start | None:
         """By its endpoints; a journal may hold more than one start."""
-        from compiler.host.asked import Asked, ask_unit  # noqa: PLC0415 - few switches ask
+        from compiler.host.asked import MeantServer, ask_unit  # noqa: PLC0415 - few switches ask
 
         observer = observer_of(promised.engine)
         if observer is None:
             return None
         unit = self.service.unit
-        asked = Asked(unit=unit, scope=self.service.scope)
+        asked = MeantServer(unit=unit, scope=self.service.scope)
         return ask_unit(asked, unit, observer=observer, promised=promised).start
 
     def reload(self, machine: Machine) -> Finished:

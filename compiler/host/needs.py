@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
@@ -15,11 +15,11 @@ from compiler.quoting.shellfile import read_env_file
 from compiler.quoting.unitfile import Unit, read_unit
 from compiler.quoting.unitvalue import read_command_line, read_text
 from compiler.value import Value
+from compiler.writtenplan import WrittenFacts, WrittenTarget
 
 
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 _POOL: Final = "KV pool"
-_NO_GPU_GIB: Final = 1e6
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -62,19 +62,18 @@ class Needs(Value):
     pool_bytes: int | None
 
 
-def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
-    """What the target in a folder needs; `plan` is the content of the profile's plan.json.
+def read_needs(facts: WrittenFacts, target: WrittenTarget, folder: Path) -> Needs:
+    """What the target in a folder needs; `facts` and `target` are of the profile's plan.json.
 
     Raises:
         OSError: when a file cannot be read.
         LookupError: when the tree is not as a compile writes it.
         ValueError: likewise.
     """
-    target = plan["targets"][folder.name]
-    name = service_name(target["unit"])
+    name = service_name(target.unit)
     unit = read_unit((folder / name).read_text("utf-8", "surrogateescape"))
     argv = _words(unit, "ExecStart")
-    observer = observer_of(plan["engine"]["name"])
+    observer = observer_of(facts.engine.name)
     secret = None if observer is None else observer.secret_file(argv)
     users = unit.values("Service", key="User")
     limits = unit.values("Service", key="LimitMEMLOCK")
@@ -86,18 +85,18 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
         models={} if observer is None else dict(observer.folders(argv)),
         secrets=() if secret is None else (secret,),
         address=None if observer is None else observer.address(argv),
-        gpu_kind=plan["gpus"]["kind"],
-        gpu_names=_gpu_names(plan["gpus"]),
-        gpu_count=_count(plan["gpus"]["count"]),
+        gpu_kind=facts.gpus.kind,
+        gpu_names=_names_of(facts.gpus.kind) if facts.gpus.names is None else facts.gpus.names,
+        gpu_count=facts.gpus.count,
         visible=_visible(environment),
         locks_memory=limits[-1:] == ("infinity",),
-        state_dir=target["state_dir"],
+        state_dir=target.state_dir,
         size=sum(each.stat().st_size for each in folder.iterdir()),
         environment=environment,
         engine=HostNeeds()
         if observer is None
-        else observer.host_needs(argv, version=str(plan["engine"]["version"])),
-        pool_bytes=_pool_bytes(plan),
+        else observer.host_needs(argv, version=facts.engine.version),
+        pool_bytes=_pool_bytes(facts),
     )
 
 
@@ -106,19 +105,11 @@ def _words(unit: Unit, key: str) -> tuple[str, ...]:
     return read_command_line(unit.values("Service", key=key)[-1]).commands[0].argv
 
 
-def _count(value: object) -> int:
-    if type(value) is int and value > 0:
-        return value
-    raise ValueError(value)
+def _names_of(kind: str) -> tuple[str, ...]:
+    """As the shipped catalogue knows them."""
+    from compiler.catalog import open_catalog  # noqa: PLC0415 - for a plan of an older Poolproof only
 
-
-def _gpu_names(gpus: Mapping[str, Any]) -> tuple[str, ...]:
-    """As the compile knew them, a team's own kinds too; an older Poolproof did not write them."""
-    if "names" in gpus:
-        return tuple(map(str, gpus["names"]))
-    from compiler.catalog import open_catalog  # noqa: PLC0415 - for an old plan only
-
-    known, _ = open_catalog().gpu(gpus["kind"])
+    known, _ = open_catalog().gpu(kind)
     return () if known is None else known.names
 
 
@@ -134,8 +125,6 @@ def _visible(environment: Mapping[str, str]) -> tuple[str, ...] | None:
     return tuple(each.strip() for each in environment[_VISIBLE].split(",") if each.strip())
 
 
-def _pool_bytes(plan: Mapping[str, Any]) -> int | None:
-    pools = [each["low_gib"] for each in plan.get("static", ()) if each["item"] == _POOL]
-    if not 0 <= sum(pools) < _NO_GPU_GIB:
-        raise ValueError(pools)
-    return int(sum(pools) * 2**30) if pools else None
+def _pool_bytes(facts: WrittenFacts) -> int | None:
+    pools = [gib.low for item, gib in facts.static if item == _POOL]
+    return int(max(0.0, sum(pools)) * 2**30) if pools else None

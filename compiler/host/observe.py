@@ -12,7 +12,7 @@ from typing import IO, Final
 from attrs import evolve, frozen
 
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.engines.observing import Observer, Reading, Start
+from compiler.engines.observing import LogReading, Observer, Start
 from compiler.host.httpget import Address, Answer, get
 from compiler.host.units import Scope, service_name
 from compiler.value import Value
@@ -87,7 +87,7 @@ def observe_journal(unit: str, *, scope: Scope, observer: Observer) -> Observed:
     return evolve(observed, fault=evolve(observed.fault, notes=(*observed.fault.notes, hints)))
 
 
-def _read_output(command: tuple[str, ...], *, observer: Observer) -> tuple[Reading, int, str]:
+def _read_output(command: tuple[str, ...], *, observer: Observer) -> tuple[LogReading, int, str]:
     """Read what a command prints while it runs; with how it ended, and what it said on its standard error."""
     with (
         TemporaryFile() as said,
@@ -182,7 +182,7 @@ def _can_be_one(asked: Start, logged: Start) -> bool:
     return alike and asked.pool_tokens == logged.pool_tokens
 
 
-def _observed(reading: Reading, *, source: str) -> Observed:
+def _observed(reading: LogReading, *, source: str) -> Observed:
     if reading.is_complete:
         return Observed(start=reading.start, source=source, notes=reading.notes)
     found = "a start that did not come as far" if reading.start else "no start of a server"

@@ -5,14 +5,13 @@ Each check takes the needs of a target and asks the probe; it gives findings, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error
-from compiler.host.needs import read_needs
+from compiler.host.needs import Needs, read_needs
 from compiler.host.preflight_engine import check_compiler, check_memory, check_packages
 from compiler.host.preflight_files import (
     check_account,
@@ -28,12 +27,13 @@ from compiler.host.preflight_hardware import (
     check_shared_memory,
 )
 from compiler.host.preflight_probe import HostProbe
-from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.situation import CheckResult, Situation, Skipped
 from compiler.host.units import Scope
 from compiler.value import Value
+from compiler.writtenplan import PLAN, WrittenPlan
 
 
-CHECKS: tuple[Callable[[Situation], Iterator[Found]], ...] = (
+CHECKS: tuple[Callable[[Situation], Iterator[CheckResult]], ...] = (
     check_account,
     check_python,
     check_models,
@@ -62,13 +62,11 @@ class Preflight(Value):
         return any(each.is_error for each in self.diagnostics)
 
 
-def preflight(
-    plan: Mapping[str, Any], folder: Path, *, scope: Scope, probe: HostProbe
-) -> Preflight:
+def preflight(plan: WrittenPlan, folder: Path, *, scope: Scope, probe: HostProbe) -> Preflight:
     """Check a host for a compiled target. Nothing is written; all checks are made, whatever the first ones find.
 
     Args:
-        plan: the content of the profile's `plan.json`.
+        plan: what the profile's `plan.json` says.
         folder: the target's folder, with its unit and environment file.
         scope: the manager that will run it.
         probe: what the host is asked; `RealProbe()` is this host.
@@ -77,10 +75,9 @@ def preflight(
     `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`, `host-memory`, `host-package`; warnings are `host-memlock`
     and `host-compiler`.
     """
-    try:
-        needs = read_needs(plan, folder)
-    except (OSError, AttributeError, LookupError, TypeError, ValueError) as fault:
-        return Preflight(diagnostics=(_no_tree(folder, fault),), skipped=())
+    needs = _needs(plan, folder)
+    if isinstance(needs, str):
+        return Preflight(diagnostics=(_no_tree(folder, needs),), skipped=())
     name = (needs.user or "root") if scope is Scope.SYSTEM else None
     situation = Situation(needs=needs, scope=scope, probe=probe, account=probe.account(name))
     found = [each for check in CHECKS for each in check(situation)]
@@ -90,10 +87,21 @@ def preflight(
     )
 
 
-def _no_tree(folder: Path, fault: Exception) -> Diagnostic:
+def _needs(plan: WrittenPlan, folder: Path) -> Needs | str:
+    """What the target in a folder needs; or why that cannot be read."""
+    facts, target = plan.facts, plan.targets.get(folder.name, f"it has no target `{folder.name}`")
+    if isinstance(facts, str) or isinstance(target, str):
+        return f"of its `{PLAN}`: {facts if isinstance(facts, str) else target}"
+    try:
+        return read_needs(facts, target, folder)
+    except (OSError, LookupError, ValueError) as fault:
+        return f"{type(fault).__name__}: {fault}"
+
+
+def _no_tree(folder: Path, why: str) -> Diagnostic:
     return error(
         "host-tree",
         f"`{folder.name}` cannot be read as a compiled target",
-        notes=(f"{type(fault).__name__}: {fault}",),
+        notes=(why,),
         help=("compile it again with this version: `poolproof compile`",),
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from compiler.diagnostics import error, warning
 from compiler.host.preflight_probe import SYSTEM_PATH, Untold
-from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.situation import CheckResult, Situation, Skipped
 from compiler.host.units import Scope
 from compiler.quantities import counted
 
@@ -15,7 +15,7 @@ from compiler.quantities import counted
 _GIB: Final = 1 << 30
 
 
-def check_memory(situation: Situation) -> Iterator[Found]:
+def check_memory(situation: Situation) -> Iterator[CheckResult]:
     """The tier of host memory is pinned, by every rank: what all of them take must be there.
 
     Each rank of an engine may compare with the whole host, and so lets several take more than it has.
@@ -55,7 +55,7 @@ def check_memory(situation: Situation) -> Iterator[Found]:
     )
 
 
-def check_packages(situation: Situation) -> Iterator[Found]:
+def check_packages(situation: Situation) -> Iterator[CheckResult]:
     """What a flag needs besides the engine must be installed beside it."""
     needs = situation.needs
     modules = needs.engine.modules
@@ -82,7 +82,7 @@ _TOOLKIT: Final = ("CUDA_HOME", "CUDA_PATH")
 _BUILDER: Final = "ninja"
 
 
-def check_compiler(situation: Situation) -> Iterator[Found]:
+def check_compiler(situation: Situation) -> Iterator[CheckResult]:
     """An engine that compiles kernels as they are needed must find `nvcc` and `ninja` in the unit's own environment.
 
     Where they look: flashinfer jit/cpp_ext.py, `get_cuda_path`, and tvm_ffi cpp/extension.py, `_find_cuda_home`: the variables,

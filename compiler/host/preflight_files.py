@@ -8,7 +8,7 @@ from typing import Final
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.preflight_probe import Account, Entry, Untold
-from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.situation import CheckResult, Situation, Skipped
 
 
 _READ, _EXECUTE = 4, 1  # of the three bits of a mode
@@ -17,7 +17,7 @@ _MOST_OF_A_GENERATION: Final = 2  # the files, and those of a generation that is
 _LEAST_FREE: Final = 1 << 20  # for folders, links and records, each of which takes a block
 
 
-def check_account(situation: Situation) -> Iterator[Found]:
+def check_account(situation: Situation) -> Iterator[CheckResult]:
     """The user must be there: systemd gives up with 217/USER otherwise."""
     if situation.account is None:
         name = situation.needs.user
@@ -30,7 +30,7 @@ def check_account(situation: Situation) -> Iterator[Found]:
         )
 
 
-def check_python(situation: Situation) -> Iterator[Found]:
+def check_python(situation: Situation) -> Iterator[CheckResult]:
     """The engine's interpreter must be there, and the service's user able to run it."""
     path = situation.needs.python
     trail = situation.probe.trail(path)
@@ -54,7 +54,7 @@ def check_python(situation: Situation) -> Iterator[Found]:
         )
 
 
-def check_models(situation: Situation) -> Iterator[Found]:
+def check_models(situation: Situation) -> Iterator[CheckResult]:
     """What is named as a path must be there and readable; a public name is for the engine to find."""
     if not situation.needs.models:
         yield Skipped(what="the model's folder", why="how this engine is told it is not known")
@@ -84,7 +84,7 @@ def check_models(situation: Situation) -> Iterator[Found]:
             )
 
 
-def check_secrets(situation: Situation) -> Iterator[Found]:
+def check_secrets(situation: Situation) -> Iterator[CheckResult]:
     """A secret must be readable by the service's user, and by nobody else but root."""
     for path in situation.needs.secrets:
         trail = situation.probe.trail(path)
@@ -146,7 +146,7 @@ def _other_readers(situation: Situation, account: Account, entry: Entry) -> str 
     return None
 
 
-def check_disk(situation: Situation) -> Iterator[Found]:
+def check_disk(situation: Situation) -> Iterator[CheckResult]:
     """There must be room for a generation where it will be."""
     needs = situation.needs
     free = situation.probe.free_disk_bytes(needs.state_dir)

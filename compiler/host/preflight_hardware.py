@@ -9,7 +9,7 @@ from typing import Final
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.host.ports import Listener
 from compiler.host.preflight_probe import SHARED_MEMORY, Gpu, Untold
-from compiler.host.situation import Found, Situation, Skipped
+from compiler.host.situation import CheckResult, Situation, Skipped
 from compiler.host.units import Scope
 from compiler.quantities import counted
 
@@ -20,7 +20,7 @@ _SHARED_MEMORY: Final = 1 << 30
 _MIB: Final = 1 << 20
 
 
-def check_gpus(situation: Situation) -> Iterator[Found]:
+def check_gpus(situation: Situation) -> Iterator[CheckResult]:
     """The GPUs that the server will use must be those that the plan was made for."""
     gpus = situation.probe.gpus()
     if gpus is None:
@@ -38,7 +38,7 @@ def check_gpus(situation: Situation) -> Iterator[Found]:
         yield from _judge_gpus(situation, gpus)
 
 
-def _judge_gpus(situation: Situation, gpus: tuple[Gpu, ...]) -> Iterator[Found]:
+def _judge_gpus(situation: Situation, gpus: tuple[Gpu, ...]) -> Iterator[CheckResult]:
     needs = situation.needs
     chosen = _chosen(situation, gpus)
     if len(chosen) < needs.gpu_count:
@@ -79,7 +79,7 @@ def _chosen(situation: Situation, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     return tuple(by_name[each] for each in needs.visible if each in by_name)[: needs.gpu_count]
 
 
-def check_port(situation: Situation) -> Iterator[Found]:
+def check_port(situation: Situation) -> Iterator[CheckResult]:
     """The port must be free, or the unit's own."""
     if situation.needs.address is None:
         yield Skipped(what="the port", why="how this engine is told its port is not known")
@@ -121,7 +121,7 @@ def _taken(port: int, owner: Listener) -> Diagnostic:
     )
 
 
-def check_memlock(situation: Situation) -> Iterator[Found]:
+def check_memlock(situation: Situation) -> Iterator[CheckResult]:
     """A manager that may not raise the limit lowers what the unit asks for, and says nothing."""
     if not situation.needs.locks_memory or situation.needs.gpu_count == 1:
         return
@@ -145,7 +145,7 @@ def check_memlock(situation: Situation) -> Iterator[Found]:
         )
 
 
-def check_shared_memory(situation: Situation) -> Iterator[Found]:
+def check_shared_memory(situation: Situation) -> Iterator[CheckResult]:
     """NCCL needs shared memory as soon as there are two GPUs."""
     if situation.needs.gpu_count == 1:
         return

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.host.service import PLAN, parse_plan
 from compiler.host.units import Scope, reachable, show
 from compiler.ranges import Range
 from compiler.value import Value
+from compiler.writtenplan import PLAN, read_plan
 
 
-_LEFT_TO_ENGINE: Final = "auto"  # `profile.AUTO` of the compiler
 MOST_BYTES: Final = 4 * 2**20
 """Of a plan.json; a long one has some 30,000."""
 
@@ -92,61 +91,28 @@ def read_promised(path: Path) -> Promised | Diagnostic:
 
 def promised_in(content: bytes) -> Promised | str:
     """What the content of a plan.json promises; or why it cannot be read, as a sentence."""
-    plan = parse_plan(content)
-    if plan is None:
-        return "it is not one that this Poolproof reads"
-    try:
-        return _read(plan)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return "it is not as a compile writes it"
-
-
-def _read(plan: Mapping[str, Any]) -> Promised:
-    """Raises `KeyError`, `TypeError` or `ValueError` where the plan is not as a compile writes it."""
-    engine, gpus, promise, pool = (plan[name] for name in ("engine", "gpus", "promise", "pool"))
-    running, draft = plan["running_requests"], plan.get("draft")
-    # An older Poolproof wrote it with the pool only, which there is where memory is known.
-    required = promise.get("required_tokens", None if pool is None else pool["required_tokens"])
+    plan = read_plan(content)
+    facts = plan if isinstance(plan, str) else plan.facts
+    if isinstance(facts, str):
+        return facts
     return Promised(
-        profile=_text(plan["profile"]),
-        engine=_text(engine["name"]),
-        version=_text(engine["version"]),
-        build=None if engine["build"] is None else _text(engine["build"]),
-        model=_text(plan["model"]),
-        draft=None if draft is None else _text(draft),
-        gpu=_text(gpus["kind"]),
-        gpu_count=_count(gpus["count"]),
-        context=None if promise["context"] == _LEFT_TO_ENGINE else _count(promise["context"]),
-        concurrency=_count(promise["concurrency"]),
-        running_requests=None if running is None else _count(running),
-        required_tokens=None if required is None else _count(required),
-        pool=None if pool is None else _range(pool, unit=""),
-        free_before_gib=None
-        if plan["free_before_load_gib"] is None
-        else _range(plan["free_before_load_gib"], unit=""),
-        lines={
-            _text(each["item"]): _range(each, unit="_gib")
-            for each in (*plan["static"], *plan["reserve"])
-        },
-        argv=tuple(_text(each) for each in plan["argv"]),
+        profile=facts.profile,
+        engine=facts.engine.name,
+        version=facts.engine.version,
+        build=facts.engine.build,
+        model=facts.model,
+        draft=facts.draft,
+        gpu=facts.gpus.kind,
+        gpu_count=facts.gpus.count,
+        context=facts.context,
+        concurrency=facts.concurrency,
+        running_requests=facts.running_requests,
+        required_tokens=facts.required_tokens,
+        pool=facts.pool,
+        free_before_gib=facts.free_before_gib,
+        lines=dict((*facts.static, *facts.reserve)),
+        argv=facts.argv,
     )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError
-    return value
-
-
-def _range(value: Mapping[str, Any], *, unit: str) -> Range:
-    low, best, high = (value[f"{name}{unit}"] for name in ("low", "best", "high"))
-    return Range(float(low), float(best), float(high))
 
 
 def _unreadable(path: Path, why: str) -> Diagnostic:

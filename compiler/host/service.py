@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from attrs import frozen
 
 from compiler.host.units import Scope
 from compiler.value import Value
+from compiler.writtenplan import PLAN, WrittenPlan
 
 
-PLAN = "plan.json"
 REVIEW = "PLAN.md"
-SCHEMA = 1
 
 _UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,240}\.service")
 _LONGEST_PATH = 2048  # of PATH_MAX's 4096 bytes, so that what is below fits as well
-_LONGEST_S = 366 * 86400
 _LEAST_DEPTH = 2  # `/srv` alone is nobody's folder of generations
 
 
@@ -41,56 +36,31 @@ class Service(Value):
     restarts_itself: bool
 
 
-def parse_plan(content: bytes) -> Mapping[str, Any] | None:
-    """A plan.json; `None` where it is none that is read here."""
-    try:
-        plan = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
-        return None
-    return plan if isinstance(plan.get("targets"), dict) else None
-
-
-def read_service(plan: Mapping[str, Any], target: str) -> Service | str:
+def service_of(plan: WrittenPlan, target: str) -> Service | str:
     """What a plan says of a target; or why it cannot be run, as a sentence."""
-    try:
-        each = plan["targets"][target]
-        kind, manager, unit, state_dir, on_change = (
-            str(each[key]) for key in ("kind", "manager", "unit", "state_dir", "on_change")
-        )
-        start_s, stop_s = _seconds(each["start_timeout_s"]), _seconds(each["stop_timeout_s"])
-    except KeyError as missing:
-        return f"its `{PLAN}` does not say `{missing.args[0]}`: an older Poolproof wrote it"
-    except (TypeError, ValueError):
-        return f"its `{PLAN}` is not as a compile writes it"
-    if kind != "systemd":
-        return f"its kind is `{kind}`, and a switch knows `systemd`"
-    if manager not in list(Scope) or not is_unit_name(unit):
-        return f"`{unit}` of the `{manager}` manager is no unit that can be switched"
-    if not _is_state_dir(state_dir):
-        return f"`{state_dir}` is no folder for generations"
-    engine = plan.get("engine")
+    each = plan.targets.get(target, f"it has no target `{target}`")
+    if isinstance(each, str):
+        return f"of its `{PLAN}`: {each}"
+    if each.kind != "systemd":
+        return f"its kind is `{each.kind}`, and a switch knows `systemd`"
+    if each.manager not in list(Scope) or not is_unit_name(each.unit):
+        return f"`{each.unit}` of the `{each.manager}` manager is no unit that can be switched"
+    if not _is_state_dir(each.state_dir):
+        return f"`{each.state_dir}` is no folder for generations"
     return Service(
-        unit=unit,
-        scope=Scope(manager),
-        state_dir=state_dir,
-        engine=str(engine["name"]) if isinstance(engine, dict) and "name" in engine else None,
-        start_timeout_s=start_s,
-        stop_timeout_s=stop_s,
-        restarts_itself=on_change != "manual",
+        unit=each.unit,
+        scope=Scope(each.manager),
+        state_dir=each.state_dir,
+        engine=plan.engine,
+        start_timeout_s=each.start_timeout_s,
+        stop_timeout_s=each.stop_timeout_s,
+        restarts_itself=each.on_change != "manual",
     )
 
 
 def is_unit_name(name: object) -> bool:
     """Whether it is a whole name of a service, and one that leads nowhere else as a file's."""
     return isinstance(name, str) and _UNIT.fullmatch(name) is not None
-
-
-def _seconds(value: object) -> int:
-    if type(value) is int and 0 <= value <= _LONGEST_S:
-        return value
-    raise ValueError
 
 
 def _is_state_dir(path: str) -> bool:

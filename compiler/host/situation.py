@@ -19,7 +19,7 @@ class Skipped(Value):
     why: str
 
 
-Found = Diagnostic | Skipped
+CheckResult = Diagnostic | Skipped
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
-from compiler.host.service import PLAN, REVIEW, Service, parse_plan, read_service
+from compiler.host.service import REVIEW, Service, service_of
 from compiler.near import near
-from compiler.tree.disk import Kind, look, survey
+from compiler.tree.disk import EntryKind, look, survey
 from compiler.tree.locks import WAIT_S, locked
-from compiler.tree.manifest import Line, parse_manifest
+from compiler.tree.manifest import ManifestLine, parse_manifest
 from compiler.tree.places import JOURNAL, MANIFEST, PENDING, path_fault
 from compiler.tree.states import Version
 from compiler.tree.troubles import busy
 from compiler.value import Value
+from compiler.writtenplan import PLAN, WrittenPlan, read_plan
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -26,7 +26,7 @@ class Staged(Value):
 
     Attributes:
         folder: `OUT/PROFILE/TARGET`.
-        plan: plan.json as it is.
+        plan: what its plan.json says.
         files: everything that makes its generation, by name.
     """
 
@@ -34,7 +34,7 @@ class Staged(Value):
     target: str
     folder: Path
     service: Service
-    plan: Mapping[str, Any] = field(repr=False)
+    plan: WrittenPlan
     files: Mapping[str, Version] = field(repr=False)
 
     @property
@@ -68,13 +68,13 @@ def _read(out: Path, profile: str, *, target: str | None) -> Staged | Diagnostic
         return _edited(out, profile, faults)
     found = {line.path.removeprefix(f"{profile}/"): look(out, line.path) for line in lines}
     versions = {name: each.version for name, each in found.items() if each.version is not None}
-    plan = parse_plan(versions[PLAN].content) if PLAN in versions else None
-    if plan is None:
-        return _invalid(profile, f"its `{PLAN}` is not one that this Poolproof reads")
-    chosen = _choose(profile, sorted(plan["targets"]), target)
+    plan = read_plan(versions[PLAN].content) if PLAN in versions else "it is missing"
+    if isinstance(plan, str):
+        return _invalid(profile, f"of its `{PLAN}`: {plan}")
+    chosen = _choose(profile, sorted(plan.targets), target)
     if isinstance(chosen, Diagnostic):
         return chosen
-    service = read_service(plan, chosen)
+    service = service_of(plan, chosen)
     own = {
         name.removeprefix(f"{chosen}/"): each
         for name, each in versions.items()
@@ -94,13 +94,13 @@ def _read(out: Path, profile: str, *, target: str | None) -> Staged | Diagnostic
     )
 
 
-def _read_manifest(out: Path, profile: str) -> tuple[tuple[Line, ...], list[str]]:
+def _read_manifest(out: Path, profile: str) -> tuple[tuple[ManifestLine, ...], list[str]]:
     standing = look(out, MANIFEST)
     if standing.version is None:
         return (), [f"there is no {MANIFEST} in `{out.name}`"]
     parsed = parse_manifest(standing.version.content)
     faults = [f"{MANIFEST}: {each}" for each in parsed.faults]
-    if look(out, f"{PENDING}/{JOURNAL}").kind is not Kind.ABSENT:
+    if look(out, f"{PENDING}/{JOURNAL}").kind is not EntryKind.ABSENT:
         faults.append("a compile was cut off in it")
     lines = tuple(line for line in parsed.lines if line.profile == profile)
     outside = [line.path for line in lines if not line.path.startswith(f"{profile}/")]
@@ -108,7 +108,7 @@ def _read_manifest(out: Path, profile: str) -> tuple[tuple[Line, ...], list[str]
     return lines, faults
 
 
-def _compare(out: Path, profile: str, lines: tuple[Line, ...]) -> list[str]:
+def _compare(out: Path, profile: str, lines: tuple[ManifestLine, ...]) -> list[str]:
     faults = []
     for line in lines:
         standing = look(out, line.path)

@@ -6,13 +6,13 @@ from compiler.host.machine import Machine
 from compiler.host.places import CURRENT, GENERATION, MANIFEST, NEW, NEW_CURRENT, OLD, Places
 from compiler.host.staged import Staged
 from compiler.host.store import Store
-from compiler.tree.manifest import Line, digest, render_manifest
+from compiler.tree.manifest import ManifestLine, digest, render_manifest
 
 
 def manifest_of(staged: Staged) -> bytes:
     """The MANIFEST of the generation that a staged tree makes."""
     lines = (
-        Line(
+        ManifestLine(
             path=name,
             profile=staged.source,
             sha256=digest(file.content),

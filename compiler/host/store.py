@@ -23,7 +23,7 @@ from compiler.host.places import (
     Places,
 )
 from compiler.host.record import Record, State, read_record
-from compiler.tree.disk import Kind, look, survey
+from compiler.tree.disk import EntryKind, look, survey
 from compiler.tree.manifest import parse_manifest
 from compiler.value import Value
 
@@ -185,12 +185,15 @@ def read_generation(places: Places, number: int) -> Generation:
 def _damage(path: Path, manifest: bytes) -> list[str]:
     parsed = parse_manifest(manifest)
     found = [f"MANIFEST: {fault}" for fault in parsed.faults]
-    if look(path, MANIFEST).kind is not Kind.FILE or len({e.profile for e in parsed.lines}) != 1:
+    if (
+        look(path, MANIFEST).kind is not EntryKind.FILE
+        or len({e.profile for e in parsed.lines}) != 1
+    ):
         return [*found, "its MANIFEST is missing, or not that of a generation"]
     lines = parsed.lines
     for line in lines:
         standing = look(path, line.path)
-        if standing.kind is Kind.ABSENT:
+        if standing.kind is EntryKind.ABSENT:
             found.append(f"`{line.path}` is gone")
         elif standing.version is None:
             found.append(f"`{line.path}` is no file any more: {standing.note}")

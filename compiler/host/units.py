@@ -170,19 +170,9 @@ def reload(machine: Machine, *, scope: Scope) -> Finished:
     return machine.run(_systemctl("daemon-reload", scope=scope), timeout_s=RELOAD_S)
 
 
-def start(machine: Machine, unit: str, *, scope: Scope, timeout_s: float) -> Finished:
-    """Start a unit and wait until its probe has ended. When the time is over, systemd goes on with it alone."""
-    return _tell(machine, "start", unit=unit, scope=scope, timeout_s=timeout_s)
-
-
 def stop(machine: Machine, unit: str, *, scope: Scope, timeout_s: float) -> Finished:
     """Stop a unit and wait until its processes are gone; fine when it does not run."""
     return _tell(machine, "stop", unit=unit, scope=scope, timeout_s=timeout_s)
-
-
-def restart(machine: Machine, unit: str, *, scope: Scope, timeout_s: float) -> Finished:
-    """Stop a unit if it runs, start it, and wait until its probe has ended."""
-    return _tell(machine, "restart", unit=unit, scope=scope, timeout_s=timeout_s)
 
 
 def begin_restart(

@@ -14,7 +14,7 @@ from compiler.ranges import Range
 from compiler.value import Value
 
 
-class Kind(StrEnum):
+class Subject(StrEnum):
     """What a row is about."""
 
     PROMISE = "promise"
@@ -57,7 +57,7 @@ class Row(Value):
     """
 
     name: str
-    kind: Kind
+    kind: Subject
     state: State
     unit: str = ""
     promised: int | str | None = None
@@ -120,7 +120,7 @@ def _promise(
         state = State.KEPT if measured >= least else State.BROKEN
     return Row(
         name=name,
-        kind=Kind.PROMISE,
+        kind=Subject.PROMISE,
         state=state,
         unit=unit,
         promised=least,
@@ -135,7 +135,7 @@ def _flags(promised: Promised, start: Start, *, observer: Observer) -> Iterator[
     for each in observer.compare(promised.argv, settings=start.settings):
         yield Row(
             name=each.flag,
-            kind=Kind.FLAG,
+            kind=Subject.FLAG,
             state=_FLAGS[each.state],
             promised=each.asked,
             measured=each.found,
@@ -160,7 +160,7 @@ def _measured(name: str, gib: float | None, predicted: Range | None) -> Iterator
         inside = predicted.low - ROUNDING_GIB <= gib <= predicted.high + ROUNDING_GIB
         state = State.INSIDE if inside else State.OUTSIDE
     yield Row(
-        name=name, kind=Kind.MEMORY, state=state, unit="GiB", predicted=predicted, measured=gib
+        name=name, kind=Subject.MEMORY, state=state, unit="GiB", predicted=predicted, measured=gib
     )
 
 
@@ -196,13 +196,13 @@ def findings(rows: tuple[Row, ...]) -> Iterator[Diagnostic]:
 
 
 def _sentence(row: Row) -> str:
-    if row.kind is Kind.FLAG:
+    if row.kind is Subject.FLAG:
         return f"{row.name}: the plan has `{row.promised}`, the server runs with `{row.measured}`"
     return f"{row.name}: {row.promised:,} {row.unit} promised, {row.measured:,} there"
 
 
 def _advice(row: Row) -> str:
-    if row.kind is Kind.FLAG:
+    if row.kind is Subject.FLAG:
         return "start the server with the command line that was reviewed, or compile what it should run with"
     if row.name == "pool":
         return "record this start with `poolproof measure`, then compile again: the plan names the smallest change"

@@ -11,7 +11,7 @@ from attrs import frozen
 from compiler.engines.observers import observer_of
 from compiler.engines.observing import Phase
 from compiler.host.ending import Outcome, Telling, ending
-from compiler.host.follow import Follower, Line
+from compiler.host.follow import Follower, JournalLine
 from compiler.host.units import Scope, UnitState, show
 from compiler.value import Value
 
@@ -187,7 +187,7 @@ class _Watching:
             for line in self.follower.read(within_s=left):
                 self._take(line)
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: JournalLine) -> None:
         reached = None if line.is_systemd else self.phase(line.text)
         self.telling.take(line, phase=None if reached is None else reached[0])
         if reached is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
@@ -14,6 +15,7 @@ from compiler.language.graph import Graph
 from compiler.language.load import Document
 from compiler.language.shapes import say_value
 from compiler.origins import Definition, ItemOrigin, Level, SettingPath, dotted
+from compiler.same import Same
 
 
 EDITS = ("prepend", "append", "remove")
@@ -29,7 +31,7 @@ ListSettings = frozenset[SettingPath]
 """The settings that are lists; a part `*` stands for any key."""
 
 
-class Kind(Enum):
+class Effect(Enum):
     """What a definition does to its setting."""
 
     VALUE = "value"
@@ -43,7 +45,7 @@ class Claim:
     """A definition, with what it does. Two claims are never the same one, however alike."""
 
     definition: Definition
-    kind: Kind
+    kind: Effect
 
     @property
     def profile(self) -> str:
@@ -69,19 +71,18 @@ def collect_claims(graph: Graph, *, list_settings: ListSettings) -> tuple[Claim,
     return tuple(
         claim
         for name in sorted(graph.documents)
-        for claim in _claims(
-            graph.documents[name], is_root=name == graph.root, list_settings=list_settings
-        )
+        for claim in _claims(Same(graph.documents[name]), name == graph.root, list_settings)
     )
 
 
-def _claims(document: Document, *, is_root: bool, list_settings: ListSettings) -> tuple[Claim, ...]:
-    """All claims of one file, put together once."""
-    key = (is_root, list_settings)
-    if key not in document.claims:
-        document.claims[key] = tuple(_laid(document, is_root=is_root, list_settings=list_settings))
-    claims: tuple[Claim, ...] = document.claims[key]
-    return claims
+@lru_cache(maxsize=512)  # most profiles extend the same few files
+def _claims(
+    document: Same[Document],
+    is_root: bool,  # noqa: FBT001 - `lru_cache` is quicker with what has no name
+    list_settings: ListSettings,
+) -> tuple[Claim, ...]:
+    """All claims of one file."""
+    return tuple(_laid(document.value, is_root=is_root, list_settings=list_settings))
 
 
 def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> Iterator[Claim]:
@@ -95,7 +96,7 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
             path, value = todo.pop()
             kind = _kind(path, value, list_settings)
             yield Claim(_definition(document, path, level=level, value=value), kind)
-            if kind is Kind.TABLE:
+            if kind is Effect.TABLE:
                 todo += [((*path, key), below) for key, below in value.items()]
     for unset in document.directives.unset:
         removal = Definition(
@@ -107,7 +108,7 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
             value=None,
             removes=True,
         )
-        yield Claim(removal, Kind.REMOVAL)
+        yield Claim(removal, Effect.REMOVAL)
 
 
 def _definition(
@@ -125,13 +126,13 @@ def _definition(
     )
 
 
-def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Kind:
+def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Effect:
     """What a value does at its place."""
     if not isinstance(value, dict):
-        return Kind.VALUE
+        return Effect.VALUE
     if value and value.keys() <= set(EDITS) and _is_list(path, list_settings):
-        return Kind.EDIT
-    return Kind.TABLE
+        return Effect.EDIT
+    return Effect.TABLE
 
 
 def _is_list(path: SettingPath, list_settings: ListSettings) -> bool:
@@ -158,7 +159,7 @@ def items_of(claim: Claim, *, graph: Graph, edit: str | None = None) -> tuple[It
 def edit_faults(claims: tuple[Claim, ...], *, graph: Graph) -> Iterator[Diagnostic]:
     """List edits whose parts are no lists: `wrong-type`."""
     for claim in claims:
-        if claim.kind is not Kind.EDIT:
+        if claim.kind is not Effect.EDIT:
             continue
         document = graph.documents[claim.profile]
         parts: Any = claim.definition.value

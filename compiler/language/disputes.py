@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.language.definitions import Claim, Kind
+from compiler.language.definitions import Claim, Effect
 from compiler.language.graph import Graph
 from compiler.language.spans import text_at
 from compiler.near import near
@@ -49,15 +49,15 @@ class Disputes(Value):
 
     def claimed(self, claim: Claim) -> Label:
         """A label that says what a claim does. What may be a secret is not repeated."""
-        secret = claim.kind is Kind.VALUE and _may_be_secret(claim.path, claim.definition.value)
+        secret = claim.kind is Effect.VALUE and _may_be_secret(claim.path, claim.definition.value)
         match claim.kind:
-            case Kind.VALUE:
+            case Effect.VALUE:
                 does = "sets it" if secret else f"sets it to {self.written(claim)}"
-            case Kind.EDIT:
+            case Effect.EDIT:
                 does = "edits the list"
-            case Kind.TABLE:
+            case Effect.TABLE:
                 does = "has a table here"
-            case Kind.REMOVAL:
+            case Effect.REMOVAL:
                 does = "unsets it"
         level = {Level.DEFAULTS: " as a default", Level.PLAIN: "", Level.FORCE: " by force"}
         text = f"`{claim.profile}` {does}{level[claim.level]}"
@@ -184,4 +184,4 @@ def _may_be_secret(path: SettingPath, value: object) -> bool:
 
 def _values(claims: Sequence[Claim]) -> Sequence[Claim]:
     """The claims without those of tables, which their keys stand for; a table without keys stands for itself."""
-    return [each for each in claims if each.kind is not Kind.TABLE] or claims
+    return [each for each in claims if each.kind is not Effect.TABLE] or claims

@@ -7,7 +7,7 @@ from itertools import islice
 
 from attrs import frozen
 
-from compiler.language.definitions import Claim, Kind
+from compiler.language.definitions import Claim, Effect
 from compiler.language.graph import Graph
 from compiler.origins import Level, Loser
 from compiler.value import Value
@@ -97,10 +97,10 @@ def _reason(loser: Claim, *, by: Claim) -> str:
         return f"forced by {who}"
     if weaker and by.level is Level.FORCE:
         return f"a default; {who} forces it"
-    if by.kind is Kind.REMOVAL:
+    if by.kind is Effect.REMOVAL:
         return f"a default; {who} unsets it" if weaker else f"unset by {who}"
-    if by.kind is Kind.EDIT:
+    if by.kind is Effect.EDIT:
         return f"a default; {who} edits it" if weaker else f"edited by {who}"
-    if loser.kind is Kind.REMOVAL:
+    if loser.kind is Effect.REMOVAL:
         return f"set again by {who}"
     return f"a default; {who} sets it" if weaker else f"overridden by {who}"

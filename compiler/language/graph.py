@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, printable
 from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
-from compiler.language.shapes import printable
 from compiler.near import near
 from compiler.value import Value
 
@@ -128,13 +127,8 @@ def _name_faults(family: _Family) -> Iterator[Diagnostic]:
         fault = name_fault(name)
         if fault is not None:
             primary, secondary = family.labels(name)
-            summary = f"the profile name `{_shown(name)}` {fault}"
+            summary = f"the profile name `{printable(name)}` {fault}"
             yield error("profile-name", summary, primary, secondary=secondary)
-
-
-def _shown(name: str) -> str:
-    """The name for a message, even when bytes that are no UTF-8 stand in it."""
-    return printable(name).encode(errors="backslashreplace").decode()
 
 
 def _missing(family: _Family, reader: Reader) -> Iterator[Diagnostic]:
@@ -175,7 +169,7 @@ def _duplicates(family: _Family) -> Iterator[Diagnostic]:
             if others:
                 yield error(
                     "extends-duplicate",
-                    f"`{document.name}` extends `{_shown(name)}` more than once",
+                    f"`{document.name}` extends `{printable(name)}` more than once",
                     Label(others[0], "again here"),
                     secondary=(
                         Label(first, "first here"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic
-from compiler.language.definitions import EDITS, Claim, Kind, items_of
+from compiler.language.definitions import EDITS, Claim, Effect, items_of
 from compiler.language.disputes import Disputes, same
 from compiler.language.dominance import Dominance
 from compiler.language.graph import Graph
@@ -50,22 +50,22 @@ class _Settling(Value):
         result: dict[Claim, Sequence[Claim]] = {}
         todo = list(standing)
         for claim in todo:
-            if claim.kind is Kind.EDIT and claim not in result:
+            if claim.kind is Effect.EDIT and claim not in result:
                 below = [each for each in self.claims if self.dominance.lies_on(claim, each)]
                 result[claim] = self.dominance.standing(below)
                 todo += result[claim]
-            elif claim.kind is Kind.VALUE and isinstance(claim.definition.value, list):
+            elif claim.kind is Effect.VALUE and isinstance(claim.definition.value, list):
                 self.settled[claim] = items_of(claim, graph=self.graph)
         return result
 
     def settle(self, edit: Claim, base: Sequence[Claim]) -> None:
         """Apply an edit to the list below it, when there is one."""
-        values = [each for each in base if each.kind is Kind.VALUE]
-        if all(each.kind is Kind.REMOVAL for each in base):
+        values = [each for each in base if each.kind is Effect.VALUE]
+        if all(each.kind is Effect.REMOVAL for each in base):
             others = (
                 each
                 for each in self.claims
-                if each.kind is not Kind.REMOVAL
+                if each.kind is not Effect.REMOVAL
                 and each is not edit
                 and not self.dominance.lies_on(edit, each)
                 and not self.dominance.lies_on(each, edit)
@@ -73,7 +73,7 @@ class _Settling(Value):
             self.faults.append(self.disputes.no_base(edit, unset_by=base, elsewhere=others))
         elif any(not isinstance(each.definition.value, list) for each in values):
             self.faults.append(self.disputes.no_list(edit, values=values))
-        elif any(each.kind is Kind.REMOVAL for each in base):
+        elif any(each.kind is Effect.REMOVAL for each in base):
             self.faults.append(self.disputes.conflict(edit.path, base))
         elif all(each in self.settled for each in base):
             lists = [self.settled[each] for each in base]

@@ -6,11 +6,11 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Hashable, Mapping, MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from attrs import field, frozen
+from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.language.directives import Directives, read_directives
@@ -94,7 +94,6 @@ class Document(Value):
         values: what `tomllib` made of it; never changed.
         spans: where each of these stands.
         directives: what the file says to the compiler.
-        claims: what `language.definitions` made of it, which is the same for all profiles that extend it.
     """
 
     name: str
@@ -102,7 +101,6 @@ class Document(Value):
     values: Mapping[str, Any]
     spans: Mapping[TomlPath, Entry]
     directives: Directives
-    claims: MutableMapping[Hashable, Any] = field(factory=dict, eq=False, init=False)
 
 
 Loaded = tuple[Document | None, tuple[Diagnostic, ...]]

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from compiler.diagnostics import Diagnostic, Span
 from compiler.language.definitions import (
     Claim,
-    Kind,
+    Effect,
     ListSettings,
     collect_claims,
     edit_faults,
@@ -73,7 +73,7 @@ def merge_graph(
         graph=graph,
         dominance=dominance,
         disputes=disputes,
-        removals=[each for each in claims if each.kind is Kind.REMOVAL and each not in wrong],
+        removals=[each for each in claims if each.kind is Effect.REMOVAL and each not in wrong],
         faults=list(wrong.values()),
     )
     by_path: defaultdict[SettingPath, list[Claim]] = defaultdict(list)
@@ -129,14 +129,14 @@ class _Merging:
         standing = self.dominance.standing(claims)
         kinds = [each.kind for each in standing]
         alone = kinds[0] if len(kinds) == 1 or kinds.count(kinds[0]) == len(kinds) else None
-        if alone is Kind.TABLE:
+        if alone is Effect.TABLE:
             self.tables[path] = self.origin(standing, claims)
             self.keep(path, {})
-        elif alone is Kind.REMOVAL:
+        elif alone is Effect.REMOVAL:
             self.removed[path] = self.origin(standing, claims)
-        elif Kind.REMOVAL in kinds:
+        elif Effect.REMOVAL in kinds:
             return [self.disputes.conflict(path, standing)]
-        elif Kind.EDIT in kinds:
+        elif Effect.EDIT in kinds:
             return self.settle_edits(path, standing, claims)
         else:
             return self.settle_values(path, standing, claims)
@@ -146,11 +146,11 @@ class _Merging:
         """The claims that no removal did away with, when some are tables and some are none."""
         if not _mixes_shapes(claims):
             return ()
-        removals = [each for each in claims if each.kind is Kind.REMOVAL]
+        removals = [each for each in claims if each.kind is Effect.REMOVAL]
         alive = [
             each
             for each in claims
-            if each.kind is not Kind.REMOVAL
+            if each.kind is not Effect.REMOVAL
             and not any(self.dominance.beats(removal, each) for removal in removals)
         ]
         return self.dominance.nearest_first(alive) if _mixes_shapes(alive) else ()
@@ -217,5 +217,5 @@ class _Merging:
 
 def _mixes_shapes(claims: Sequence[Claim]) -> bool:
     """Whether some of the claims are tables and some are none, leaving removals aside."""
-    tables = [each.kind is Kind.TABLE for each in claims if each.kind is not Kind.REMOVAL]
+    tables = [each.kind is Effect.TABLE for each in claims if each.kind is not Effect.REMOVAL]
     return any(tables) and not all(tables)

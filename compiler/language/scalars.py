@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from compiler.diagnostics import printable
 from compiler.language import shapes
 from compiler.language.shapes import say_type, say_value
 from compiler.near import near
@@ -80,7 +81,7 @@ def wrong_type(value: object, *, wanted: str) -> RefusedError:
 
 def wrong_word(word: str, choices: Iterable[str], *, wanted: str) -> RefusedError:
     """To raise over a word that is none of a few."""
-    shown = shapes.printable(word)
+    shown = printable(word)
     shown = shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "..."
     return refusal(f"expected {wanted}, found `{shown}`", meant=near(word, choices))
 

@@ -169,13 +169,6 @@ def any_of(words: Iterable[str]) -> str:
     return ", ".join(several[:-1]) + f", or {several[-1]}"
 
 
-def printable(text: str) -> str:
-    r"""The text with control characters and line separators spelled out (`\u0000`), for messages."""
-    if text.isprintable():
-        return text
-    return "".join(f"\\u{ord(each):04x}" if is_control(each) else each for each in text)
-
-
 def is_control(character: str) -> bool:
     """Whether a character controls, ends a line, or cannot be seen; none may stand in a value that people review."""
     code = ord(character)

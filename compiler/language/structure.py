@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.language import settings, shapes
+from compiler.diagnostics import Diagnostic, Label, Span, error, printable
+from compiler.language import settings
 from compiler.language.merge import Resolved
 from compiler.language.scalars import Key
 from compiler.language.typed import Fault, FaultKind, structure_value
@@ -219,4 +219,4 @@ def _keys(path: tuple[Key, ...]) -> SettingPath:
 
 def _shown(path: tuple[Key, ...]) -> str:
     items = "".join(f"[{key}]" for key in path if isinstance(key, int))
-    return shapes.printable(dotted(_keys(path))) + items
+    return printable(dotted(_keys(path))) + items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.diagnostics import Diagnostic
-from compiler.language.definitions import Claim, Kind
+from compiler.language.definitions import Claim, Effect
 from compiler.language.disputes import Disputes
 from compiler.language.dominance import Dominance
 from compiler.origins import Level, SettingPath
@@ -24,10 +24,10 @@ def judge_unsets(
     Errors: `unset-and-set`, when the same file sets what it removes; `unset-forced`, when an ancestor forces it;
     `unset-nothing`, when nothing that is inherited is left to remove.
     """
-    removals = [each for each in claims if each.kind is Kind.REMOVAL]
+    removals = [each for each in claims if each.kind is Effect.REMOVAL]
     if not removals:
         return
-    settings = [each for each in claims if each.kind is not Kind.REMOVAL]
+    settings = [each for each in claims if each.kind is not Effect.REMOVAL]
     for removal in removals:
         below = [each for each in settings if covers(removal.path, each.path)]
         own = [each for each in below if each.profile == removal.profile]

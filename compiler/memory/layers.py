@@ -9,7 +9,7 @@ from attrs import frozen
 
 from compiler.architecture import LayerKind, Mla
 from compiler.facts import Model
-from compiler.memory.same import Same
+from compiler.same import Same
 from compiler.value import Value
 
 

@@ -11,16 +11,9 @@ from compiler.remedy.moves import memory_of
 HALF = 0.5
 """Who gives up more of a promise than that asks for another service."""
 
-RULE = (
-    "The certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large batches), "
-    "fewer requests at once, slower starts of long prompts, accuracy (the KV dtype), a smaller promise, more GPUs, and "
-    "the draft's speed. What gives up more than half of the promise comes last"
-)
-"""The order, in words."""
-
 
 def rank(plan: Plan, remedy: Remedy) -> tuple[bool, Outcome, int, int]:
-    """A change to a plan comes before those of a higher rank."""
+    """A change to a plan comes before those of a higher rank; `fit --help` says the order in words."""
     after = remedy.plan
     return (
         given_up(plan, after) > HALF,

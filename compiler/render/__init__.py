@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.plan import Plan
+from compiler.plan import PROBE, Plan
 from compiler.render.envfile import render_env_file
 from compiler.render.script import render_script
 from compiler.render.systemd import render_unit
@@ -22,7 +22,7 @@ class RenderedFile(Value):
 
 
 def render_target(plan: Plan) -> tuple[RenderedFile, ...]:
-    """The unit, its environment file if it has variables, the launch script and the probe.
+    """The unit, its environment file if it has variables, the launch script, and the probe of its engine.
 
     Raises:
         Unrepresentable: when a value has no spelling where it must stand; checks refuse such values before.
@@ -35,5 +35,6 @@ def render_target(plan: Plan) -> tuple[RenderedFile, ...]:
     if plan.environment:
         files.append(RenderedFile(path=f"{service.unit}.env", text=render_env_file(plan)))
     files.append(RenderedFile(path="launch.sh", text=render_script(plan), executable=True))
-    files.append(RenderedFile(path="ready.py", text=verbatim("ready.py")))
+    if plan.probe is not None:
+        files.append(RenderedFile(path=PROBE, text=verbatim(plan.probe)))
     return tuple(files)

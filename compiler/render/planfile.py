@@ -9,10 +9,7 @@ from typing import TypedDict
 from compiler.judged import Judged
 from compiler.plan import Plan
 from compiler.planjson import PlanFacts, plan_facts
-
-
-SCHEMA = 1
-"""The version of this file's meaning."""
+from compiler.writtenplan import SCHEMA
 
 
 class GpusJson(TypedDict):

@@ -57,8 +57,9 @@ def _unit_faults(plan: Plan, text: str, *, service: Service) -> Iterator[str]:
     yield from _text_faults(unit, "Unit", key="Description", expected=plan.title)
     yield from _text_faults(unit, "Service", key="User", expected=unit_user(plan))
     yield from _command_faults(unit, key="ExecStart", argv=plan.argv)
+    probe = probe_command(plan, service=service)
     yield from _command_faults(
-        unit, key="ExecStartPost", argv=probe_command(plan, service=service).argv
+        unit, key="ExecStartPost", argv=None if probe is None else probe.argv
     )
     files = [
         read_environment_file(value) for value in unit.values("Service", key="EnvironmentFile")
@@ -80,19 +81,20 @@ def _text_faults(unit: Unit, section: str, *, key: str, expected: str | None) ->
     yield from (f"{key}=: {remark}" for each in read for remark in each.remarks)
 
 
-def _command_faults(unit: Unit, *, key: str, argv: tuple[str, ...]) -> Iterator[str]:
+def _command_faults(unit: Unit, *, key: str, argv: tuple[str, ...] | None) -> Iterator[str]:
     lines = [read_command_line(value) for value in unit.values("Service", key=key)]
     commands = [command for line in lines for command in line.commands]
     for line in lines:
         yield from (
             f"{key}=: {remark}" for remark in (*line.remarks, *([line.fault] if line.fault else []))
         )
-    if len(commands) != 1:
-        yield f"{key}= holds {len(commands)} commands, not one"
-    for command in commands:
+    wanted = () if argv is None else (argv,)
+    if len(commands) != len(wanted):
+        yield f"{key}= holds {len(commands)} commands, not {'one' if wanted else 'none'}"
+    for expected, command in zip(wanted, commands, strict=False):
         if command.prefix != ":":
             yield f"{key}= has the prefix `{command.prefix}`, not `:`"
-        yield from _differences(f"{key}=", expected=argv, found=command.argv)
+        yield from _differences(f"{key}=", expected=expected, found=command.argv)
 
 
 def _env_file_faults(plan: Plan, text: str) -> Iterator[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from attrs import frozen
 
-from compiler.plan import Plan, Service, Variable
+from compiler.listening import reached_at
+from compiler.plan import PROBE, Plan, Service, Variable
 from compiler.value import Value
 
 
@@ -45,8 +44,13 @@ def engine_command(plan: Plan) -> CommandLine:
     )
 
 
-def probe_command(plan: Plan, *, service: Service) -> CommandLine:
-    """What waits until the engine is ready and holds its pool against the promise; see `templates/ready.py`."""
+def probe_command(plan: Plan, *, service: Service) -> CommandLine | None:
+    """What waits until the engine is ready and holds its pool against the promise; see `Engine.probe`.
+
+    `None` for an engine that has none: systemd takes its server for started as soon as it runs.
+    """
+    if plan.probe is None:
+        return None
     python = plan.profile.engine.python or plan.command[0]
     options = [("--url", probe_url(plan.profile.serve.host, port=plan.profile.serve.port))]
     if plan.required_tokens is not None:
@@ -55,20 +59,15 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine:
     if plan.profile.secrets.api_key is not None:
         options.append(("--secret", plan.profile.secrets.api_key.file))
     return CommandLine(
-        program=Part(words=(python, service.installed("ready.py"))),
+        program=Part(words=(python, service.installed(PROBE))),
         options=tuple(Part(words=words) for words in options),
     )
 
 
 def probe_url(host: str, *, port: int) -> str:
-    """Where the host itself reaches a server that listens on `host`: the loopback when that means every address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return f"http://{host}:{port}"
-    if address.is_unspecified:
-        address = ip_address("::1" if address.version == 6 else "127.0.0.1")  # noqa: PLR2004 - IPv6
-    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"  # noqa: PLR2004 - IPv6
+    """Where the host itself reaches a server that listens on `host`."""
+    at = reached_at(host)
+    return f"http://[{at}]:{port}" if ":" in at else f"http://{at}:{port}"
 
 
 def sorted_environment(plan: Plan) -> tuple[Variable, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, printable
 from compiler.judged import Judged, Verdict
-from compiler.language.shapes import printable
 from compiler.plan import Memory
 from compiler.ranges import Range
 

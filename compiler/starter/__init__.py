@@ -3,7 +3,7 @@
 from compiler.starter.around import files_around
 from compiler.starter.profiles import profile_files
 from compiler.starter.reading import TextReader
-from compiler.starter.wanted import Wanted
+from compiler.starter.wanted import FirstService
 
 
-__all__ = ["TextReader", "Wanted", "files_around", "profile_files"]
+__all__ = ["FirstService", "TextReader", "files_around", "profile_files"]

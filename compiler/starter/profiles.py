@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.language.written import key_toml, number_toml, text_toml
-from compiler.starter.wanted import Wanted
+from compiler.language.written import key_toml, number_toml, text_toml, written
+from compiler.profile import Argument
+from compiler.starter.wanted import FirstService
 
 
-def profile_files(wanted: Wanted) -> Mapping[str, str]:
+def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     return {
-        "base/service": _SERVICE,
+        "base/service": _SERVICE + _flags(wanted.flags),
         f"base/{wanted.name}": _model(wanted),
         f"base/{wanted.engine}-{wanted.version}": _engine(wanted),
         f"hw/{hardware(wanted)}": _hardware(wanted),
@@ -19,7 +20,7 @@ def profile_files(wanted: Wanted) -> Mapping[str, str]:
     }
 
 
-def hardware(wanted: Wanted) -> str:
+def hardware(wanted: FirstService) -> str:
     """The name of the fragment of its GPUs."""
     return f"{wanted.count}x-{wanted.gpu}"
 
@@ -31,13 +32,18 @@ schema = 1
 [serve]
 host = "127.0.0.1"
 port = 30000
-
-[flags]
-enable-metrics = true
 """
 
 
-def _model(wanted: Wanted) -> str:
+def _flags(flags: Mapping[str, Argument]) -> str:
+    if not flags:
+        return ""
+    return "\n[flags]\n" + "".join(
+        f"{key_toml(name)} = {written(value, key=name)}\n" for name, value in flags.items()
+    )
+
+
+def _model(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -48,7 +54,7 @@ served_name = {text_toml(wanted.name)}
 """
 
 
-def _engine(wanted: Wanted) -> str:
+def _engine(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -59,7 +65,7 @@ python = {text_toml(wanted.python)}
 """
 
 
-def _hardware(wanted: Wanted) -> str:
+def _hardware(wanted: FirstService) -> str:
     return f"""\
 schema = 1
 
@@ -72,7 +78,7 @@ tensor = {wanted.count}
 """
 
 
-def _deployed(wanted: Wanted) -> str:
+def _deployed(wanted: FirstService) -> str:
     parents = (
         "base/service",
         f"base/{wanted.name}",
@@ -97,7 +103,7 @@ user = {text_toml(wanted.user)}
 """
 
 
-def _memory(wanted: Wanted) -> str:
+def _memory(wanted: FirstService) -> str:
     if not wanted.is_described:
         return _GUESSED
     if wanted.fraction is None:
@@ -118,5 +124,5 @@ fraction = {fraction:g}
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: nobody described the model, the GPU, or the engine's memory; `poolproof catalog` tells how to
 """

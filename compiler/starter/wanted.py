@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.profile import Argument
 from compiler.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Wanted(Value):
+class FirstService(Value):
     """One service to begin with.
 
     Attributes:
@@ -20,11 +22,12 @@ class Wanted(Value):
         count: how many of them one host has; all of them serve it.
         engine: its name.
         version: its release.
+        flags: what it is given beside.
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
-        is_described: whether the model and the GPU are, so that the fraction can be found.
+        is_described: whether the model, the GPU, and what the engine does with memory are, so that the fraction can be found.
         target: the host's name.
         user: the account it runs as.
     """
@@ -35,6 +38,7 @@ class Wanted(Value):
     count: int
     engine: str
     version: str
+    flags: Mapping[str, Argument]
     python: str
     context: int
     concurrency: int

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from attrs import evolve
 
+from compiler.diagnostics import printable
 from compiler.tree import troubles
-from compiler.tree.disk import Kind, Standing, look, survey
+from compiler.tree.disk import EntryKind, Standing, look, survey
 from compiler.tree.files import OutFile, OutTree
 from compiler.tree.locks import WAIT_S, locked
-from compiler.tree.manifest import Line, render_manifest
+from compiler.tree.manifest import ManifestLine, render_manifest
 from compiler.tree.places import (
     JOURNAL,
     MANIFEST,
@@ -19,7 +20,6 @@ from compiler.tree.places import (
     is_working_file,
     parents,
     path_fault,
-    printable,
 )
 from compiler.tree.record import Record, next_lines, read_record
 from compiler.tree.states import Comparison, Difference, State, Version
@@ -77,7 +77,9 @@ def _judge_wanted(
     standing = look(root, file.path)
     notes: tuple[str, ...]
     if standing.version == wanted:
-        if record.manifest.kind is Kind.ABSENT or Line.of(file) in record.listed.get(file.path, ()):
+        if record.manifest.kind is EntryKind.ABSENT or ManifestLine.of(file) in record.listed.get(
+            file.path, ()
+        ):
             return
         state, notes = State.STALE, ("the file is right, its line in MANIFEST is not",)
     else:
@@ -94,9 +96,9 @@ def _judge_wanted(
 
 
 def _state_of(
-    standing: Standing, wanted: Version, line: Line | None
+    standing: Standing, wanted: Version, line: ManifestLine | None
 ) -> tuple[State, tuple[str, ...]]:
-    if standing.kind is Kind.ABSENT:
+    if standing.kind is EntryKind.ABSENT:
         return State.MISSING, (() if line else ("it was never written",))
     notes: tuple[str, ...] = (standing.note,) if standing.note else ()
     if line is None:
@@ -110,17 +112,19 @@ def _state_of(
     return State.EDITED, notes
 
 
-def _judge_unwanted(path: str, standing: Standing, line: Line | None) -> Iterator[Difference]:
+def _judge_unwanted(
+    path: str, standing: Standing, line: ManifestLine | None
+) -> Iterator[Difference]:
     found = Difference(path=path, state=State.ORPHAN, standing=standing.version)
     if line is None:
         # A run that was cut off meant to write it and did not; what stands there now is somebody's.
-        if standing.kind in (Kind.FILE, Kind.OTHER):
+        if standing.kind in (EntryKind.FILE, EntryKind.OTHER):
             yield evolve(found, state=State.FOREIGN)
         return
     found = evolve(found, profile=line.profile)
     if standing.version is not None and standing.version.identity == line.identity:
         yield found
-    elif standing.kind in (Kind.FILE, Kind.OTHER):
+    elif standing.kind in (EntryKind.FILE, EntryKind.OTHER):
         notes = (standing.note,) if standing.note else ()
         yield evolve(found, state=State.EDITED, notes=(*notes, "it is no longer produced"))
     else:
@@ -132,8 +136,8 @@ def _judge_manifest(
 ) -> Iterator[Difference]:
     """MANIFEST itself. How it is written belongs to no profile, so a run for some only asks whether it is a file."""
     standing = record.manifest
-    absent = standing.kind is Kind.ABSENT and bool(files)
-    broken = record.faults and (profiles is None or standing.kind is not Kind.FILE)
+    absent = standing.kind is EntryKind.ABSENT and bool(files)
+    broken = record.faults and (profiles is None or standing.kind is not EntryKind.FILE)
     if absent or broken:
         lines = next_lines(record, files, root=root, profiles=profiles)
         yield Difference(
@@ -147,9 +151,9 @@ def _judge_manifest(
 
 
 def _judge_pending(record: Record, *, profiles: frozenset[str] | None) -> Iterator[Difference]:
-    if record.pending.kind is Kind.OTHER:
+    if record.pending.kind is EntryKind.OTHER:
         yield Difference(path=PENDING, state=State.BLOCKED, notes=(record.pending.note,))
-    elif record.pending.kind is Kind.FILE:
+    elif record.pending.kind is EntryKind.FILE:
         yield Difference(path=PENDING, state=State.BLOCKED, notes=("a file stands there",))
     elif record.is_left_over and profiles is None:
         notes = ("left by a compile that was cut off; the next one finishes it",)
@@ -158,7 +162,7 @@ def _judge_pending(record: Record, *, profiles: frozenset[str] | None) -> Iterat
 
 def _is_immovable(root: Path, path: str, standing: Standing, *, going: Collection[str]) -> bool:
     """Whether a directory stands there with something in it that is not about to go."""
-    return standing.kind is Kind.DIRECTORY and not set(survey(root, path)) <= set(going)
+    return standing.kind is EntryKind.DIRECTORY and not set(survey(root, path)) <= set(going)
 
 
 def _foreign(

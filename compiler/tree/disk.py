@@ -14,7 +14,7 @@ from compiler.tree.states import Version
 from compiler.value import Value
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """What stands at a path."""
 
     ABSENT = auto()
@@ -30,7 +30,7 @@ class Kind(Enum):
 class Standing(Value):
     """What stands at a path; `note` says it in words where it is neither a file nor nothing."""
 
-    kind: Kind
+    kind: EntryKind
     version: Version | None = None
     note: str = ""
 
@@ -41,24 +41,26 @@ def look(root: Path, path: str) -> Standing:
         for above in parents(path):
             mode = os.lstat(f"{root}/{above}").st_mode
             if not stat.S_ISDIR(mode):
-                return Standing(kind=Kind.CUT_OFF, note=f"{_name_of(mode)} stands at `{above}`")
+                return Standing(
+                    kind=EntryKind.CUT_OFF, note=f"{_name_of(mode)} stands at `{above}`"
+                )
         return _look_at(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
-        return Standing(kind=Kind.ABSENT)
+        return Standing(kind=EntryKind.ABSENT)
     except OSError as failure:
-        return Standing(kind=Kind.OTHER, note=f"it cannot be read: {failure.strerror}")
+        return Standing(kind=EntryKind.OTHER, note=f"it cannot be read: {failure.strerror}")
 
 
 def _look_at(path: str) -> Standing:
     mode = os.lstat(path).st_mode
     if stat.S_ISDIR(mode):
-        return Standing(kind=Kind.DIRECTORY, note="a directory stands there")
+        return Standing(kind=EntryKind.DIRECTORY, note="a directory stands there")
     if not stat.S_ISREG(mode):
-        return Standing(kind=Kind.OTHER, note=f"{_name_of(mode)} stands there")
+        return Standing(kind=EntryKind.OTHER, note=f"{_name_of(mode)} stands there")
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:  # noqa: PTH123 - opened without following a link
         version = Version(file.read(), bool(mode & stat.S_IXUSR))
-    return Standing(kind=Kind.FILE, version=version)
+    return Standing(kind=EntryKind.FILE, version=version)
 
 
 def _name_of(mode: int) -> str:
@@ -73,7 +75,7 @@ def survey(root: Path, below: str = "") -> tuple[str, ...]:
     Raises:
         OSError: when a folder cannot be listed.
     """
-    if below and look(root, below).kind is not Kind.DIRECTORY:
+    if below and look(root, below).kind is not EntryKind.DIRECTORY:
         return ()
     found: list[str] = []
     folders = [below]

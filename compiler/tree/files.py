@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
-from compiler.diagnostics import Diagnostic, error
-from compiler.tree.places import parents, path_fault, printable
+from compiler.diagnostics import Diagnostic, error, printable
+from compiler.tree.places import parents, path_fault
 from compiler.value import Value
 
 

@@ -28,7 +28,7 @@ class Identity(Value):
 
 
 @frozen(kw_only=True, order=True)
-class Line:
+class ManifestLine:
     """One file that a compile wrote."""
 
     path: str
@@ -42,7 +42,7 @@ class Line:
         return Identity(self.sha256, self.executable)
 
     @classmethod
-    def of(cls, file: OutFile) -> Line:
+    def of(cls, file: OutFile) -> ManifestLine:
         """The line of a file to write."""
         return cls(
             path=file.path,
@@ -56,7 +56,7 @@ class Line:
 class Parsed(Value):
     """What a MANIFEST says: its good lines, and what is wrong with the text, as sentences."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ManifestLine, ...] = ()
     faults: tuple[str, ...] = ()
 
 
@@ -67,7 +67,7 @@ def digest(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def render_manifest(lines: Iterable[Line]) -> str:
+def render_manifest(lines: Iterable[ManifestLine]) -> str:
     """The text of a MANIFEST: a heading, then one line a file, sorted by path."""
     rows = (
         f"{line.sha256}  {mode(executable=line.executable)}  {line.path}  {line.profile}"
@@ -84,11 +84,11 @@ def mode(*, executable: bool) -> str:
 def parse_manifest(content: bytes) -> Parsed:
     """Read a MANIFEST; a line that is none is a fault, and the others still count."""
     text = content.decode("utf-8", "replace")
-    lines: list[Line] = []
+    lines: list[ManifestLine] = []
     faults: list[str] = []
     for number, row in enumerate(text.split("\n"), start=1):
         line = _parse_line(row.rstrip("\r"))
-        if isinstance(line, Line):
+        if isinstance(line, ManifestLine):
             lines.append(line)
         elif line is not None:
             faults.append(f"line {number} {line}")
@@ -99,7 +99,7 @@ def parse_manifest(content: bytes) -> Parsed:
     return Parsed(lines=tuple(lines), faults=tuple(faults))
 
 
-def _parse_line(row: str) -> Line | str | None:
+def _parse_line(row: str) -> ManifestLine | str | None:
     if not row or row.startswith("#"):
         return None
     if _CONFLICT.match(row):
@@ -111,4 +111,4 @@ def _parse_line(row: str) -> Line | str | None:
     fault = path_fault(path)
     if fault is not None:
         return f"names a path that {fault}"
-    return Line(path=path, profile=profile, sha256=sha256, executable=bits == "755")
+    return ManifestLine(path=path, profile=profile, sha256=sha256, executable=bits == "755")

@@ -50,10 +50,3 @@ def path_fault(path: str) -> str | None:
     if names[0] in (MANIFEST, PENDING):
         return f"begins with `{names[0]}`, which the compiler needs itself"
     return None
-
-
-def printable(path: str) -> str:
-    """A path as it can be shown on one line, whatever its bytes are."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in path
-    )

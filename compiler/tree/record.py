@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from compiler.tree.disk import Kind, Standing, look
+from compiler.tree.disk import EntryKind, Standing, look
 from compiler.tree.files import OutFile
-from compiler.tree.manifest import Line, Parsed, parse_manifest
+from compiler.tree.manifest import ManifestLine, Parsed, parse_manifest
 from compiler.tree.places import JOURNAL, MANIFEST, PENDING, is_working_file
 from compiler.value import Value
 
@@ -30,16 +30,16 @@ class Record(Value):
 
     manifest: Standing
     faults: tuple[str, ...]
-    listed: Mapping[str, tuple[Line, ...]]
-    journal: Mapping[str, tuple[Line, ...]]
+    listed: Mapping[str, tuple[ManifestLine, ...]]
+    journal: Mapping[str, tuple[ManifestLine, ...]]
     pending: Standing
     is_left_over: bool
 
-    def candidates(self, path: str) -> tuple[Line, ...]:
+    def candidates(self, path: str) -> tuple[ManifestLine, ...]:
         """All lines of a path, those of MANIFEST first."""
         return (*self.listed.get(path, ()), *self.journal.get(path, ()))
 
-    def line(self, path: str, standing: Standing) -> Line | None:
+    def line(self, path: str, standing: Standing) -> ManifestLine | None:
         """The line that describes what stands at a path; else the one that MANIFEST holds it to, if any."""
         candidates = self.candidates(path)
         if candidates and standing.version is not None:
@@ -57,7 +57,7 @@ class Record(Value):
             if profiles is None or any(line.profile in profiles for line in self.candidates(path))
         )
 
-    def journal_for(self, lines: Iterable[Line]) -> frozenset[Line]:
+    def journal_for(self, lines: Iterable[ManifestLine]) -> frozenset[ManifestLine]:
         """What the journal of a run that writes these lines must hold."""
         return frozenset(lines).union(*self.journal.values())
 
@@ -71,7 +71,7 @@ def read_record(root: Path) -> Record:
     manifest = look(root, MANIFEST)
     parsed = _parse(manifest)
     pending = look(root, PENDING)
-    names = os.listdir(root / PENDING) if pending.kind is Kind.DIRECTORY else ["foreign"]  # noqa: PTH208 - names
+    names = os.listdir(root / PENDING) if pending.kind is EntryKind.DIRECTORY else ["foreign"]  # noqa: PTH208 - names
     return Record(
         manifest=manifest,
         faults=(manifest.note,) if manifest.note else parsed.faults,
@@ -86,8 +86,8 @@ def _parse(standing: Standing) -> Parsed:
     return Parsed() if standing.version is None else parse_manifest(standing.version.content)
 
 
-def _by_path(lines: Iterable[Line]) -> Mapping[str, tuple[Line, ...]]:
-    found: dict[str, tuple[Line, ...]] = {}
+def _by_path(lines: Iterable[ManifestLine]) -> Mapping[str, tuple[ManifestLine, ...]]:
+    found: dict[str, tuple[ManifestLine, ...]] = {}
     for line in lines:
         found[line.path] = (*found.get(line.path, ()), line)
     return found
@@ -95,15 +95,15 @@ def _by_path(lines: Iterable[Line]) -> Mapping[str, tuple[Line, ...]]:
 
 def next_lines(
     record: Record, files: Iterable[OutFile], *, root: Path, profiles: frozenset[str] | None
-) -> tuple[Line, ...]:
+) -> tuple[ManifestLine, ...]:
     """The lines of the MANIFEST to come: those of the files, and those of other profiles as they stand."""
-    wanted = {file.path: Line.of(file) for file in files}
+    wanted = {file.path: ManifestLine.of(file) for file in files}
     others = record.paths(None) - record.paths(profiles) - wanted.keys()
     settled = (_settle(record, path, root=root) for path in sorted(others))
     return (*wanted.values(), *(line for line in settled if line is not None))
 
 
-def _settle(record: Record, path: str, *, root: Path) -> Line | None:
+def _settle(record: Record, path: str, *, root: Path) -> ManifestLine | None:
     """The one line for a path that we leave alone; the disk decides where a merge or a cut-off run left several."""
     candidates = record.candidates(path)
     if len(candidates) == 1 and path in record.listed:

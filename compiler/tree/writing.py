@@ -8,7 +8,7 @@ from pathlib import Path
 from compiler.diagnostics import Diagnostic
 from compiler.tree import troubles
 from compiler.tree.comparing import judge
-from compiler.tree.disk import Kind, look
+from compiler.tree.disk import EntryKind, look
 from compiler.tree.files import OutTree
 from compiler.tree.locks import WAIT_S, locked
 from compiler.tree.manifest import render_manifest
@@ -112,9 +112,9 @@ def _plan(
         root=root,
         changes=tuple(file for file in files if file.path in wrong),
         removals=tuple(
-            path for path in unwanted if look(root, path).kind in (Kind.FILE, Kind.OTHER)
+            path for path in unwanted if look(root, path).kind in (EntryKind.FILE, EntryKind.OTHER)
         ),
-        vacated=tuple(path for path in vacated if look(root, path).kind is Kind.DIRECTORY),
+        vacated=tuple(path for path in vacated if look(root, path).kind is EntryKind.DIRECTORY),
         manifest=render_manifest(lines),
         journal=render_manifest(record.journal_for(lines)),
     )
@@ -125,7 +125,7 @@ def _is_needed(work: Work, record: Record) -> bool:
     manifest_is_right = (
         work.manifest.encode() == standing.content
         if standing is not None
-        else record.manifest.kind is Kind.ABSENT and work.manifest == render_manifest(())
+        else record.manifest.kind is EntryKind.ABSENT and work.manifest == render_manifest(())
     )
     return bool(work.paths) or record.is_left_over or not manifest_is_right
 

@@ -15,17 +15,17 @@ from compiler.render.script import script_values
 from compiler.render.start import engine_command
 from compiler.render.systemd import unit_values
 from compiler.render.templates import trace
-from compiler.why.lines import COPIED, Context, Line, ValuesOf, lines_of
+from compiler.why.lines import COPIED, Context, LineReasons, ValuesOf, lines_of
 from compiler.why.naming import json_lines, name_at
 
 
-def line_of(context: Context, file: str, place: int) -> Line:
+def line_of(context: Context, file: str, place: int) -> LineReasons:
     """What made one line, counted from 0, of a file by its path below the profile's folder; nothing else is asked."""
     make = files_of(context).get(file)
-    return Line(notes=(COPIED,)) if make is None else make(place)[0]
+    return LineReasons(notes=(COPIED,)) if make is None else make(place)[0]
 
 
-LinesOf = Callable[..., tuple[Line, ...]]
+LinesOf = Callable[..., tuple[LineReasons, ...]]
 """Gives all lines of a file, or the one at a place."""
 
 
@@ -85,7 +85,7 @@ def _planned(judged: Judged) -> tuple[Plan, Service]:
 
 def _templated(
     context: Context, template: str, values_of: ValuesOf, place: int | None = None
-) -> tuple[Line, ...]:
+) -> tuple[LineReasons, ...]:
     values = values_of(context.several)
     traced = trace(template, **values)
     several = [
@@ -95,7 +95,7 @@ def _templated(
     return lines_of(several, context, values_of)
 
 
-def _plan_file(context: Context, place: int | None = None) -> tuple[Line, ...]:
+def _plan_file(context: Context, place: int | None = None) -> tuple[LineReasons, ...]:
     content = plan_content(context.several)
     words = _word_names(_planned(context.several[0])[0])
     # The last one stands for what follows the last line end.

@@ -27,7 +27,7 @@ COPIED = "a copy: the same for every service"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Line(Value):
+class LineReasons(Value):
     """What made one line.
 
     Attributes:
@@ -55,10 +55,10 @@ ValuesOf = Callable[[tuple[Judged, ...]], dict[str, object]]
 
 def lines_of(
     several: Sequence[Sequence[str]], context: Context, values_of: ValuesOf
-) -> tuple[Line, ...]:
+) -> tuple[LineReasons, ...]:
     """The lines that print these pieces. Nothing is asked for a template's own; for a single line nothing but its own."""
     if not any(several):
-        return tuple(Line(notes=(TEMPLATE,)) for _ in several)
+        return tuple(LineReasons(notes=(TEMPLATE,)) for _ in several)
     only = frozenset(several[0]) if len(several) == 1 else None
     influence = _influence(context, values_of, only)
     return tuple(_line(names, influence, context) for names in several)
@@ -98,7 +98,7 @@ def _influence(
 
 def _line(
     names: Iterable[str], influence: Mapping[str, tuple[Source, ...]], context: Context
-) -> Line:
+) -> LineReasons:
     sources: dict[Source, None] = {}
     notes: dict[str, None] = {}
     several = list(names)
@@ -108,9 +108,9 @@ def _line(
         sources.update(dict.fromkeys(found))
         notes.update(dict.fromkeys(() if special is None else special.notes))
     if not several:
-        return Line(notes=(TEMPLATE,))
+        return LineReasons(notes=(TEMPLATE,))
     ordered = tuple(sorted(sources, key=lambda each: each.order))
-    return Line(sources=ordered, notes=tuple(notes))
+    return LineReasons(sources=ordered, notes=tuple(notes))
 
 
 def _is_needed(name: str, only: frozenset[str]) -> bool:
@@ -164,37 +164,41 @@ _FIGURES = ("pool", "margin", "pool.best", "pool.low", "reserve_margin_gib.best"
 
 def _special(
     name: str, influence: Mapping[str, tuple[Source, ...]], context: Context
-) -> Line | None:
+) -> LineReasons | None:
     """What a small change does not show: what is judged, not planned, and what only another engine would do otherwise."""
     own = influence.get(name, ())
     if name in _NOTES:
-        return Line(notes=(_NOTES[name],))
+        return LineReasons(notes=(_NOTES[name],))
     if name in _VERDICT:
-        return Line(sources=_of_figures(influence))
+        return LineReasons(sources=_of_figures(influence))
     if name in _ENGINE:
         shown = ("engine.name", "engine.version") if name == "deployment" else (name,)
-        return Line(sources=(*(Source(setting=each) for each in shown), *own))
+        return LineReasons(sources=(*(Source(setting=each) for each in shown), *own))
     if _FINDING.match(name):
         return _finding(name, influence, context)
     if name.startswith("accepted") and _accepted(context):
-        return Line(sources=tuple(Source(setting=f"accept.{code}") for code in _accepted(context)))
+        return LineReasons(
+            sources=tuple(Source(setting=f"accept.{code}") for code in _accepted(context))
+        )
     if _GPU_NAMES.match(name):
-        return Line(sources=(Source(setting="gpus.kind"), Source(fact="gpu", key="names")))
+        return LineReasons(sources=(Source(setting="gpus.kind"), Source(fact="gpu", key="names")))
     return None if own else _unmoved(name)
 
 
-def _unmoved(name: str) -> Line | None:
+def _unmoved(name: str) -> LineReasons | None:
     """What no setting and no fact of the catalogue moves, and why."""
     if _DRAWN.match(name):
-        return Line(notes=(DRAWING,))
+        return LineReasons(notes=(DRAWING,))
     if name in _LISTS:
-        return Line(notes=(NOTHING,))
+        return LineReasons(notes=(NOTHING,))
     if _BUDGET.match(name):
-        return Line(sources=(Source(setting="engine.version"),), notes=(COUNTING,))
+        return LineReasons(sources=(Source(setting="engine.version"),), notes=(COUNTING,))
     return None
 
 
-def _finding(name: str, influence: Mapping[str, tuple[Source, ...]], context: Context) -> Line:
+def _finding(
+    name: str, influence: Mapping[str, tuple[Source, ...]], context: Context
+) -> LineReasons:
     """A finding, or a line of its advice: what it points at, and what the figures depend on that it judges."""
     diagnostics = context.several[0].diagnostics
     told = [each for each in diagnostics if _tells(each, name)]
@@ -206,7 +210,9 @@ def _finding(name: str, influence: Mapping[str, tuple[Source, ...]], context: Co
             *(_of_figures(influence) if each.code in MEMORY_CODES else ()),
         )
     ]
-    return Line(sources=tuple(sources), notes=tuple(f"the finding `{each.code}`" for each in told))
+    return LineReasons(
+        sources=tuple(sources), notes=tuple(f"the finding `{each.code}`" for each in told)
+    )
 
 
 def _accepted(context: Context) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import frozen
 
 from compiler.checks.neighbours.hosts import Host, Places, Resident, Where, places
-from compiler.diagnostics import Diagnostic, error, warning
+from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Memory
@@ -192,7 +192,7 @@ def _listed(takers: tuple[Taker, ...]) -> str:
     names = [f"`{each.resident.name}`" for each in takers[:_MOST_SHOWN]]
     rest = len(takers) - _MOST_SHOWN
     names += [f"{rest} more"] if rest > 0 else []
-    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
+    return listed(names)
 
 
 def _numbered(gpus: Iterable[int]) -> str:

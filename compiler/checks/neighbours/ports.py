@@ -96,7 +96,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             help=("set `serve.port` of one of them so that these do not meet",),
             path=mine.use.setting,
         )
-    drawn = [each.resident.name for each in (mine, theirs) if not each.use.certain]
+    drawn = next(each for each in (mine, theirs) if not each.use.certain)
     return warning(
         "port-range",
         f"{names} may come to listen on one port",
@@ -105,7 +105,9 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             *notes,
             "a port that nobody uses at the draw is taken, and missing when its owner starts",
         ),
-        help=(f"set `flags.nccl-port` of `{drawn[0]}` to a port that no other service uses",),
+        help=(
+            f"set `{drawn.use.fixed_by}` of `{drawn.resident.name}` to a port that no other service uses",
+        ),
         path=mine.use.setting,
     )
 

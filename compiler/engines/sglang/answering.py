@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
@@ -13,7 +13,7 @@ from compiler.engines.sglang.overrides import declared
 from compiler.engines.sglang.rules import rules_for
 from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory, Plan
-from compiler.profile import Profile
+from compiler.profile import Argument, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
 from compiler.value import Value
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 class _Sglang(Value):
     name: str = "sglang"
     entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
+    launches: tuple[str, ...] = ("python -m sglang.launch_server ...", "sglang serve ...")
+    probe: str = "sglang/ready.py"
+    # The probe reads the size of the pool there as well, without a key.
+    first_flags: Mapping[str, Argument] = field(factory=lambda: {"enable-metrics": True})
+    tells_free_memory: str = "SGLang's line `Load weight begin` prints"
 
     def rules_for(self, plan: Plan) -> tuple[Rule, ...]:
         return rules_for(plan)

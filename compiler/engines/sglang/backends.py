@@ -40,7 +40,6 @@ SPARSE = "nsa"
 """The backend of sparse MLA; called `dsa` later."""
 COMPRESSED = "dsv4"
 """The backend of attention that compresses over time."""
-_SPARSE_NAMES = frozenset({"nsa", "dsa"})
 # Heads that aiter's MLA kernels work with (0.5.11 server_args.py, line 2519).
 _AITER_MLA_HEADS = frozenset({16, 128})
 # The first release that takes aiter by itself on AMD, for models without a latent and with one.

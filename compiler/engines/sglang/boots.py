@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from attrs import evolve, frozen
 
@@ -16,6 +17,7 @@ from compiler.engines.sglang.speculation import NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
 from compiler.facts import Boot, Model
 from compiler.profile import Memory, Name, Parallel, Profile, Speculative, Text
+from compiler.same import Same
 from compiler.value import Value
 
 
@@ -177,22 +179,29 @@ def loaded_first(launch: Launch) -> Speculation | None:
 def start_of(known: KnownBoot, facts: Facts, *, settings: Settings, model: Model) -> Start | None:
     """How the recorded server was started; what its boot does not record is as in the profile.
 
-    Profiles that differ in what a boot records alone have one start, which is kept beside the facts.
+    Profiles that differ in what a boot records alone have one start.
     """
     boot = known.boot
     rule = counting(boot.version)
     if rule is None or facts.gpu is None:
         return None
     profile = _profile_of(boot, settings.profile)
-    kept = facts.kept.get(boot.name)
-    if isinstance(kept, Start) and kept.profile == profile and kept.model == model:
-        return kept
+    starts = _last_starts(Same(facts))
+    last = starts.get(boot.name)
+    if last is not None and last.profile == profile and last.model == model:
+        return last
     theirs = settings_of(profile, known.release)
     started = launch(theirs, rule=rule, gpu=facts.gpu, model=model, draft=known.draft)
     pools = layouts(theirs, started, model=model, release=known.release)
     start = Start(profile=profile, model=model, launch=started, layouts=pools)
-    facts.kept[boot.name] = start
+    starts[boot.name] = start
     return start
+
+
+@lru_cache(maxsize=4)
+def _last_starts(facts: Same[Facts]) -> dict[str, Start]:  # noqa: ARG001 - each has its own
+    """The last start of each boot by these facts: a search asks for hundreds of profiles, most with the same."""
+    return {}
 
 
 def _profile_of(boot: Boot, profile: Profile) -> Profile:

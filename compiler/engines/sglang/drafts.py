@@ -14,11 +14,11 @@ from functools import lru_cache
 from compiler.architecture import Nextn, Role
 from compiler.engines.sglang.speculation import STANDALONE, Speculation
 from compiler.facts import Draft, Model
-from compiler.memory.same import Same
 from compiler.memory.tensors import draft_tensors, format_of, nextn_tensors
 from compiler.memory.tensors.ends import VOCABULARY_STEP
 from compiler.memory.weights import GIB, Split, allocated
 from compiler.ranges import Range
+from compiler.same import Same
 
 
 def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Range:

@@ -69,7 +69,7 @@ def _ports(settings: Settings) -> Iterator[PortUse]:
             last=port + _RANDOM[1],
             what="drawn for NCCL at start",
             setting="serve.port",
-            certain=False,
+            fixed_by="flags.nccl-port",
         )
     yield from _store(settings)
     yield from _grpc(settings)

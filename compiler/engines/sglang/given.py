@@ -10,9 +10,9 @@ from attrs import frozen
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.spelling import typed_rows
 from compiler.facts import Release
-from compiler.memory.same import Same
 from compiler.plan import Plan
 from compiler.profile import Argument
+from compiler.same import Same
 from compiler.value import Value
 from compiler.versions import version_key
 
@@ -106,14 +106,12 @@ class Given(Value):
 
 def given_by(plan: Plan) -> Given:
     """The flags of a plan; what the release does not know keeps the name it has."""
-    known: Given | None = plan.notes.get(Given)
-    if known is None:
-        # All rules of the engine ask, one after the other.
-        known = plan.notes[Given] = _gathered(plan)
-    return known
+    return _gathered(Same(plan))
 
 
-def _gathered(plan: Plan) -> Given:
+@lru_cache(maxsize=1)  # all rules of the engine ask, one after the other
+def _gathered(same: Same[Plan]) -> Given:
+    plan = same.value
     names = _NO_NAMES if plan.release is None else _names(Same(plan.release))
     found = {
         names.full.get(name, name): (f"flags.{name}", value)

@@ -10,8 +10,8 @@ from compiler.architecture import Format, Quantization, Role
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Mla, Model
-from compiler.memory.same import Same
 from compiler.memory.weights import PLAIN_BITS
+from compiler.same import Same
 
 
 _MATRICES = (Role.ATTENTION, Role.OUTPUT, Role.DENSE, Role.EXPERTS, Role.SHARED)

@@ -9,7 +9,6 @@ from attrs import evolve
 from compiler.architecture import Compressed, Role
 from compiler.facts import Model
 from compiler.memory.layers import stage_counts, stage_slice
-from compiler.memory.same import Same
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
 from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
@@ -23,6 +22,7 @@ from compiler.memory.tensors.formats import format_of, in_blocks
 from compiler.memory.tensors.mlp import ORDERS, dense_tensors, expert_tensors, is_nvfp4
 from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
 from compiler.ranges import Range, most
+from compiler.same import Same
 
 
 __all__ = [

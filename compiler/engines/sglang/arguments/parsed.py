@@ -77,11 +77,6 @@ class Given(Value):
     places: tuple[int, ...] = ()
 
     @property
-    def from_config(self) -> bool:
-        """Whether it stands in the file of `--config`."""
-        return not self.places
-
-    @property
     def abbreviated(self) -> bool:
         """Whether only the beginning of its name is written."""
         return self.written != self.spelling
@@ -112,7 +107,3 @@ class Parsed(Value):
         return tuple(
             each for each in self.given if each.dest is not None and last[each.dest] is not each
         )
-
-    def set_by(self, dest: str) -> Given | None:
-        """The flag that counts for a setting; `None` when it has its default."""
-        return next((each for each in reversed(self.given) if each.dest == dest), None)

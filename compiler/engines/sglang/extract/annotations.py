@@ -25,7 +25,6 @@ from compiler.value import Value
 
 _NAMESPACES = "_INPUT_NAMESPACES"
 _READERS = frozenset({"str", "int", "float"})
-_MISSING = object()
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.engines.observing import FlagSeen, HostNeeds, Phase, Reading, Start
+from compiler.engines.observing import FlagSeen, HostNeeds, LogReading, Phase, Start
 from compiler.engines.sglang.log import answers, flags, needing, recording
 from compiler.engines.sglang.log.phases import phase
 from compiler.engines.sglang.log.starts import read_log
@@ -26,7 +26,7 @@ class _Log(Value):
     def phase(self, line: str) -> tuple[Phase, str] | None:
         return phase(line)
 
-    def read_log(self, blocks: Iterable[bytes]) -> Reading:
+    def read_log(self, blocks: Iterable[bytes]) -> LogReading:
         return read_log(blocks)
 
     def read_answer(self, path: str, *, body: bytes) -> Start | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from compiler.engines.observing import KvPool, Reading, Start, StatePool
+from compiler.engines.observing import KvPool, LogReading, Start, StatePool
 from compiler.engines.sglang.log.arguments import read_arguments
 from compiler.engines.sglang.log.lines import (
     Arguments,
@@ -129,7 +129,7 @@ class _Begun:
                 return False
 
 
-def read_log(blocks: Iterable[bytes]) -> Reading:
+def read_log(blocks: Iterable[bytes]) -> LogReading:
     """Read a log of any size; of its starts only the last complete one and the last are kept."""
     count, current = 0, _Begun()
     best: tuple[int, _Begun] | None = None
@@ -144,12 +144,12 @@ def read_log(blocks: Iterable[bytes]) -> Reading:
                 count, current = count + 1, _Begun()
             current.take(event)
     if current.is_empty and current.arguments is None and best is None:
-        return Reading(start=None, is_complete=False)
+        return LogReading(start=None, is_complete=False)
     count += 1
     if current.is_complete or best is None:
         best = (count, current)
     number, chosen = best
-    return Reading(
+    return LogReading(
         start=_start(chosen),
         is_complete=chosen.is_complete,
         notes=tuple(_notes(chosen, number=number, count=count)),

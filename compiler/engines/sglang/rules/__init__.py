@@ -3,54 +3,11 @@
 from __future__ import annotations
 
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.rules import (
-    adapters,
-    attention,
-    caches,
-    collectives,
-    companions,
-    context,
-    disaggregation,
-    drafts,
-    formats,
-    kvformats,
-    nodes,
-    pages,
-    parallel,
-    serving,
-    speculation,
-    starting,
-    stepwise,
-    surroundings,
-    tiles,
-    tree,
-)
 from compiler.plan import Plan
 from compiler.rules import Rule, collect
 
 
-RULES: tuple[Rule, ...] = collect(
-    adapters,
-    attention,
-    caches,
-    collectives,
-    companions,
-    context,
-    disaggregation,
-    drafts,
-    formats,
-    kvformats,
-    nodes,
-    pages,
-    parallel,
-    serving,
-    speculation,
-    starting,
-    stepwise,
-    surroundings,
-    tiles,
-    tree,
-)
+RULES: tuple[Rule, ...] = collect(__name__)
 
 
 def rules_for(plan: Plan) -> tuple[Rule, ...]:

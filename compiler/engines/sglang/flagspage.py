@@ -1,6 +1,6 @@
 """The page `docs/flags.md`: the flag each typed setting becomes in each release, and what became of flags that are gone.
 
-`python -m compiler.engines.sglang.coverage > docs/flags.md` writes it anew; a test compares the two.
+`python -m compiler.engines.sglang.flagspage > docs/flags.md` writes it anew; a test compares the two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TAKEN_OVER = {"--enable-dp-attention": "--attn-dp-size"}
 """Flags that are not written where a release has another one for it."""
 
 
-def coverage_page(catalog: Catalog) -> str:
+def flags_page(catalog: Catalog) -> str:
     """The page, the same text for the same catalogue."""
     found = [catalog.release(_ENGINE, version)[0] for version in catalog.versions(_ENGINE)]
     releases = [each for each in found if each is not None]
@@ -29,7 +29,7 @@ def coverage_page(catalog: Catalog) -> str:
     lines = [
         "# SGLang flags by release",
         "",
-        "<!-- written by: python -m compiler.engines.sglang.coverage > docs/flags.md -->",
+        "<!-- written by: python -m compiler.engines.sglang.flagspage > docs/flags.md -->",
         "",
         "Read, flag by flag, from the source of each of these releases; for one between two of them the earlier counts:",
         f"{', '.join(each.version for each in releases)}.",
@@ -125,4 +125,4 @@ def _instead(move: Move | ValueMove) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(coverage_page(open_catalog()))
+    sys.stdout.write(flags_page(open_catalog()))
