@@ -17,7 +17,11 @@ from wheels import fetch_wheel, unpack
 
 
 # Names of a config that no class has: what the sources of the release know them by.
-UNCLASSED = {"DeepseekV41ForCausalLM": "deepseek_v41", "Gemma3TextModel": "is_embedding_gemma"}
+UNCLASSED = {
+    "DeepseekV41ForCausalLM": "deepseek_v41",
+    "Gemma3TextModel": "is_embedding_gemma",
+    "Olmo3ForCausalLM": "Olmo3ForCausalLM",
+}
 # The release right before, where that is another one than the last whose builds may have the class.
 RIGHT_BEFORE = {
     "0.4.4.post2": "0.4.4.post1",
@@ -26,10 +30,14 @@ RIGHT_BEFORE = {
     "0.4.6.post3": "0.4.6.post2",
     "0.4.6.post5": "0.4.6.post4",
     "0.4.8": "0.4.7.post1",
+    "0.4.8.post1": "0.4.8",
+    "0.4.9.post2": "0.4.9.post1",
     "0.4.9.post3": "0.4.9.post2",
     "0.4.9.post5": "0.4.9.post4",
+    "0.4.10": "0.4.9.post6",
     "0.5.1": "0.4.10.post2",
     "0.5.2": "0.5.1.post3",
+    "0.5.4": "0.5.3.post3",
     "0.5.4.post2": "0.5.4.post1",
     "0.5.7": "0.5.6.post2",
     "0.5.9": "0.5.8.post1",
