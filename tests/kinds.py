@@ -168,6 +168,7 @@ def _qwen35(
 
 # Classes that have the config of another: its text model alone, or the model without a head.
 ALIKE = {
+    "BertModel": ("BertForSequenceClassification",),
     "ExaoneMoEForCausalLM": ("ExaoneMoeForCausalLM",),
     "Gemma2ForCausalLM": ("Gemma2ForSequenceClassification",),
     "Gemma3nForConditionalGeneration": ("Gemma3nForCausalLM",),
@@ -179,6 +180,7 @@ ALIKE = {
     "Qwen3ForCausalLM": ("Qwen3ForRewardModel", "Qwen3ForSequenceClassification"),
     "Qwen3_5ForConditionalGeneration": ("Qwen3_5ForCausalLM",),
     "Qwen3_5MoeForConditionalGeneration": ("Qwen3_5MoeForCausalLM",),
+    "XLMRobertaModel": ("XLMRobertaForSequenceClassification",),
 }
 
 _YARN = {"factor": 8.0, "original_max_position_embeddings": 8192, "rope_type": "yarn"}
@@ -630,4 +632,81 @@ KINDS: dict[str, tuple[dict[str, Any], float]] = {
     # (https://github.com/KinChow/model-structure-viewer, models/Qwen/*/header-truth.json: 873,438,784 and 2,274,069,824 with it).
     "Qwen/Qwen3.5-0.8B": (_qwen35(1024, 3584, heads=8, tower=(12, 768, 3072, 12)), 0.853),
     "Qwen/Qwen3.5-2B": (_qwen35(2048, 6144, heads=8, tower=(24, 1024, 4096, 16)), 2.213),
+    "BAAI/bge-m3": (
+        {
+            "architectures": ["XLMRobertaModel"],
+            "hidden_size": 1024,
+            "intermediate_size": 4096,
+            "max_position_embeddings": 8194,
+            "num_attention_heads": 16,
+            "num_hidden_layers": 24,
+            "torch_dtype": "float16",
+            "vocab_size": 250002,
+        },
+        0.568,
+    ),
+    "BAAI/bge-large-en-v1.5": (
+        {
+            "architectures": ["BertModel"],
+            "hidden_size": 1024,
+            "intermediate_size": 4096,
+            "max_position_embeddings": 512,
+            "num_attention_heads": 16,
+            "num_hidden_layers": 24,
+            "torch_dtype": "float32",
+            "vocab_size": 30522,
+        },
+        0.335,
+    ),
+    "deepseek-ai/DeepSeek-OCR": (
+        {
+            "architectures": ["DeepseekOCRForCausalLM"],
+            "language_config": {
+                "first_k_dense_replace": 1,
+                "hidden_size": 1280,
+                "intermediate_size": 6848,
+                "kv_lora_rank": None,
+                "max_position_embeddings": 8192,
+                "moe_intermediate_size": 896,
+                "n_routed_experts": 64,
+                "n_shared_experts": 2,
+                "num_attention_heads": 10,
+                "num_experts_per_tok": 6,
+                "num_hidden_layers": 12,
+                "num_key_value_heads": 10,
+                "q_lora_rank": None,
+                "torch_dtype": "bfloat16",
+                "v_head_dim": 0,
+                "vocab_size": 129280,
+            },
+            "vision_config": {"image_size": 1024, "mlp_ratio": 3.7362, "model_type": "vision"},
+        },
+        3.34,
+    ),
+    "nvidia/NVIDIA-Nemotron-Nano-12B-v2": (
+        {
+            "architectures": ["NemotronHForCausalLM"],
+            "conv_kernel": 4,
+            "head_dim": 128,
+            "hidden_size": 5120,
+            "hybrid_override_pattern": "M-M-M-M*-" * 6 + "M-M-M-M-",
+            "intermediate_size": 20480,
+            "mamba_head_dim": 80,
+            "mamba_num_heads": 128,
+            "max_position_embeddings": 131072,
+            "n_groups": 8,
+            "num_attention_heads": 40,
+            "num_hidden_layers": 62,
+            "num_key_value_heads": 8,
+            "ssm_state_size": 128,
+            "tie_word_embeddings": False,
+            "torch_dtype": "bfloat16",
+            "vocab_size": 131072,
+        },
+        12.31,
+    ),
+    "Qwen/Qwen3Guard-Gen-8B": (
+        _flat("Qwen3ForCausalLM", 151936, 4096, 12288, 36, 32, 8, head_dim=128),
+        8.19,
+    ),
 }

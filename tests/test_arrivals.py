@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import open_catalog
-from compiler.checkpoint.config import FAMILIES
+from compiler.checkpoint.families import FAMILIES
 from compiler.engines.sglang.architectures import ARRIVALS, between, unread
 from compiler.predict import Question, make_predictor
 from wheels import fetch_wheel, unpack
@@ -29,6 +29,7 @@ RIGHT_BEFORE = {
     "0.4.6.post2": "0.4.6.post1",
     "0.4.6.post3": "0.4.6.post2",
     "0.4.6.post5": "0.4.6.post4",
+    "0.4.7.post1": "0.4.7",
     "0.4.8": "0.4.7.post1",
     "0.4.8.post1": "0.4.8",
     "0.4.9.post2": "0.4.9.post1",
@@ -71,7 +72,7 @@ def knows(architecture: str, folder: Path) -> bool:
     word = UNCLASSED.get(architecture)
     if word is not None:
         return any(word in each.read_text("utf-8") for each in folder.rglob("*.py"))
-    texts = (each.read_text("utf-8") for each in (folder / "models").rglob("*.py"))
+    texts = (each.read_text("utf-8-sig") for each in (folder / "models").rglob("*.py"))
     return any(
         architecture in text and architecture in classes(text)
         for text in texts

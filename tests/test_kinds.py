@@ -6,12 +6,23 @@ from typing import Any
 
 import pytest
 
+from compiler.architecture import Format, Role
 from compiler.catalog import Kind, open_catalog
-from compiler.checkpoint import model_from_config
+from compiler.checkpoint import Missing, model_from_config
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split
+from configs import CONFIGS
 from kinds import KINDS
+
+
+_MOE, _HYBRID, _NEMOTRON = (
+    "Qwen/Qwen3-30B-A3B-FP8",
+    "Qwen/Qwen3.5-397B-A17B",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+)
+_INT4 = {"num_bits": 4, "strategy": "group", "group_size": 32, "symmetric": True, "type": "int"}
+_CHANNEL = {"num_bits": 8, "strategy": "channel", "symmetric": True, "type": "float"}
 
 
 def described(config: dict[str, Any]) -> Model:
@@ -42,3 +53,134 @@ def test_an_entry_is_what_its_config_says(id_: str) -> None:
         *("gated_mlp", "other_parameters", "context", "rope"),
     ):
         assert getattr(model, name) == getattr(entry, name), name
+
+
+def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
+    """The number formats by role of a known config with another quantization."""
+    model = described({**CONFIGS[id_], "quantization_config": quantization})
+    assert model.quantization is not None
+    return {role: each for each in model.quantization.formats for role in each.roles}
+
+
+@pytest.mark.parametrize(
+    ("quantization", "bits"),
+    [
+        ({"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True}, 4 + 16 / 128),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4 + 32 / 64),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8),
+        ({"quant_method": "mxfp8"}, 8 + 8 / 32),
+        (
+            {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4"}}},
+            4 + 8 / 32,
+        ),
+        ({"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp8_e4m3"}}}, 8),
+    ],
+)
+def test_what_others_publish_is_read(quantization: dict[str, Any], bits: float) -> None:
+    """Each way to quantize takes its bits and those of its scales, in every role."""
+    found = formats(_MOE, quantization)
+    assert found.keys() == {Role.ATTENTION, Role.OUTPUT, Role.EXPERTS}
+    for each in found.values():
+        assert each.bits + each.scale_bits / (each.group_size or 1) == pytest.approx(bits)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"layer_quant_config": {"*": {}}}, {"global_quant_config": {"weight": {"dtype": "int4"}}}],
+)
+def test_what_is_not_understood_of_quark_is_said(values: dict[str, Any]) -> None:
+    """Formats by layer, and others than fp4 and fp8, are not guessed at."""
+    table = {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4"}}, **values}
+    found = model_from_config({**CONFIGS[_MOE], "quantization_config": table}, id_="a/b")
+    assert isinstance(found, Missing)
+    assert found.reasons == ("the quantization `quark` is not understood",)
+
+
+def test_groups_are_told_apart_by_their_targets() -> None:
+    """Each role has the format of the first group that is for it; one without a group keeps its own."""
+    groups = {
+        "group_0": {"targets": ["re:.*mlp.experts.*"], "weights": _INT4},
+        "group_1": {"targets": ["re:.*self_attn.q_proj"], "weights": _CHANNEL},
+    }
+    found = formats(_MOE, {"quant_method": "compressed-tensors", "config_groups": groups})
+    assert {role: each.bits for role, each in found.items()} == {Role.EXPERTS: 4, Role.ATTENTION: 8}
+
+
+@pytest.mark.parametrize("before", ["model.", "model.language_model.", "language_model.model."])
+def test_layers_of_one_kind_are_left_out_by_number(before: str) -> None:
+    """A list that names every layer with full attention leaves attention out, although these are a quarter of all."""
+    names = [f"{before}layers.{layer}.self_attn" for layer in range(3, 60, 4)]
+    table = {
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+        "modules_to_not_convert": names,
+    }
+    found = formats(_HYBRID, table)
+    assert Role.ATTENTION not in found
+    assert {Role.STATE, Role.EXPERTS, Role.SHARED} <= found.keys()
+    few = formats(_HYBRID, {**table, "modules_to_not_convert": names[:3]})
+    assert Role.ATTENTION in few
+
+
+def test_one_numbered_layer_leaves_no_role_out() -> None:
+    """A list with one layer, whichever it is, keeps the role in the format of the other layers."""
+    names = ["model.layers.5.self_attn.q_proj", "model.layers.5.mlp"]
+    found = formats(_MOE, {"quant_method": "fp8", "modules_to_not_convert": names})
+    assert found.keys() == {Role.ATTENTION, Role.OUTPUT, Role.EXPERTS}
+
+
+def test_mixers_of_nemotron_are_told_apart_by_number() -> None:
+    """Where all layers are called mixers, a list of those with attention leaves attention out alone."""
+    names = [f"backbone.layers.{layer}.mixer*" for layer in (5, 12, 19, 26, 33, 42)]
+    table = {"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": names}
+    found = formats(_NEMOTRON, table)
+    assert found.keys() == {Role.STATE, Role.EXPERTS, Role.SHARED}
+
+
+def test_what_a_table_leaves_out_is_its_class_default() -> None:
+    """Google's own Gemma 3 of 4B has five keys in the table of its text model."""
+    entry, _ = open_catalog().model("google/gemma-3-4b-it")
+    text = {
+        "hidden_size": 2560,
+        "intermediate_size": 10240,
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 34,
+        "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+        "sliding_window": 1024,
+    }
+    tower = {
+        "hidden_size": 1152,
+        "image_size": 896,
+        "intermediate_size": 4304,
+        "model_type": "siglip_vision_model",
+        "num_attention_heads": 16,
+        "num_hidden_layers": 27,
+        "patch_size": 14,
+    }
+    name = "Gemma3ForConditionalGeneration"
+    model = described({"architectures": [name], "text_config": text, "vision_config": tower})
+    assert entry is not None
+    for each in ("heads", "attention", "window", "pattern", "hidden", "layers", "vision"):
+        assert getattr(model, each) == getattr(entry, each), each
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        (
+            "mlp_layer_types",
+            ["sparse", "dense", *["sparse"] * 38],
+            "`mlp_layer_types` has dense layers among those with experts",
+        ),
+        (
+            "num_attention_heads_per_layer",
+            [48, 64, 32, *[64] * 37],
+            "`num_attention_heads_per_layer` differs among layers of one kind",
+        ),
+    ],
+)
+def test_lists_that_no_description_can_hold_are_said(key: str, value: object, reason: str) -> None:
+    """Dense layers behind others, and heads that differ within a kind, are faults and no guess."""
+    found = model_from_config({**KINDS["poolside/Laguna-XS.2"][0], key: value}, id_="a/b")
+    assert isinstance(found, Missing)
+    assert found.reasons == (reason,)

@@ -179,7 +179,27 @@ def _qwen_omni(keys: Keys, kinds: Pattern) -> int:
     return inner.need("encoder_layers") * layer + 2 * 9 * between * between + out + ends
 
 
+_SAM, _CLIP = 95_569_152, 303_177_728
+"""The towers of DeepSeek-OCR: SAM's base model with two convolutions behind it, and CLIP's large one."""
+
+
+def _deepseek_ocr(keys: Keys, kinds: Pattern) -> int:
+    """Two towers, whose outputs stand side by side before one projection (models/deepseek_ocr.py)."""
+    del kinds
+    return _SAM + _CLIP + 2048 * keys.need("hidden_size")
+
+
+def _positions(keys: Keys, kinds: Pattern) -> int:
+    """A vector for each position, and one dense layer at the end."""
+    del kinds
+    hidden = keys.need("hidden_size")
+    return (keys.need("max_position_embeddings") + hidden) * hidden
+
+
 _COUNTS: Mapping[str, Callable[[Keys, Pattern], int]] = {
+    "BertForSequenceClassification": _positions,
+    "BertModel": _positions,
+    "DeepseekOCRForCausalLM": _deepseek_ocr,
     "DeepseekV4ForCausalLM": _deepseek_v4,
     "DeepseekV41ForCausalLM": _deepseek_v41,
     "Qwen4ExpForConditionalGeneration": _qwen4,
@@ -189,4 +209,6 @@ _COUNTS: Mapping[str, Callable[[Keys, Pattern], int]] = {
     "Gemma4ForConditionalGeneration": _gemma4,
     "Gemma4UnifiedForConditionalGeneration": _gemma4_unified,
     "Qwen3OmniMoeForConditionalGeneration": _qwen_omni,
+    "XLMRobertaForSequenceClassification": _positions,
+    "XLMRobertaModel": _positions,
 }

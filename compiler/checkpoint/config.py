@@ -7,6 +7,7 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle, islice
 from typing import Any
 
 from attrs import evolve, frozen
@@ -112,20 +113,25 @@ def _model(
     return evolve(model, quantization=stored)
 
 
-def _roles(model: Model) -> frozenset[Role]:
-    """The roles that the model has and that quantization may touch."""
+def _roles(model: Model) -> Mapping[Role, int]:
+    """The roles that the model has and that quantization may touch, with how many layers have each."""
     moe, attention = model.moe, model.attention
+    kinds = tuple(islice(cycle(model.pattern), model.layers))
+    attending = sum(kind in (LayerKind.FULL, LayerKind.WINDOW) for kind in kinds)
+    alone = LayerKind.EXPERTS in kinds
+    experts = kinds.count(LayerKind.EXPERTS) if alone else model.layers - model.dense_layers
+    indexed = isinstance(attention, Mla | Compressed) and attention.indexer is not None
     has = {
-        Role.ATTENTION: True,
-        Role.OUTPUT: True,
-        Role.INDEXER: isinstance(attention, Mla | Compressed) and attention.indexer is not None,
-        Role.STATE: model.state is not None,
-        Role.DENSE: model.dense_layers > 0,
-        Role.EXPERTS: moe is not None,
-        Role.SHARED: moe is not None and moe.shared_experts > 0,
-        Role.NEXTN: model.nextn is not None,
+        Role.ATTENTION: attending,
+        Role.OUTPUT: attending,
+        Role.INDEXER: attending if indexed else 0,
+        Role.STATE: kinds.count(LayerKind.STATE),
+        Role.DENSE: model.dense_layers,
+        Role.EXPERTS: experts if moe is not None else 0,
+        Role.SHARED: experts if moe is not None and moe.shared_experts else 0,
+        Role.NEXTN: model.nextn.layers if model.nextn is not None else 0,
     }
-    return frozenset(role for role, present in has.items() if present)
+    return {role: count for role, count in has.items() if count}
 
 
 def _layers(keys: Keys) -> int:

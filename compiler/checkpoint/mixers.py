@@ -63,7 +63,7 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
     return Gqa(
         kv_heads=keys.number("num_global_key_value_heads") or kv_heads(keys),
         head_dim=head_dim,
-        v_head_dim=keys.number("v_head_dim") or head_dim,
+        v_head_dim=keys.count("v_head_dim") or head_dim,
         gated=gated or keys.flag("attn_output_gate") or keys.values.get("gating") in _GATINGS,
         shared_projection=keys.flag("attention_k_eq_v"),
         selector=_selector(keys),

@@ -247,8 +247,8 @@ def _minimax(keys: Keys, hidden: int) -> Vision:
 
 
 # Their patches go into the text model without a tower; what takes them there is counted beside the layers.
-# That of Gemma 3n, a MobileNet, is counted there too.
-_WITHOUT = ("Gemma4Unified", "Gemma3n")
+# Those of Gemma 3n and DeepSeek-OCR are counted there too.
+_WITHOUT = ("Gemma4Unified", "Gemma3n", "DeepseekOCR")
 _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Qwen2VL": _qwen2,
     "Qwen2_5": _qwen25,

@@ -63,7 +63,11 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("0.5.4", "0.5.4.post2"): ("KimiLinearForCausalLM",),
     ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
     # Olmo 3 is a config of Olmo 2's class.
-    ("0.5.3", "0.5.4"): ("Olmo3ForCausalLM", "Qwen3OmniMoeForConditionalGeneration"),
+    ("0.5.3", "0.5.4"): (
+        "DeepseekOCRForCausalLM",
+        "Olmo3ForCausalLM",
+        "Qwen3OmniMoeForConditionalGeneration",
+    ),
     ("0.5.3", "0.5.3.post1"): ("NemotronHForCausalLM",),
     ("0.5.2", "0.5.3"): (
         "ApertusForCausalLM",
@@ -94,6 +98,10 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Gemma3nForCausalLM",
         "Gemma3nForConditionalGeneration",
         "HunYuanMoEV1ForCausalLM",
+    ),
+    ("0.4.7", "0.4.7.post1"): (
+        "BertForSequenceClassification",
+        "XLMRobertaForSequenceClassification",
     ),
     ("0.4.7", "0.4.8"): ("Glm4ForCausalLM",),
     ("0.4.6", "0.4.6.post5"): ("Mistral3ForConditionalGeneration",),
