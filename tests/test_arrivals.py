@@ -21,6 +21,8 @@ UNCLASSED = {
     "DeepseekV41ForCausalLM": "deepseek_v41",
     "Gemma3TextModel": "is_embedding_gemma",
     "Olmo3ForCausalLM": "Olmo3ForCausalLM",
+    "SeedOssForCausalLM": "TransformersForCausalLM",
+    "SmolLM3ForCausalLM": "TransformersForCausalLM",
 }
 # The release right before, where that is another one than the last whose builds may have the class.
 RIGHT_BEFORE = {
@@ -29,6 +31,7 @@ RIGHT_BEFORE = {
     "0.4.6.post2": "0.4.6.post1",
     "0.4.6.post3": "0.4.6.post2",
     "0.4.6.post5": "0.4.6.post4",
+    "0.4.7": "0.4.6.post5",
     "0.4.7.post1": "0.4.7",
     "0.4.8": "0.4.7.post1",
     "0.4.8.post1": "0.4.8",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.sizes import Size, sizes
 from compiler.architecture import Format, Role
 from compiler.catalog import Kind, open_catalog
 from compiler.checkpoint import Missing, model_from_config
@@ -55,6 +56,12 @@ def test_an_entry_is_what_its_config_says(id_: str) -> None:
         assert getattr(model, name) == getattr(entry, name), name
 
 
+@pytest.mark.parametrize("size", tuple(sizes()), ids=lambda size: size.id)
+def test_a_checkpoint_is_as_large_as_its_tensors(size: Size) -> None:
+    """The shapes and number formats of the catalogue come to the bytes of the public files, within one percent."""
+    assert abs(size.error) < 0.01
+
+
 def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
     """The number formats by role of a known config with another quantization."""
     model = described({**CONFIGS[id_], "quantization_config": quantization})
@@ -67,6 +74,14 @@ def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
     [
         ({"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True}, 4 + 16 / 128),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4 + 32 / 64),
+        (
+            {
+                "quant_method": "bitsandbytes",
+                "load_in_4bit": True,
+                "bnb_4bit_use_double_quant": True,
+            },
+            4 + 8 / 64,
+        ),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8),
         ({"quant_method": "mxfp8"}, 8 + 8 / 32),
         (

@@ -146,6 +146,9 @@ FAMILIES: Mapping[str, Family] = {
     "PhiMoEForCausalLM": Family(),
     "ApertusForCausalLM": Family(gated_mlp=False),
     "ArceeForCausalLM": Family(gated_mlp=False),
+    # SGLang has no class of these two: it runs them by the one for models of transformers.
+    "SeedOssForCausalLM": Family(),
+    "SmolLM3ForCausalLM": Family(),
     "SolarForCausalLM": Family(),
     "StableLmForCausalLM": Family(),
     "ExaoneForCausalLM": Family(),
@@ -155,6 +158,7 @@ FAMILIES: Mapping[str, Family] = {
     "BaichuanForCausalLM": Family(),
     "Lfm2ForCausalLM": Family(),
     "Lfm2MoeForCausalLM": Family(own_head=True),
+    "InternS1ForConditionalGeneration": Family(),
     "InternVLChatModel": Family(),
     "MiniCPMV": Family(),
 }
@@ -175,8 +179,6 @@ UNREAD: Mapping[str, str] = {
     "NemotronH_Nano_VL_V2": "its vision tower",
     "PaddleOCRVLForConditionalGeneration": "its vision tower",
     "Qwen2_5OmniModel": "a class: no release of SGLang has one",
-    "SeedOssForCausalLM": "a class of its own: SGLang runs it by the one for models of transformers",
-    "SmolLM3ForCausalLM": "a class of its own: SGLang runs it by the one for models of transformers",
     "SolarOpenForCausalLM": "a class of its own: SGLang runs it by the one for models of transformers",
     "Step3p7ForConditionalGeneration": "its vision tower",
     "FalconH1ForCausalLM": "attention and a state side by side in each layer",

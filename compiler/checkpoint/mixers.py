@@ -156,7 +156,7 @@ def _kinds(keys: Keys, layers: int, full_every: int) -> tuple[LayerKind, ...]:
         return _where(layers, lambda at: at + 1 in full, LayerKind.STATE)
     if keys.has("full_attention_interval"):
         every, other = keys.need("full_attention_interval"), LayerKind.STATE
-    elif keys.has("no_rope_layers") or keys.has("attention_chunk_size"):
+    elif keys.has("attention_chunk_size") or keys.has("interleave_moe_layer_step"):
         every, other = _NO_ROPE_EVERY, LayerKind.WINDOW
     else:
         every = keys.count("sliding_window_pattern", "_sliding_window_pattern")

@@ -194,9 +194,11 @@ def _mxfp8(_: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def _bitsandbytes(table: Mapping[str, Any]) -> Mapping[str, int]:
-    """In four bits a scale for 64 values, in fp32: what quantizes the scales themselves is undone while loading."""
-    four = table.get("load_in_4bit") or table.get("_load_in_4bit")
-    return {"bits": 4, "group_size": 64, "scale_bits": 32} if four else {"bits": 8}
+    """In four bits a scale for 64 values, in fp32 unless scales are quantized too."""
+    if not (table.get("load_in_4bit") or table.get("_load_in_4bit")):
+        return {"bits": 8}
+    twice = table.get("bnb_4bit_use_double_quant") is True
+    return {"bits": 4, "group_size": 64, "scale_bits": 8 if twice else 32}
 
 
 _READERS = {

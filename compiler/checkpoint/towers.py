@@ -260,6 +260,7 @@ _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,
+    "InternS1": _intern,
     "InternVL": _intern,
     "MiniCPMV": _minicpm,
     "Llama4": _llama4,

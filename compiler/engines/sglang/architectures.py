@@ -87,7 +87,7 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Qwen3ForSequenceClassification",
     ),
     ("0.4.9", "0.4.10"): ("ArceeForCausalLM",),
-    ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM",),
+    ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM", "InternS1ForConditionalGeneration"),
     ("0.4.9", "0.4.9.post3"): (
         "GraniteMoeForCausalLM",
         "HunYuanDenseV1ForCausalLM",
@@ -104,6 +104,8 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "XLMRobertaForSequenceClassification",
     ),
     ("0.4.7", "0.4.8"): ("Glm4ForCausalLM",),
+    # By the class for models of transformers.
+    ("0.4.6", "0.4.7"): ("SeedOssForCausalLM", "SmolLM3ForCausalLM"),
     ("0.4.6", "0.4.6.post5"): ("Mistral3ForConditionalGeneration",),
     ("0.4.6", "0.4.6.post3"): ("InternVLChatModel", "MiMoForCausalLM"),
     ("0.4.6", "0.4.6.post2"): ("KimiVLForConditionalGeneration",),
