@@ -62,6 +62,13 @@ def test_a_checkpoint_is_as_large_as_its_tensors(size: Size) -> None:
     assert abs(size.error) < 0.01
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_a_checkpoint_in_fp32_is_loaded_in_16_bits(dtype: str) -> None:
+    """The engine casts it down by itself, so that weights and cache have two bytes a number."""
+    config, _ = KINDS["BAAI/bge-large-en-v1.5"]
+    assert described({**config, "torch_dtype": dtype}).dtype_bits == 16
+
+
 def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
     """The number formats by role of a known config with another quantization."""
     model = described({**CONFIGS[id_], "quantization_config": quantization})

@@ -28,7 +28,8 @@ from compiler.value import Value
 _MOST_LAYERS = 10_000
 """Ten times those of any model; a layer more is a broken file, and each would be listed."""
 
-_DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
+_DTYPE_BITS = 16
+"""A checkpoint in fp32 is loaded in 16 bits too, unless the command says otherwise (configs/model_config.py, 2304)."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -105,7 +106,7 @@ def _model(
         tied=family.tied or (keys.flag("tie_word_embeddings") and not family.own_head),
         wide_layers=_wide(keys),
         other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
-        dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
+        dtype_bits=_DTYPE_BITS,
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
@@ -150,14 +151,6 @@ def _layers(keys: Keys) -> int:
 def _wide(keys: Keys) -> int:
     """The layers that share keys and values have an MLP twice as wide where the config says so (Gemma 4 E2B)."""
     return keys.count("num_kv_shared_layers") if keys.flag("use_double_wide_mlp") else 0
-
-
-def _dtype(keys: Keys) -> object:
-    for table in (keys.values, keys.outer):
-        found = table.get("dtype") or table.get("torch_dtype")
-        if found is not None:
-            return found
-    return None
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:
