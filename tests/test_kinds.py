@@ -10,6 +10,7 @@ from benchmarks.sizes import Size, sizes
 from compiler.architecture import Format, Role
 from compiler.catalog import Kind, open_catalog
 from compiler.checkpoint import Missing, model_from_config
+from compiler.checkpoint.names import is_draft, place
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split
@@ -67,6 +68,64 @@ def test_a_checkpoint_in_fp32_is_loaded_in_16_bits(dtype: str) -> None:
     """The engine casts it down by itself, so that weights and cache have two bytes a number."""
     config, _ = KINDS["BAAI/bge-large-en-v1.5"]
     assert described({**config, "torch_dtype": dtype}).dtype_bits == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("model.language_model.embed_tokens_per_layer.weight", "embeddings for each layer"),
+        ("model.language_model.layers.N.per_layer_input_gate.weight", "embeddings for each layer"),
+        ("model.language_model.layers.N.laurel.linear_left.weight", "embeddings for each layer"),
+        ("model.audio_tower.layers.N.self_attn.q_proj.linear.weight", "tower for sound"),
+        ("thinker.audio_tower.layers.N.fc1.weight", "tower for sound"),
+        ("thinker.visual.merger_list.N.mlp.N.weight", "vision projector"),
+        ("mlp1.N.weight", "vision projector"),
+        ("resampler.kv_proj.weight", "vision projector"),
+        ("vpm.encoder.layers.N.self_attn.q_proj.weight", "vision attention"),
+        ("vision_model.encoder.layers.N.attn.qkv.weight", "vision attention"),
+        ("thinker.model.layers.N.self_attn.k_proj.weight", "attention q, k and v"),
+        ("llm.model.layers.N.mlp.up_proj.weight", "dense MLP, gate and up"),
+        ("model.layers.N.self_attn.gate_proj.weight", "attention q, k and v"),
+        ("model.layers.N.mlp.gate.wg.weight", "router"),
+        ("model.layers.N.mlp.expert_bias", "router"),
+        ("model.layers.N.mlp.shared_mlp.up_proj.weight", "shared expert, gate and up"),
+        ("model.layers.N.mlp.shared_mlp.down_proj.weight", "shared expert, down"),
+        ("model.layers.N.share_expert.down_proj.weight", "shared expert, down"),
+        ("model.layers.N.moe.gate_proj.weight", "routed experts, gate and up"),
+        ("model.layers.N.moe.down_proj.weight", "routed experts, down"),
+        ("model.layers.N.moe.gate.weight", "router"),
+        ("model.layers.N.feed_forward.experts.N.w2.weight", "routed experts, down"),
+        ("model.layers.N.mlp.act_fn.alpha_p", "norms"),
+        ("model.layers.N.mlp.fc1.weight", "dense MLP, gate and up"),
+        ("transformer.h.N.mlp.c_fc_N.weight", "dense MLP, gate and up"),
+        ("transformer.h.N.mlp.c_proj.weight", "dense MLP, down"),
+        ("transformer.h.N.attn.attention.out_proj.weight", "attention o"),
+        (
+            "transformer.encoder.layers.N.self_attention.query_key_value.weight",
+            "attention q, k and v",
+        ),
+        ("transformer.encoder.layers.N.self_attention.dense.weight", "attention o"),
+        ("transformer.encoder.layers.N.mlp.dense_4h_to_h.weight", "dense MLP, down"),
+        ("transformer.output_layer.weight", "head"),
+        ("encoder.layer.N.attention.self.query.weight", "attention q, k and v"),
+        ("encoder.layer.N.attention.output.dense.weight", "attention o"),
+        ("encoder.layer.N.intermediate.dense.weight", "dense MLP, gate and up"),
+        ("encoder.layer.N.output.dense.weight", "dense MLP, down"),
+        ("embeddings.word_embeddings.weight", "embedding"),
+        ("score.weight", "what ranks or pools"),
+    ],
+)
+def test_public_names_have_a_role(name: str, part: str) -> None:
+    """Tensors are placed by the names that the files of each kind have."""
+    found = place(name)
+    assert found is not None
+    assert found.part == part
+
+
+@pytest.mark.parametrize("name", ["talker.model.layers.N.mlp.gate.weight", "code2wav.conv.weight"])
+def test_what_speaks_is_left_out(name: str) -> None:
+    """The engine loads the thinker of an omni model alone."""
+    assert is_draft(name)
 
 
 def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
