@@ -203,6 +203,15 @@ def test_layers_of_one_kind_are_left_out_by_number(before: str) -> None:
     assert Role.ATTENTION in few
 
 
+def test_layers_of_other_bits_are_left_out() -> None:
+    """AutoRound lists what it kept in 16 bits by module; what it gave other bits below 16 counts as quantized."""
+    apart = {f"model.layers.{at}.self_attn.q_proj": {"bits": 16} for at in range(48)}
+    apart |= {f"model.layers.{at}.self_attn.o_proj": {"bits": 8} for at in range(48)}
+    table = {"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True}
+    found = formats(_MOE, {**table, "extra_config": apart})
+    assert found.keys() == {Role.OUTPUT, Role.EXPERTS}
+
+
 def test_one_numbered_layer_leaves_no_role_out() -> None:
     """A list with one layer, whichever it is, keeps the role in the format of the other layers."""
     names = ["model.layers.5.self_attn.q_proj", "model.layers.5.mlp"]
@@ -216,6 +225,58 @@ def test_mixers_of_nemotron_are_told_apart_by_number() -> None:
     table = {"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": names}
     found = formats(_NEMOTRON, table)
     assert found.keys() == {Role.STATE, Role.EXPERTS, Role.SHARED}
+
+
+def mixed(layers: int) -> dict[str, object]:
+    """A list of formats by module as ModelOpt writes it, for so many layers with experts."""
+    pattern = str(CONFIGS[_NEMOTRON]["hybrid_override_pattern"])
+    listed: dict[str, object] = {}
+    for at in [at for at, letter in enumerate(pattern) if letter == "E"][:layers]:
+        start = f"backbone.layers.{at}.mixer"
+        for name in ("up_proj", "down_proj"):
+            listed[f"{start}.experts.0.{name}"] = {"quant_algo": "NVFP4", "group_size": 16}
+            listed[f"{start}.shared_experts.{name}"] = {"quant_algo": "FP8"}
+    for at in [at for at, letter in enumerate(pattern) if letter == "M"]:
+        listed[f"backbone.layers.{at}.mixer.in_proj"] = {"quant_algo": "FP8"}
+    return {
+        "quant_method": "modelopt",
+        "quant_algo": "MIXED_PRECISION",
+        "kv_cache_scheme": {"num_bits": 8, "type": "float"},
+        "quantized_layers": listed,
+    }
+
+
+def test_formats_listed_by_module_are_read() -> None:
+    """Routed experts in NVFP4 beside shared ones and states in FP8, and attention as it was."""
+    found = formats(_NEMOTRON, mixed(layers=23))
+    bits = {role: each.bits for role, each in found.items()}
+    assert bits == {Role.EXPERTS: 4, Role.SHARED: 8, Role.STATE: 8}
+    few = formats(_NEMOTRON, mixed(layers=3))
+    assert few.keys() == {Role.STATE}
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"quantized_layers": None}, "`quantization_config.quantized_layers` is missing"),
+        (
+            {
+                "quantized_layers": {
+                    f"backbone.layers.{at}.mixer.in_proj": {"quant_algo": "W2"} for at in range(52)
+                }
+            },
+            "the quantization `W2` is not understood",
+        ),
+    ],
+)
+def test_a_list_by_module_that_says_too_little_is_a_fault(
+    values: dict[str, Any], reason: str
+) -> None:
+    """Without the list, or with a format that nobody described, the model is not described."""
+    table = {**mixed(layers=23), **values}
+    found = model_from_config({**CONFIGS[_NEMOTRON], "quantization_config": table}, id_="a/b")
+    assert isinstance(found, Missing)
+    assert found.reasons == (reason,)
 
 
 def test_what_a_table_leaves_out_is_its_class_default() -> None:

@@ -5,38 +5,15 @@ Which key says what: SGLang 0.5.11 layers/quantization/*.py (`from_config`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.keys import Keys
+from compiler.checkpoint.modules import MODULES, is_meant, left_out, most_common, plain
 
 
-# Modules of each role, as checkpoints name them; what a list of exceptions matches is not quantized. `LAST` is the
-# number behind the last layer's.
-_MODULES: Mapping[Role, tuple[str, ...]] = {
-    Role.ATTENTION: (
-        "model.layers.5.self_attn.q_proj",
-        "model.layers.5.self_attn.q_b_proj",
-        "model.layers.5.mixer.q_proj",
-    ),
-    Role.OUTPUT: ("model.layers.5.self_attn.o_proj", "model.layers.5.mixer.o_proj"),
-    Role.INDEXER: ("model.layers.5.self_attn.indexer.wq_b",),
-    Role.STATE: ("model.layers.5.linear_attn.in_proj_qkvz", "model.layers.5.mixer.in_proj"),
-    Role.DENSE: ("model.layers.5.mlp.down_proj",),
-    Role.EXPERTS: (
-        "model.layers.5.mlp.experts.3.down_proj",
-        "model.layers.5.mixer.experts.3.down_proj",
-    ),
-    Role.SHARED: (
-        "model.layers.5.mlp.shared_experts.down_proj",
-        "model.layers.5.mlp.shared_expert.down_proj",
-        "model.layers.5.mixer.shared_experts.down_proj",
-    ),
-    Role.NEXTN: ("mtp.layers.0.mlp.down_proj", "model.layers.LAST.self_attn.o_proj"),
-}
 _BLOCK = 2
 _EXPERTS_ONLY = "mxfp4"
 _FP8_KV = "fp8_e4m3"
@@ -53,17 +30,19 @@ def quantization_of(
     if table is None:
         return None
     method = str(table.get("quant_method") or table.get("quant_algo") or "")
+    if table.get("quant_algo") == _MIXED:
+        return _mixed(keys, table, layers=layers, roles=roles)
     reader = _READERS.get(method)
     stored = None if reader is None else reader(table)
     if stored is None:
         keys.faults.append(f"the quantization `{method}` is not understood")
         return None
     exceptions = _exceptions(table)
-    candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else _MODULES.keys())
+    candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else MODULES.keys())
     kept = tuple(
         role
         for role in Role
-        if role in candidates and not _left_out(role, exceptions, layers=layers, having=roles[role])
+        if role in candidates and not left_out(role, exceptions, layers=layers, having=roles[role])
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:
@@ -72,6 +51,37 @@ def quantization_of(
     alike = tuple(role for role in kept if not (apart and role is Role.EXPERTS))
     formats = (*_formats(table, stored, alike, layers=layers), *apart)
     return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
+
+
+_MIXED = "MIXED_PRECISION"
+
+
+def _mixed(
+    keys: Keys, table: Mapping[str, Any], *, layers: int, roles: Mapping[Role, int]
+) -> Quantization | None:
+    """ModelOpt's, which lists the format of each module."""
+    listed = table.get("quantized_layers")
+    if not isinstance(listed, Mapping) or not listed:
+        keys.faults.append("`quantization_config.quantized_layers` is missing")
+        return None
+    words = {
+        plain(name): str(each.get("quant_algo"))
+        for name, each in listed.items()
+        if isinstance(each, Mapping)
+    }
+    by_word: dict[str, tuple[Role, ...]] = {}
+    for role, having in roles.items():
+        word = most_common(role, words, layers=layers, having=having)
+        if word is not None:
+            by_word[word] = (*by_word.get(word, ()), role)
+    formats = []
+    for word, meant in by_word.items():
+        stored = _modelopt({"quant_algo": word})
+        if stored is None:
+            keys.faults.append(f"the quantization `{word}` is not understood")
+            return None
+        formats.append(Format(roles=meant, **stored))
+    return Quantization(method="modelopt_mixed", formats=tuple(formats), kv_cache=_kv_cache(table))
 
 
 def _formats(
@@ -86,19 +96,11 @@ def _formats(
     left = roles
     for group in groups.values():
         targets = tuple(each for each in group.get("targets") or () if isinstance(each, str))
-        meant = tuple(role for role in left if _is_meant(role, targets, layers=layers))
+        meant = tuple(role for role in left if is_meant(role, targets, layers=layers))
         left = tuple(role for role in left if role not in meant)
         own = _group(group)
         if meant and own is not None:
             yield Format(roles=meant, **own)
-
-
-_EVERY = "Linear"
-
-
-def _is_meant(role: Role, targets: tuple[str, ...], *, layers: int) -> bool:
-    modules = _modules(role, layers=layers)
-    return any(each == _EVERY or any(_matches(each, m) for m in modules) for each in targets)
 
 
 def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
@@ -221,10 +223,10 @@ def _exceptions(table: Mapping[str, Any]) -> tuple[str, ...]:
     for name in _EXCEPTIONS:
         values = table.get(name)
         if isinstance(values, list):
-            found += [_plain(each) for each in values if isinstance(each, str)]
+            found += [plain(each) for each in values if isinstance(each, str)]
     apart = table.get("extra_config")
     if isinstance(apart, Mapping):  # AutoRound: what has other bits, layer by layer
-        found += [_plain(name) for name, each in apart.items() if _is_plain(each)]
+        found += [plain(name) for name, each in apart.items() if _is_plain(each)]
     return tuple(found)
 
 
@@ -238,53 +240,6 @@ _PLAIN_BITS = 16
 def _is_plain(values: object) -> bool:
     bits = values.get("bits") if isinstance(values, Mapping) else None
     return type(bits) is int and bits >= _PLAIN_BITS
-
-
-# What stands before the layers of a text model inside a multimodal one, and of Nemotron-H.
-_INSIDE = (
-    *("model.language_model.model.", "language_model.model.", "model.language_model."),
-    "backbone.",
-)
-
-
-def _plain(exception: str) -> str:
-    """An exception as a text model alone would have it."""
-    before = next((each for each in _INSIDE if exception.startswith(each)), None)
-    return exception if before is None else f"model.{exception.removeprefix(before)}"
-
-
-def _left_out(role: Role, exceptions: Iterable[str], *, layers: int, having: int) -> bool:
-    """Whether the exceptions cover a role: in most of the layers that have it, not in a few of them."""
-    modules = _modules(role, layers=layers)
-    listed: set[str] = set()
-    for each in exceptions:
-        # The draft of many models is a numbered layer.
-        number = None if role is Role.NEXTN else _LAYER.search(each)
-        shown = each if number is None else _LAYER.sub(".5", each)
-        if any(_matches(shown, module) for module in modules):
-            if number is None:
-                return True
-            listed.add(number.group())
-    return len(listed) > having // 2
-
-
-def _modules(role: Role, *, layers: int) -> tuple[str, ...]:
-    return tuple(each.replace("LAST", str(layers)) for each in _MODULES[role])
-
-
-_LAYER = re.compile(r"(?<=layers)\.\d+(?=[.*]|$)")
-
-
-def _matches(exception: str, module: str) -> bool:
-    if exception.startswith("re:"):
-        try:
-            return re.match(exception[3:], module) is not None
-        except re.error:
-            return False
-    if "*" in exception:
-        parts = (re.escape(part) for part in exception.split("*"))
-        return re.fullmatch(".*".join(parts), module) is not None
-    return bool(exception) and exception in module
 
 
 def _kv_cache(table: Mapping[str, Any]) -> str | None:
