@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.sizes import Size, sizes
+from benchmarks.sizes import Size, described_bytes, sizes
 from compiler.architecture import Format, Role
 from compiler.catalog import Kind, open_catalog
 from compiler.checkpoint import Missing, model_from_config
@@ -61,6 +61,24 @@ def test_an_entry_is_what_its_config_says(id_: str) -> None:
 def test_a_checkpoint_is_as_large_as_its_tensors(size: Size) -> None:
     """The shapes and number formats of the catalogue come to the bytes of the public files, within one percent."""
     assert abs(size.error) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("id_", "gb"),
+    [
+        ("nvidia/DeepSeek-V4-Pro-NVFP4", 913),
+        ("nvidia/DeepSeek-V4-Flash-NVFP4", 168),
+        ("nvidia/Qwen3.5-397B-A17B-NVFP4", 234 * 2**30 / 1e9),
+        ("lukealonso/Qwen3.5-397B-A17B-NVFP4", 233 * 2**30 / 1e9),
+        ("cyankiwi/Qwen3-Coder-30B-A3B-Instruct-AWQ-4bit", 18.1),
+        ("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", 5.70),
+    ],
+)
+def test_a_checkpoint_known_by_its_name_is_as_large_as_published(id_: str, gb: float) -> None:
+    """Who made it, and how it is called, gives number formats that come to the size on its page, within one percent."""
+    model, _ = open_catalog().model(id_)
+    assert model is not None
+    assert described_bytes(model) / 1e9 == pytest.approx(gb, rel=0.01)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
