@@ -119,6 +119,7 @@ class Model(Value):
         intermediate: of a dense MLP.
         heads: query heads of full attention.
         attention: of the layers of kind `full`.
+        wide_layers: so many of the dense layers, the last, have an MLP twice as wide.
         gated_mlp: a dense MLP has three matrices, else two.
         tied: the head is the embedding.
         other_parameters: what no feature names and every GPU holds whole.
@@ -145,6 +146,7 @@ class Model(Value):
     nextn: Nextn | None = None
     rope: Rope | None = None
     quantization: Quantization | None = None
+    wide_layers: int = 0
     gated_mlp: bool = True
     tied: bool = False
     other_parameters: int = 0

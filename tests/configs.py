@@ -605,7 +605,17 @@ CONFIGS: dict[str, dict[str, object]] = {
     },
     "Qwen/Qwen3.8-Flash-Next-FP8": {
         "architectures": ["Qwen4ExpForConditionalGeneration"],
-        "quantization_config": {**_FP8, "modules_to_not_convert": ["lm_head"]},
+        "quantization_config": {
+            **_FP8,
+            "modules_to_not_convert": [
+                "lm_head",
+                *(
+                    f"model.language_model.layers.{layer}.{part}"
+                    for layer in range(48)
+                    for part in ("self_attn", "linear_attn", "mlp.shared_expert")
+                ),
+            ],
+        },
         "text_config": {
             "dtype": "bfloat16",
             "full_attention_interval": 4,

@@ -10,14 +10,20 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import open_catalog
-from compiler.checkpoint.config import FAMILIES
+from compiler.checkpoint.families import FAMILIES
 from compiler.engines.sglang.architectures import ARRIVALS, between, unread
 from compiler.predict import Question, make_predictor
 from wheels import fetch_wheel, unpack
 
 
 # Names of a config that no class has: what the sources of the release know them by.
-UNCLASSED = {"DeepseekV41ForCausalLM": "deepseek_v41", "Gemma3TextModel": "is_embedding_gemma"}
+UNCLASSED = {
+    "DeepseekV41ForCausalLM": "deepseek_v41",
+    "Gemma3TextModel": "is_embedding_gemma",
+    "Olmo3ForCausalLM": "Olmo3ForCausalLM",
+    "SeedOssForCausalLM": "TransformersForCausalLM",
+    "SmolLM3ForCausalLM": "TransformersForCausalLM",
+}
 # The release right before, where that is another one than the last whose builds may have the class.
 RIGHT_BEFORE = {
     "0.4.4.post2": "0.4.4.post1",
@@ -25,11 +31,17 @@ RIGHT_BEFORE = {
     "0.4.6.post2": "0.4.6.post1",
     "0.4.6.post3": "0.4.6.post2",
     "0.4.6.post5": "0.4.6.post4",
+    "0.4.7": "0.4.6.post5",
+    "0.4.7.post1": "0.4.7",
     "0.4.8": "0.4.7.post1",
+    "0.4.8.post1": "0.4.8",
+    "0.4.9.post2": "0.4.9.post1",
     "0.4.9.post3": "0.4.9.post2",
     "0.4.9.post5": "0.4.9.post4",
+    "0.4.10": "0.4.9.post6",
     "0.5.1": "0.4.10.post2",
     "0.5.2": "0.5.1.post3",
+    "0.5.4": "0.5.3.post3",
     "0.5.4.post2": "0.5.4.post1",
     "0.5.7": "0.5.6.post2",
     "0.5.9": "0.5.8.post1",
@@ -63,7 +75,7 @@ def knows(architecture: str, folder: Path) -> bool:
     word = UNCLASSED.get(architecture)
     if word is not None:
         return any(word in each.read_text("utf-8") for each in folder.rglob("*.py"))
-    texts = (each.read_text("utf-8") for each in (folder / "models").rglob("*.py"))
+    texts = (each.read_text("utf-8-sig") for each in (folder / "models").rglob("*.py"))
     return any(
         architecture in text and architecture in classes(text)
         for text in texts

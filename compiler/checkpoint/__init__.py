@@ -1,7 +1,8 @@
 """A model's own files in: its config, index, and headers; its tensors by role, and its description for the catalogue out."""
 
-from compiler.checkpoint.config import FAMILIES, Missing, model_from_config
+from compiler.checkpoint.config import Missing, model_from_config
 from compiler.checkpoint.describing import Described, describe_checkpoint
+from compiler.checkpoint.families import FAMILIES
 from compiler.checkpoint.folder import Checkpoint, read_checkpoint
 from compiler.checkpoint.placing import Placed, checkpoint_gib, place_checkpoint
 from compiler.checkpoint.toml import model_toml

@@ -118,9 +118,97 @@ def _gemma4_unified(keys: Keys, kinds: Pattern) -> int:
     return beside + len(kinds) * (4 * hidden + 1) + heads + hidden
 
 
+def _per_layer(keys: Keys, kinds: Pattern) -> int:
+    """Embeddings for each layer, which stand whole on every GPU, and what takes them there and into each layer."""
+    width, layers = keys.count("hidden_size_per_layer_input"), len(kinds)
+    if not width:
+        return 0
+    hidden = keys.need("hidden_size")
+    table = keys.need("vocab_size_per_layer_input", "vocab_size") * layers * width
+    return table + hidden * layers * width + 2 * layers * hidden * width
+
+
+def _gemma4(keys: Keys, kinds: Pattern) -> int:
+    """With the tower for sound: conformers of two MLPs, attention, and a convolution (models/gemma4_audio.py)."""
+    found = _per_layer(keys, kinds)
+    sound = keys.outer.get("audio_config")
+    if not isinstance(sound, Mapping):
+        return found
+    inner = keys.inside(sound)
+    width = inner.number("hidden_size") or 1024
+    out = inner.number("output_proj_dims") or 1536
+    layers = inner.number("num_hidden_layers") or 12
+    # Two MLPs four times as wide, five matrices of attention, three of the convolution.
+    blocks = layers * (16 + 5 + 3) * width * width
+    return found + blocks + width * width + width * out + out * keys.need("hidden_size")
+
+
+_MOBILENET = 294_284_096
+"""The tower of Gemma 3n (timm's `mobilenetv5_300m_enc`)."""
+
+
+def _gemma3n(keys: Keys, kinds: Pattern) -> int:
+    """With the hidden states that take turns, the low rank beside attention, and both towers."""
+    hidden, streams = keys.need("hidden_size"), keys.need("altup_num_inputs")
+    turns = 2 * (streams - 1) * hidden * hidden
+    low = len(kinds) * (2 * hidden * keys.need("laurel_rank") + streams * hidden)
+    found = _per_layer(keys, kinds) + turns + low
+    if isinstance(keys.outer.get("vision_config"), Mapping):
+        found += _MOBILENET + hidden * hidden
+    sound = keys.outer.get("audio_config")
+    if isinstance(sound, Mapping):
+        inner = keys.inside(sound)
+        width = inner.number("hidden_size") or 1536
+        layers = inner.number("conf_num_hidden_layers") or 12
+        found += layers * (16 + 5 + 3) * width * width + width * width + width * hidden
+    return found
+
+
+def _qwen_omni(keys: Keys, kinds: Pattern) -> int:
+    """The tower for sound: three convolutions, layers of a plain encoder, and two projections (models/qwen3_omni_moe.py)."""
+    del kinds
+    sound = keys.outer.get("audio_config")
+    if not isinstance(sound, Mapping):
+        return 0
+    inner = keys.inside(sound)
+    width, between = inner.need("d_model"), inner.need("downsample_hidden_size")
+    # Each convolution halves the mel bins.
+    out = inner.need("num_mel_bins") // 8 * between * width
+    layer = 4 * width * width + 2 * width * inner.need("encoder_ffn_dim")
+    ends = width * width + width * inner.need("output_dim")
+    return inner.need("encoder_layers") * layer + 2 * 9 * between * between + out + ends
+
+
+_SAM, _CLIP = 95_569_152, 303_177_728
+"""The towers of DeepSeek-OCR: SAM's base model with two convolutions behind it, and CLIP's large one."""
+
+
+def _deepseek_ocr(keys: Keys, kinds: Pattern) -> int:
+    """Two towers, whose outputs stand side by side before one projection (models/deepseek_ocr.py)."""
+    del kinds
+    return _SAM + _CLIP + 2048 * keys.need("hidden_size")
+
+
+def _positions(keys: Keys, kinds: Pattern) -> int:
+    """A vector for each position, and one dense layer at the end."""
+    del kinds
+    hidden = keys.need("hidden_size")
+    return (keys.need("max_position_embeddings") + hidden) * hidden
+
+
 _COUNTS: Mapping[str, Callable[[Keys, Pattern], int]] = {
+    "BertForSequenceClassification": _positions,
+    "BertModel": _positions,
+    "DeepseekOCRForCausalLM": _deepseek_ocr,
     "DeepseekV4ForCausalLM": _deepseek_v4,
     "DeepseekV41ForCausalLM": _deepseek_v41,
     "Qwen4ExpForConditionalGeneration": _qwen4,
+    "Gemma3nForCausalLM": _gemma3n,
+    "Gemma3nForConditionalGeneration": _gemma3n,
+    "Gemma4ForCausalLM": _gemma4,
+    "Gemma4ForConditionalGeneration": _gemma4,
     "Gemma4UnifiedForConditionalGeneration": _gemma4_unified,
+    "Qwen3OmniMoeForConditionalGeneration": _qwen_omni,
+    "XLMRobertaForSequenceClassification": _positions,
+    "XLMRobertaModel": _positions,
 }

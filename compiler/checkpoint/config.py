@@ -7,15 +7,17 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle, islice
 from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Compressed, Mla, Moe, Nextn, Role
+from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.experts import dense_layers_of, moe_of
+from compiler.checkpoint.families import FAMILIES, UNREAD
 from compiler.checkpoint.keys import Keys, open_keys
-from compiler.checkpoint.mixers import attention_of, pattern_of, state_of, window_of
+from compiler.checkpoint.mixers import attention_of, heads_of, pattern_of, state_of, window_of
 from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
@@ -23,111 +25,11 @@ from compiler.facts import Model
 from compiler.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Family(Value):
-    """What the config of an architecture does not say.
-
-    Attributes:
-        gated: its attention has an output gate.
-        router_bits: bits of the router's weights as the engine keeps them.
-        gated_mlp: its MLPs and experts have three matrices.
-        drafts: its own extra layers, where it has some, are those of a plain draft; others are not described.
-        scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
-        tied: its head is the embedding, whatever its config says.
-        full_every: one layer in so many has full attention where its config has a window and does not say which.
-    """
-
-    gated: bool = False
-    router_bits: int = 16
-    gated_mlp: bool = True
-    drafts: bool = True
-    scale_bits: int = 32
-    tied: bool = False
-    full_every: int = 1
-
-
-FAMILIES: Mapping[str, Family] = {
-    "LlamaForCausalLM": Family(),
-    "MistralForCausalLM": Family(),
-    "Ministral3ForCausalLM": Family(),
-    "Mistral3ForConditionalGeneration": Family(),
-    "MixtralForCausalLM": Family(),
-    "Qwen2ForCausalLM": Family(),
-    "Qwen2MoeForCausalLM": Family(),
-    "Qwen2VLForConditionalGeneration": Family(),
-    "Qwen2_5_VLForConditionalGeneration": Family(),
-    "Qwen3ForCausalLM": Family(),
-    "Qwen3MoeForCausalLM": Family(),
-    "Qwen3VLForConditionalGeneration": Family(),
-    "Qwen3VLMoeForConditionalGeneration": Family(),
-    "Qwen3NextForCausalLM": Family(gated=True),
-    "Qwen3_5ForConditionalGeneration": Family(gated=True),
-    "Qwen3_5MoeForConditionalGeneration": Family(gated=True),
-    "Qwen4ExpForConditionalGeneration": Family(gated=True),
-    "DeepseekV2ForCausalLM": Family(),
-    "DeepseekV3ForCausalLM": Family(),
-    "DeepseekV32ForCausalLM": Family(),
-    # Scales are exponents alone (`ue8m0`); the draft of V4.1 has stages of its own (DSpark).
-    "DeepseekV4ForCausalLM": Family(scale_bits=8),
-    "DeepseekV41ForCausalLM": Family(scale_bits=8, drafts=False),
-    "KimiK25ForConditionalGeneration": Family(),
-    "KimiVLForConditionalGeneration": Family(),
-    "KimiLinearForCausalLM": Family(),
-    "Glm4ForCausalLM": Family(),
-    "Glm4vForConditionalGeneration": Family(),
-    "Glm4vMoeForConditionalGeneration": Family(),
-    "Glm4MoeForCausalLM": Family(),
-    "Glm4MoeLiteForCausalLM": Family(),
-    "GlmMoeDsaForCausalLM": Family(),
-    "Ernie4_5_MoeForCausalLM": Family(),
-    "BailingMoeForCausalLM": Family(),
-    # Its config has the router in fp32 (`router_dtype`).
-    "BailingMoeV2ForCausalLM": Family(router_bits=32),
-    "HunYuanDenseV1ForCausalLM": Family(),
-    "MiMoForCausalLM": Family(),
-    "GptOssForCausalLM": Family(),
-    "MiniMaxM2ForCausalLM": Family(router_bits=32),
-    "MiniMaxM3SparseForConditionalGeneration": Family(drafts=False),
-    "MiMoV2FlashForCausalLM": Family(router_bits=32),
-    "NemotronHForCausalLM": Family(router_bits=32, gated_mlp=False),
-    "Gemma2ForCausalLM": Family(tied=True, full_every=2),
-    "Gemma3ForCausalLM": Family(tied=True),
-    "Gemma3ForConditionalGeneration": Family(tied=True),
-    "Gemma3TextModel": Family(tied=True),
-    "Gemma4ForConditionalGeneration": Family(tied=True),
-    "Gemma4UnifiedForConditionalGeneration": Family(tied=True),
-    "CohereForCausalLM": Family(tied=True),
-    "Cohere2ForCausalLM": Family(tied=True),
-    "Llama4ForConditionalGeneration": Family(),
-    "Grok1ForCausalLM": Family(router_bits=32),
-    "GraniteForCausalLM": Family(),
-    "GraniteMoeHybridForCausalLM": Family(),
-    "Exaone4ForCausalLM": Family(),
-    "Phi3ForCausalLM": Family(),
-    "InternLM2ForCausalLM": Family(),
-    "MiniCPMForCausalLM": Family(),
-    "Olmo2ForCausalLM": Family(),
-    "BaichuanForCausalLM": Family(),
-    "Lfm2ForCausalLM": Family(),
-}
-"""The architectures that are described."""
-
-UNREAD: Mapping[str, str] = {
-    "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
-    "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
-    "FalconH1ForCausalLM": "attention and a state side by side in each layer",
-    "HunYuanMoEV1ForCausalLM": "its experts, which the config lists layer by layer",
-    "InternVLChatModel": "its vision tower, and its text model under `llm_config`",
-    "Phi4MMForCausalLM": "its towers, and the adapters that it keeps beside its layers",
-    "Step3p5ForCausalLM": "the heads of its layers with a window, which the config has under keys of its own",
-    "Step3VLForConditionalGeneration": "attention whose queries share a low rank, and its vision tower",
-}
-"""What keeps others that people deploy from being described."""
-
 _MOST_LAYERS = 10_000
 """Ten times those of any model; a layer more is a broken file, and each would be listed."""
 
-_DTYPE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
+_DTYPE_BITS = 16
+"""A checkpoint in fp32 is loaded in 16 bits too, unless the command says otherwise (configs/model_config.py, 2304)."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -185,13 +87,13 @@ def _model(
         id=id_,
         architecture=architecture,
         context=context,
-        vocabulary=keys.need("vocab_size"),
+        vocabulary=keys.need("vocab_size", "padded_vocab_size"),
         hidden=hidden,
         layers=layers,
         pattern=pattern,
         dense_layers=dense_layers_of(keys, layers=layers, moe=moe),
         intermediate=_intermediate(keys, moe),
-        heads=keys.need("num_attention_heads"),
+        heads=heads_of(keys, pattern, LayerKind.FULL),
         attention=attention,
         window=window_of(keys, pattern, attention),
         state=state_of(keys, pattern),
@@ -201,9 +103,10 @@ def _model(
         nextn=_nextn(keys, moe) if family.drafts else None,
         rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
-        tied=family.tied or keys.flag("tie_word_embeddings"),
+        tied=family.tied or (keys.flag("tie_word_embeddings") and not family.own_head),
+        wide_layers=_wide(keys),
         other_parameters=other_parameters(keys, architecture, pattern=pattern, layers=layers),
-        dtype_bits=_DTYPE_BITS.get(str(_dtype(keys)), 16),
+        dtype_bits=_DTYPE_BITS,
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
@@ -211,24 +114,31 @@ def _model(
     return evolve(model, quantization=stored)
 
 
-def _roles(model: Model) -> frozenset[Role]:
-    """The roles that the model has and that quantization may touch."""
+def _roles(model: Model) -> Mapping[Role, int]:
+    """The roles that the model has and that quantization may touch, with how many layers have each."""
     moe, attention = model.moe, model.attention
+    kinds = tuple(islice(cycle(model.pattern), model.layers))
+    attending = sum(kind in (LayerKind.FULL, LayerKind.WINDOW) for kind in kinds)
+    alone = LayerKind.EXPERTS in kinds
+    experts = kinds.count(LayerKind.EXPERTS) if alone else model.layers - model.dense_layers
+    indexed = isinstance(attention, Mla | Compressed) and attention.indexer is not None
     has = {
-        Role.ATTENTION: True,
-        Role.OUTPUT: True,
-        Role.INDEXER: isinstance(attention, Mla | Compressed) and attention.indexer is not None,
-        Role.STATE: model.state is not None,
-        Role.DENSE: model.dense_layers > 0,
-        Role.EXPERTS: moe is not None,
-        Role.SHARED: moe is not None and moe.shared_experts > 0,
-        Role.NEXTN: model.nextn is not None,
+        Role.ATTENTION: attending,
+        Role.OUTPUT: attending,
+        Role.INDEXER: attending if indexed else 0,
+        Role.STATE: kinds.count(LayerKind.STATE),
+        Role.DENSE: model.dense_layers,
+        Role.EXPERTS: experts if moe is not None else 0,
+        Role.SHARED: experts if moe is not None and moe.shared_experts else 0,
+        Role.NEXTN: model.nextn.layers if model.nextn is not None else 0,
     }
-    return frozenset(role for role, present in has.items() if present)
+    return {role: count for role, count in has.items() if count}
 
 
 def _layers(keys: Keys) -> int:
     pattern = keys.values.get("hybrid_override_pattern")
+    if not keys.has("num_hidden_layers") and keys.has("num_layers"):
+        return min(keys.need("num_layers"), _MOST_LAYERS)
     if not keys.has("num_hidden_layers") and isinstance(pattern, str) and pattern:
         return len(pattern)
     layers = keys.need("num_hidden_layers")
@@ -238,16 +148,18 @@ def _layers(keys: Keys) -> int:
     return layers
 
 
-def _dtype(keys: Keys) -> object:
-    for table in (keys.values, keys.outer):
-        found = table.get("dtype") or table.get("torch_dtype")
-        if found is not None:
-            return found
-    return None
+def _wide(keys: Keys) -> int:
+    """The layers that share keys and values have an MLP twice as wide where the config says so (Gemma 4 E2B)."""
+    return keys.count("num_kv_shared_layers") if keys.flag("use_double_wide_mlp") else 0
 
 
 def _intermediate(keys: Keys, moe: Moe | None) -> int:
-    found = keys.number("intermediate_size_mlp", "dense_intermediate_size", "intermediate_size")
+    found = keys.number(
+        "intermediate_size_mlp",
+        "dense_intermediate_size",
+        "intermediate_size",
+        "ffn_hidden_size",
+    )
     if found is not None:
         return found
     return moe.intermediate if moe is not None else keys.need("intermediate_size")

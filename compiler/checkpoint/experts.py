@@ -5,10 +5,31 @@ Which key says what: SGLang 0.5.11 models/*.py of each family; transformers 4.57
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from compiler.architecture import Moe
 from compiler.checkpoint.keys import Keys
 
 
+_ACTIVE = ("moe_k", "moe_topk", "moe_top_k")
+_SHARED = (
+    "n_shared_experts",
+    "num_shared_experts",
+    "num_shared_expert",
+    "moe_num_shared_experts",
+)
+_SHARED_WIDTH = (
+    "shared_expert_intermediate_size",
+    "moe_shared_expert_intermediate_size",
+    "shared_intermediate_size",
+    "share_expert_dim",
+)
+_FIRST = (
+    "first_k_dense_replace",
+    "first_last_k_dense_replace",
+    "moe_layer_start_index",
+    "num_dense_layers",
+)
 _EVERY = ("interleave_moe_layer_step", "moe_layer_interval", "decoder_sparse_step")
 
 
@@ -22,7 +43,7 @@ def moe_of(keys: Keys, *, gated: bool, router_bits: int) -> Moe | None:
     return Moe(
         routed_experts=experts,
         active_experts=keys.need(
-            "num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_k"
+            "num_experts_per_tok", "num_experts_per_token", "top_k_experts", *_ACTIVE
         ),
         shared_experts=shared,
         intermediate=intermediate,
@@ -39,12 +60,8 @@ def _beside(keys: Keys, intermediate: int) -> tuple[int, int | None]:
 
     A dense MLP beside the experts (Grok 2, Gemma 4) is one shared expert of its width.
     """
-    shared = keys.count("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
-    width = keys.number(
-        "shared_expert_intermediate_size",
-        "moe_shared_expert_intermediate_size",
-        "shared_intermediate_size",
-    )
+    shared = keys.count(*_SHARED)
+    width = keys.count(*_SHARED_WIDTH) or None
     if width is None and (keys.flag("residual_moe") or keys.flag("enable_moe_block")):
         width = keys.need("intermediate_size")
     if width is None and keys.has("intermediate_size_mlp"):
@@ -63,9 +80,46 @@ def dense_layers_of(keys: Keys, *, layers: int, moe: Moe | None) -> int:
     flags = keys.values.get("moe_layer_freq")
     if isinstance(flags, list):
         return len(flags) - sum(1 for each in flags if each)
-    if keys.values.get("mlp_only_layers"):
-        keys.faults.append("`mlp_only_layers` has dense layers among those with experts")
+    for name, read in _LISTS.items():
+        dense = read(keys.values.get(name), layers)
+        if dense is not None:
+            if any(dense[sum(dense) :]):
+                keys.faults.append(f"`{name}` has dense layers among those with experts")
+            return sum(dense)
     last = keys.values.get("moe_layer_end_index")
     if type(last) is int and 0 <= last < layers - 1:
         keys.faults.append("`moe_layer_end_index` leaves dense layers behind those with experts")
-    return keys.count("first_k_dense_replace", "moe_layer_start_index")
+    return keys.count(*_FIRST)
+
+
+_Dense = tuple[bool, ...] | None
+"""Which layers are dense, in their order; nothing when a list says nothing."""
+
+
+def _types(value: object, _: int) -> _Dense:
+    return tuple(each == "dense" for each in value) if isinstance(value, list) else None
+
+
+def _flags(value: object, _: int) -> _Dense:
+    return tuple(not each for each in value) if isinstance(value, list) else None
+
+
+def _only(value: object, layers: int) -> _Dense:
+    dense = set(value) if isinstance(value, list) and all(type(e) is int for e in value) else set()
+    return tuple(at in dense for at in range(layers)) if dense else None
+
+
+def _enumerated(value: object, layers: int) -> _Dense:
+    """The layers with experts as a text, `3,4,5` (Step)."""
+    if not isinstance(value, str):
+        return None
+    experts = {each.strip() for each in value.split(",")}
+    return tuple(str(at) not in experts for at in range(layers))
+
+
+_LISTS: Mapping[str, Callable[[object, int], _Dense]] = {
+    "mlp_layer_types": _types,
+    "is_moe_layer": _flags,
+    "mlp_only_layers": _only,
+    "moe_layers_enum": _enumerated,
+}

@@ -7,6 +7,8 @@ from typing import Any
 
 from attrs import Factory, define
 
+from compiler.checkpoint.defaults import with_defaults
+
 
 LARGEST = 10**13
 """No figure of a model is larger; a larger one is a broken file."""
@@ -14,7 +16,7 @@ LARGEST = 10**13
 
 @define
 class Keys:
-    """Keys of a config; those of a text model inside a multimodal one stand under `text_config`.
+    """Keys of a config; those of a text model inside a multimodal one stand under `text_config`, or a name like it.
 
     Attributes:
         values: the table the text model's keys stand in.
@@ -41,7 +43,7 @@ class Keys:
     def number(self, *names: str) -> int | None:
         """The same, or `None` when no such key is there."""
         for name in names:
-            value = self.values.get(name)
+            value = _figure(self.values.get(name))
             if value is None:
                 continue
             if type(value) is int and 0 < value <= LARGEST:
@@ -53,7 +55,7 @@ class Keys:
     def count(self, *names: str) -> int:
         """A whole number that may be zero; 0 without it."""
         for name in names:
-            value = self.values.get(name)
+            value = _figure(self.values.get(name))
             if value is None or value == 0:
                 continue
             return self.number(name) or 0
@@ -99,7 +101,19 @@ class Keys:
         return Keys(values=table, outer=table, faults=self.faults)
 
 
+def _figure(value: object) -> object:
+    """A value; of a list that has one for each layer, all the same, that one (Hunyuan, Gemma 3n)."""
+    alike = isinstance(value, list) and value and all(each == value[0] for each in value)
+    return value[0] if isinstance(value, list) and alike else value
+
+
+_TEXT = ("text_config", "llm_config", "language_config")
+_THINKER = "thinker_config"  # Qwen's omni models: the part that an engine serves
+
+
 def open_keys(config: Mapping[str, Any]) -> Keys:
-    """The keys of a whole file."""
-    text = config.get("text_config")
-    return Keys(values=text if isinstance(text, Mapping) else config, outer=config)
+    """The keys of a whole file; what a table inside it leaves out are the defaults of its `model_type`."""
+    thinker = config.get(_THINKER)
+    outer = {**config, **thinker} if isinstance(thinker, Mapping) else config
+    text = next((outer[name] for name in _TEXT if isinstance(outer.get(name), Mapping)), None)
+    return Keys(values=outer if text is None else with_defaults(text), outer=outer)

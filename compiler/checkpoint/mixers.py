@@ -41,6 +41,7 @@ _LETTERS: Mapping[str, LayerKind] = {
     "E": LayerKind.EXPERTS,
 }
 _WINDOWS: Mapping[str, LayerKind] = {"L": LayerKind.WINDOW, "G": LayerKind.FULL}
+_GATINGS = (True, "per-element")  # Laguna; a gate a head is too small to count
 _CHUNK = 8192  # Llama 4's default `attention_chunk_size`
 _NO_ROPE_EVERY = 4  # and `no_rope_layer_interval`: the layers without are those with full attention
 
@@ -58,12 +59,12 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
             q_lora_rank=keys.count("q_lora_rank"),
             indexer=_indexer(keys),
         )
-    head_dim = keys.number("global_head_dim", "head_dim") or _head_dim(keys)
+    head_dim = keys.number("global_head_dim", "head_dim", "kv_channels") or _head_dim(keys)
     return Gqa(
         kv_heads=keys.number("num_global_key_value_heads") or kv_heads(keys),
         head_dim=head_dim,
-        v_head_dim=keys.number("v_head_dim") or head_dim,
-        gated=gated or keys.flag("attn_output_gate"),
+        v_head_dim=keys.count("v_head_dim") or head_dim,
+        gated=gated or keys.flag("attn_output_gate") or keys.values.get("gating") in _GATINGS,
         shared_projection=keys.flag("attention_k_eq_v"),
         selector=_selector(keys),
     )
@@ -112,7 +113,9 @@ def _selector(keys: Keys) -> Selector | None:
 
 def kv_heads(keys: Keys) -> int:
     """KV heads; as many as query heads when the config does not say."""
-    found = keys.number("num_key_value_heads", "num_kv_heads", "multi_query_group_num")
+    found = keys.number(
+        "num_key_value_heads", "num_kv_heads", "multi_query_group_num", "num_attention_groups"
+    )
     return found or keys.need("num_attention_heads")
 
 
@@ -153,7 +156,7 @@ def _kinds(keys: Keys, layers: int, full_every: int) -> tuple[LayerKind, ...]:
         return _where(layers, lambda at: at + 1 in full, LayerKind.STATE)
     if keys.has("full_attention_interval"):
         every, other = keys.need("full_attention_interval"), LayerKind.STATE
-    elif keys.has("no_rope_layers") or keys.has("attention_chunk_size"):
+    elif keys.has("attention_chunk_size") or keys.has("interleave_moe_layer_step"):
         every, other = _NO_ROPE_EVERY, LayerKind.WINDOW
     else:
         every = keys.count("sliding_window_pattern", "_sliding_window_pattern")
@@ -166,7 +169,9 @@ def _listed(keys: Keys, layers: int) -> tuple[LayerKind, ...]:
     for name in ("layer_types", "layers_block_type"):
         words = keys.words(name)
         if words is not None:
-            return _named(words, keys)
+            # Step lists those of its draft behind its own.
+            drafts = keys.count("num_nextn_predict_layers")
+            return _named(words[:layers] if len(words) == layers + drafts else words, keys)
     letters = keys.values.get("hybrid_override_pattern")
     if isinstance(letters, str) and set(letters) <= set(_LETTERS):
         return tuple(_LETTERS[each] for each in letters)
@@ -208,7 +213,7 @@ def window_of(
     """The attention of the window layers, if there are any."""
     if LayerKind.WINDOW not in pattern or not isinstance(full, Gqa):
         return None
-    heads = keys.number("swa_num_attention_heads")
+    heads = heads_of(keys, pattern, LayerKind.WINDOW)
     head_dim = keys.number("swa_head_dim", "head_dim") or full.head_dim
     value = keys.number("swa_v_head_dim") or (
         full.v_head_dim if head_dim == full.head_dim else head_dim
@@ -218,8 +223,24 @@ def window_of(
         kv_heads=keys.number("swa_num_key_value_heads") or kv_heads(keys),
         head_dim=head_dim,
         v_head_dim=value,
-        heads=None if heads == keys.number("num_attention_heads") else heads,
+        heads=None if heads == heads_of(keys, pattern, LayerKind.FULL) else heads,
+        gated=full.gated,
     )
+
+
+def heads_of(keys: Keys, pattern: tuple[LayerKind, ...], kind: LayerKind) -> int:
+    """The query heads of the layers of a kind."""
+    every = keys.need("num_attention_heads")
+    other = keys.table("attention_other_setting")
+    if kind is LayerKind.WINDOW and other is not None:
+        return keys.inside(other).need("num_attention_heads")
+    listed = keys.numbers("num_attention_heads_per_layer")
+    found = {heads for at, heads in enumerate(listed) if pattern[at % len(pattern)] is kind}
+    if len(found) > 1:
+        keys.faults.append("`num_attention_heads_per_layer` differs among layers of one kind")
+    if found:
+        return max(found)
+    return (keys.number("swa_num_attention_heads") if kind is LayerKind.WINDOW else None) or every
 
 
 def state_of(keys: Keys, pattern: tuple[LayerKind, ...]) -> State | None:

@@ -40,19 +40,31 @@ class Place(Value):
     share: Share
 
 
-_TOWER = r"(?:^|\.)(?:visual|vision_tower|vision_model|vision_encoder|mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision)\."
+_PROJECTOR = r"(?:^|\.)(?:mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision|mlp1|resampler|projector)\."
+_TOWER = r"(?:^|\.)(?:visual|vision_tower|vision_model|vision_encoder|sam_model|vpm|mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision|mlp1|resampler|projector)\."
+_SELF = r"\.attention\.self\."
 _STATE = r"\.(?:linear_attn|mamba|conv|short_conv)\."
-_ATTENTION = r"\.(?:self_attn|attn|attention|mixer)\."
+_ATTENTION = r"\.(?:self_attn|attn|attention|self_attention|mixer)\."
 _MLP = r"\.(?:mlp|feed_forward|ffn|mixer)\."
 
 # The first that is found in a name counts.
 _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
+    ("tower for sound", Share.WHOLE, (r"(?:^|\.)(?:audio_tower|embed_audio|apm)\.",)),
+    (
+        "embeddings for each layer",
+        Share.WHOLE,
+        (
+            r"\.embed_tokens_per_layer\b",
+            r"\.per_layer_(?:model_projection|input_gate|projection)\b",
+            r"\.(?:altup|laurel|altup_projections|altup_unembed_projections)\.",
+        ),
+    ),
     (
         "vision projector",
         Share.VISION_PROJECTOR,
         (
             _TOWER + r".*merger",
-            r"(?:^|\.)(?:mm_projector|multi_modal_projector|patch_merge_mlp|embed_vision)\.",
+            _PROJECTOR,
         ),
     ),
     (
@@ -71,30 +83,38 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         Share.WHOLE,
         (
             r"\.shared_experts?_gate\.",
-            r"\.gate\.(?:weight|bias|bias_vl|tid2eid|e_score_correction_bias|expert_bias)$",
+            r"\.gate\.(?:weight|bias|bias_vl|tid2eid|e_score_correction_bias|expert_bias|wg\.weight)$",
             r"\.router\.(?:\w+\.)*\w+$",
-            r"\.(?:e_score_correction_bias|per_expert_scale)$",
+            r"\.(?:e_score_correction_bias|per_expert_scale|expert_bias|router_bias)$",
         ),
     ),
     (
         "shared expert, down",
         Share.SHARED,
-        (r"\.shared_experts?\..*(?:down_proj|w2)\b", r"\.shared_mlp\.output_linear"),
+        (r"\.shared?_experts?\..*(?:down_proj|w2)\b", r"\.shared_mlp\.(?:output_linear|down_proj)"),
     ),
     (
         "shared expert, gate and up",
         Share.SHARED,
-        (r"\.shared_experts?\.", r"\.shared_mlp\.input_linear"),
+        (r"\.shared?_experts?\.", r"\.shared_mlp\.(?:input_linear|gate_proj|up_proj)"),
     ),
     (
         "routed experts, down",
         Share.EXPERTS,
-        (r"\.experts\b.*(?:down_proj|w2)", r"\.block_sparse_moe\.output_linear"),
+        (
+            r"\.experts\b.*(?:down_proj|w2)",
+            r"\.block_sparse_moe\.output_linear",
+            r"\.moe\.down_proj\b",
+        ),
     ),
     (
         "routed experts, gate and up",
         Share.EXPERTS,
-        (r"\.experts\b", r"\.block_sparse_moe\.input_linear"),
+        (
+            r"\.experts\b",
+            r"\.block_sparse_moe\.input_linear",
+            r"\.moe\.(?:gate|up)_proj\b",
+        ),
     ),
     ("latent projection", Share.WHOLE, (r"\.fc\w_latent_proj\.",)),
     ("tables of n-grams", Share.TABLES, (r"\.engram\.embed\b", r"\.ngram_embedding\.")),
@@ -131,38 +151,66 @@ _PATTERNS: tuple[tuple[str, Share, tuple[str, ...]], ...] = (
         Share.ATTENTION,
         (_STATE, r"\.mixer\.(?:in_proj|conv\w*|A_log|D|dt_bias|norm)\b"),
     ),
-    ("attention q, k and v", Share.KV, (_ATTENTION + r"[kv]_proj\b",)),
+    ("attention q, k and v", Share.KV, (_ATTENTION + r"[kv]_proj\b", _SELF + r"(?:key|value)\b")),
     (
         "attention q, k and v",
         Share.ATTENTION,
         (
             _ATTENTION
-            + r"(?:q_proj|qkv_proj|query_key_value|W_pack|wqkv|g_proj|b_proj|[qkv]_conv\w*|sinks|attn_sink|A_log|dt_bias)\b",
+            + r"(?:q_proj|qkv_proj|query_key_value|W_pack|wqkv|gate_proj|g_proj|b_proj|[qkv]_conv\w*|sinks|attn_sink|A_log|dt_bias)\b",
+            _SELF + r"query\b",
         ),
     ),
-    ("attention o", Share.ATTENTION, (_ATTENTION + r"(?:o_proj|out_proj|dense|wo|wo_[ab])\b",)),
-    ("dense MLP, down", Share.DENSE, (_MLP + r"(?:down_proj|w2)\b",)),
+    (
+        "attention o",
+        Share.ATTENTION,
+        (_ATTENTION + r"(?:o_proj|out_proj|dense|wo|wo_[ab]|output\.dense)\b",),
+    ),
+    (
+        "dense MLP, down",
+        Share.DENSE,
+        (
+            _MLP + r"(?:down_proj|w2|dense_4h_to_h|c_proj|fc2)\b",
+            r"\.layer\.N\.output\.dense\b",
+        ),
+    ),
     (
         "dense MLP, gate and up",
         Share.DENSE,
-        (_MLP + r"(?:gate_proj|up_proj|gate_up_proj|w1|w3)\b",),
+        (
+            _MLP + r"(?:gate_proj|up_proj|gate_up_proj|w1|w3|dense_h_to_4h|c_fc_N|fc1)\b",
+            r"\.layer\.N\.intermediate\.dense\b",
+        ),
     ),
     (
         "embedding",
         Share.EMBEDDING,
         (r"(?:^|\.)(?:embed_tokens|tok_embeddings|embeddings|word_embeddings|wte)\b", r"^embed\."),
     ),
-    ("head", Share.HEAD, (r"(?:^|\.)lm_head\b", r"^(?:head|output)\.")),
+    ("head", Share.HEAD, (r"(?:^|\.)(?:lm_head|output_layer)\b", r"^(?:head|output)\.")),
+    ("what ranks or pools", Share.WHOLE, (r"(?:^|\.)(?:pooler|score|classifier|v_head)\.",)),
     (
         "norms",
         Share.WHOLE,
-        (r"norm", r"[kv]_scale$", r"\.layer_scalar$", r"rotary_emb", r"\.N\.bias$"),
+        (
+            r"norm",
+            r"[kv]_scale$",
+            r"\.layer_scalar$",
+            r"rotary_(?:pos_)?emb",
+            r"\.N\.bias$",
+            r"\.ln_(?:N|f)\.",
+            r"\.act_fn\.",
+            r"\.(?:image_newline|view_seperator)$",
+        ),
     ),
 )
 _COMPILED = tuple(
     (re.compile("|".join(patterns)), Place(part, share)) for part, share, patterns in _PATTERNS
 )
-_DRAFT = re.compile(r"(?:^|\.)(?:mtp|nextn)\.|\.(?:eh_proj|enorm|hnorm|shared_head)\.")
+# What speaks (Qwen's omni models) is not loaded either.
+_DRAFT = re.compile(
+    r"(?:^|\.)(?:mtp|nextn)\.|\.(?:eh_proj|enorm|hnorm|shared_head)\.|^(?:talker|code2wav|token2wav)\."
+)
 _VISION = re.compile(_TOWER)
 
 

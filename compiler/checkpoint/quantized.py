@@ -5,70 +5,107 @@ Which key says what: SGLang 0.5.11 layers/quantization/*.py (`from_config`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
 from compiler.architecture import Format, Quantization, Role
-from compiler.checkpoint.exceptions import faults_of, matches
+from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
+from compiler.checkpoint.modules import MODULES, is_meant, left_out, most_common, plain
 
 
-# Modules of each role, as checkpoints name them; what a list of exceptions matches is not quantized. `LAST` is the
-# number behind the last layer's.
-_MODULES: Mapping[Role, tuple[str, ...]] = {
-    Role.ATTENTION: ("model.layers.5.self_attn.q_proj", "model.layers.5.self_attn.q_b_proj"),
-    Role.OUTPUT: ("model.layers.5.self_attn.o_proj",),
-    Role.INDEXER: ("model.layers.5.self_attn.indexer.wq_b",),
-    Role.STATE: ("model.layers.5.linear_attn.in_proj_qkvz", "model.layers.5.mixer.in_proj"),
-    Role.DENSE: ("model.layers.5.mlp.down_proj",),
-    Role.EXPERTS: ("model.layers.5.mlp.experts.3.down_proj",),
-    Role.SHARED: (
-        "model.layers.5.mlp.shared_experts.down_proj",
-        "model.layers.5.mlp.shared_expert.down_proj",
-    ),
-    Role.NEXTN: ("mtp.layers.0.mlp.down_proj", "model.layers.LAST.self_attn.o_proj"),
-}
 _BLOCK = 2
 _EXPERTS_ONLY = "mxfp4"
 _FP8_KV = "fp8_e4m3"
 
 
 def quantization_of(
-    keys: Keys, *, layers: int, roles: frozenset[Role], scale_bits: int = 32
+    keys: Keys, *, layers: int, roles: Mapping[Role, int], scale_bits: int = 32
 ) -> Quantization | None:
-    """How the checkpoint is quantized; `roles` are those the model has. A fault when its method is not understood.
+    """How the checkpoint is quantized; a fault when its method is not understood.
 
-    `scale_bits` are those of the scale of a block in fp8.
+    `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8.
     """
     table = keys.table("quantization_config")
     if table is None:
         return None
     method = str(table.get("quant_method") or table.get("quant_algo") or "")
+    if table.get("quant_algo") == _MIXED:
+        return _mixed(keys, table, layers=layers, roles=roles)
     reader = _READERS.get(method)
     stored = None if reader is None else reader(table)
     if stored is None:
         keys.faults.append(f"the quantization `{method}` is not understood")
         return None
     exceptions = _exceptions(table)
-    faults = tuple(faults_of(exceptions))
+    faults = tuple(faults_of((*exceptions, *_targets(table))))
     if faults:
         keys.faults += faults
         return None
-    candidates = roles & ({Role.EXPERTS} if method == _EXPERTS_ONLY else _MODULES.keys())
+    candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else MODULES.keys())
     kept = tuple(
         role
         for role in Role
-        if role in candidates and not _left_out(role, exceptions, layers=layers)
+        if role in candidates and not left_out(role, exceptions, layers=layers, having=roles[role])
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:
         stored = {**stored, "scale_bits": scale_bits}
     apart = _narrow_experts(keys, table) if Role.EXPERTS in kept else ()
     alike = tuple(role for role in kept if not (apart and role is Role.EXPERTS))
-    formats = (*((Format(roles=alike, **stored),) if alike else ()), *apart)
+    formats = (*_formats(table, stored, alike, layers=layers), *apart)
     return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
+
+
+_MIXED = "MIXED_PRECISION"
+
+
+def _mixed(
+    keys: Keys, table: Mapping[str, Any], *, layers: int, roles: Mapping[Role, int]
+) -> Quantization | None:
+    """ModelOpt's, which lists the format of each module."""
+    listed = table.get("quantized_layers")
+    if not isinstance(listed, Mapping) or not listed:
+        keys.faults.append("`quantization_config.quantized_layers` is missing")
+        return None
+    words = {
+        plain(name): str(each.get("quant_algo"))
+        for name, each in listed.items()
+        if isinstance(each, Mapping)
+    }
+    by_word: dict[str, tuple[Role, ...]] = {}
+    for role, having in roles.items():
+        word = most_common(role, words, layers=layers, having=having)
+        if word is not None:
+            by_word[word] = (*by_word.get(word, ()), role)
+    formats = []
+    for word, meant in by_word.items():
+        stored = _modelopt({"quant_algo": word})
+        if stored is None:
+            keys.faults.append(f"the quantization `{word}` is not understood")
+            return None
+        formats.append(Format(roles=meant, **stored))
+    return Quantization(method="modelopt_mixed", formats=tuple(formats), kv_cache=_kv_cache(table))
+
+
+def _formats(
+    table: Mapping[str, Any], stored: Mapping[str, int], roles: tuple[Role, ...], *, layers: int
+) -> Iterator[Format]:
+    """One format for all roles; of several groups each for the roles that are its targets, the first that has a role."""
+    groups = table.get("config_groups")
+    if not isinstance(groups, Mapping) or len(groups) == 1:
+        if roles:
+            yield Format(roles=roles, **stored)
+        return
+    left = roles
+    for group in groups.values():
+        targets = tuple(each for each in group.get("targets") or () if isinstance(each, str))
+        meant = tuple(role for role in left if is_meant(role, targets, layers=layers))
+        left = tuple(role for role in left if role not in meant)
+        own = _group(group)
+        if meant and own is not None:
+            yield Format(roles=meant, **own)
 
 
 def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
@@ -125,10 +162,13 @@ def _mxfp4(_: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def _compressed(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    """That of the first group; the others are told apart by what they are for."""
     groups = table.get("config_groups")
-    if not isinstance(groups, Mapping) or len(groups) != 1:
-        return None
-    (group,) = groups.values()
+    found = [_group(each) for each in groups.values()] if isinstance(groups, Mapping) else []
+    return found[0] if found and None not in found else None
+
+
+def _group(group: object) -> Mapping[str, int] | None:
     weights = group.get("weights") if isinstance(group, Mapping) else None
     if not isinstance(weights, Mapping):
         return None
@@ -146,7 +186,33 @@ def _compressed(table: Mapping[str, Any]) -> Mapping[str, int] | None:
     return {"bits": bits}
 
 
+def _quark(table: Mapping[str, Any]) -> Mapping[str, int] | None:
+    """AMD's, where all layers have one format."""
+    every = table.get("global_quant_config")
+    weights = every.get("weight") if isinstance(every, Mapping) else None
+    if not isinstance(weights, Mapping) or table.get("layer_quant_config"):
+        return None
+    kind = str(weights.get("dtype"))
+    return _mxfp4(table) if kind == "fp4" else {"bits": 8} if kind.startswith("fp8") else None
+
+
+def _mxfp8(_: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"bits": 8, "group_size": 32, "scale_bits": 8}
+
+
+def _bitsandbytes(table: Mapping[str, Any]) -> Mapping[str, int]:
+    """In four bits a scale for 64 values, in fp32 unless scales are quantized too."""
+    if not (table.get("load_in_4bit") or table.get("_load_in_4bit")):
+        return {"bits": 8}
+    twice = table.get("bnb_4bit_use_double_quant") is True
+    return {"bits": 4, "group_size": 64, "scale_bits": 8 if twice else 32}
+
+
 _READERS = {
+    "auto-round": _gptq,
+    "bitsandbytes": _bitsandbytes,
+    "mxfp8": _mxfp8,
+    "quark": _quark,
     "fp8": _fp8,
     "awq": _awq,
     "gptq": _gptq,
@@ -159,26 +225,36 @@ _READERS = {
 
 def _exceptions(table: Mapping[str, Any]) -> tuple[str, ...]:
     found: list[str] = []
-    for name in ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"):
+    for name in _EXCEPTIONS:
         values = table.get(name)
         if isinstance(values, list):
-            found += [each for each in values if isinstance(each, str)]
+            found += [plain(each) for each in values if isinstance(each, str)]
+    apart = table.get("extra_config")
+    if isinstance(apart, Mapping):  # AutoRound: what has other bits, layer by layer
+        found += [plain(name) for name, each in apart.items() if _is_plain(each)]
     return tuple(found)
 
 
-def _left_out(role: Role, exceptions: Iterable[str], *, layers: int) -> bool:
-    """Whether the exceptions cover a role: in most of the layers, not in a few of them."""
-    modules = [each.replace("LAST", str(layers)) for each in _MODULES[role]]
-    listed = 0
-    for each in exceptions:
-        if any(matches(each, module) for module in modules):
-            return True
-        plain = _LAYER.sub(".5.", each)
-        listed += plain != each and any(matches(plain, module) for module in modules)
-    return listed > layers // 2
+def _targets(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the groups of compressed-tensors are for."""
+    groups = table.get("config_groups")
+    found = groups.values() if isinstance(groups, Mapping) else ()
+    lists = [each.get("targets") for each in found if isinstance(each, Mapping)]
+    return tuple(
+        each for one in lists if isinstance(one, list) for each in one if isinstance(each, str)
+    )
 
 
-_LAYER = re.compile(r"(?<=layers)\.\d+\.")
+_EXCEPTIONS = (
+    *("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"),
+    *("exclude", "llm_int8_skip_modules"),
+)
+_PLAIN_BITS = 16
+
+
+def _is_plain(values: object) -> bool:
+    bits = values.get("bits") if isinstance(values, Mapping) else None
+    return type(bits) is int and bits >= _PLAIN_BITS
 
 
 def _kv_cache(table: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from compiler.architecture import Vision, VisionPart
+from compiler.checkpoint.defaults import with_defaults
 from compiler.checkpoint.keys import Keys
 
 
@@ -27,7 +28,7 @@ def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
         return None
     for start, tower in _TOWERS.items():
         if architecture.startswith(start):
-            return tower(keys.inside(table), hidden)
+            return tower(keys.inside(with_defaults(table)), hidden)
     keys.faults.append(f"the vision tower of `{architecture}` is not understood")
     return None
 
@@ -138,6 +139,39 @@ def _siglip(keys: Keys, hidden: int) -> Vision:
     )
 
 
+def _intern(keys: Keys, hidden: int) -> Vision:
+    # Norms have a bias, and each layer two scales (models/internvl.py); four patches are merged.
+    width, layers = keys.need("hidden_size"), keys.need("num_hidden_layers")
+    patch, side = keys.need("patch_size"), keys.need("image_size")
+    merged = _MERGED * width
+    positions = (side // patch) ** 2 + 1
+    embedding = _COLOURS * patch * patch * width + width + positions * width
+    return Vision(
+        layers=layers,
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        projector_parameters=merged * hidden + hidden * hidden + 2 * merged + 2 * hidden,
+        other_parameters=embedding + layers * 8 * width,
+        split=_BOTH,
+    )
+
+
+def _minicpm(keys: Keys, hidden: int) -> Vision:
+    # A resampler as wide as the text model: attention of its own, and a projection before and behind.
+    width, patch = keys.need("hidden_size"), keys.need("patch_size")
+    positions = (keys.need("image_size") // patch) ** 2
+    return Vision(
+        layers=keys.need("num_hidden_layers"),
+        hidden=width,
+        intermediate=keys.need("intermediate_size"),
+        heads=keys.need("num_attention_heads"),
+        projector_parameters=width * hidden + 5 * hidden * hidden,
+        other_parameters=_COLOURS * patch * patch * width + positions * width,
+        split=_BOTH,
+    )
+
+
 def _gemma4(keys: Keys, hidden: int) -> Vision:
     width, patch = keys.need("hidden_size"), keys.need("patch_size")
     positions = 2 * keys.need("position_embedding_size")
@@ -213,7 +247,8 @@ def _minimax(keys: Keys, hidden: int) -> Vision:
 
 
 # Their patches go into the text model without a tower; what takes them there is counted beside the layers.
-_WITHOUT = ("Gemma4Unified",)
+# Those of Gemma 3n and DeepSeek-OCR are counted there too.
+_WITHOUT = ("Gemma4Unified", "Gemma3n", "DeepseekOCR")
 _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Qwen2VL": _qwen2,
     "Qwen2_5": _qwen25,
@@ -225,6 +260,9 @@ _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,
+    "InternS1": _intern,
+    "InternVL": _intern,
+    "MiniCPMV": _minicpm,
     "Llama4": _llama4,
     "Mistral3": _pixtral,
 }

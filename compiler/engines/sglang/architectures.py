@@ -25,35 +25,57 @@ class Arrival(Value):
 
 # By class name, the newest first. The wheels of both releases are asked in tests/test_arrivals.py.
 _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("0.5.21", "0.5.22"): ("ExaoneMoeForCausalLM",),
     # The name is that of the config alone: its class is DeepSeek V4's.
     ("0.5.20", "0.5.21"): ("DeepseekV41ForCausalLM",),
     ("0.5.19", "0.5.20"): ("Qwen4ExpForConditionalGeneration",),
     # Before that it is no embedding model (model_loader/utils.py).
-    ("0.5.16", "0.5.17"): ("Gemma3TextModel",),
+    ("0.5.16", "0.5.17"): ("Gemma3TextModel", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"),
     ("0.5.15", "0.5.16"): ("MiniMaxM3SparseForConditionalGeneration",),
     ("0.5.12", "0.5.13"): ("Gemma4UnifiedForConditionalGeneration",),
-    ("0.5.11", "0.5.12"): ("DeepseekV4ForCausalLM",),
-    ("0.5.10", "0.5.11"): ("Gemma4ForConditionalGeneration",),
+    ("0.5.11", "0.5.12"): ("DeepseekV4ForCausalLM", "LagunaForCausalLM"),
+    ("0.5.10", "0.5.11"): (
+        "Gemma4ForCausalLM",
+        "Gemma4ForConditionalGeneration",
+        "HYV3ForCausalLM",
+        "MiMoV2ForCausalLM",
+    ),
     ("0.5.8", "0.5.9"): (
         "Exaone4ForCausalLM",
+        "ExaoneMoEForCausalLM",
         "GlmMoeDsaForCausalLM",
         "GraniteMoeHybridForCausalLM",
         "KimiK25ForConditionalGeneration",
         "Lfm2ForCausalLM",
+        "Lfm2MoeForCausalLM",
+        "Qwen3ForRewardModel",
         "Qwen3_5ForConditionalGeneration",
         "Qwen3_5MoeForConditionalGeneration",
+        "Step3p5ForCausalLM",
     ),
-    ("0.5.7", "0.5.8"): ("Glm4MoeLiteForCausalLM",),
+    ("0.5.7", "0.5.8"): (
+        "AfmoeForCausalLM",
+        "Glm4MoeLiteForCausalLM",
+        "IQuestCoderForCausalLM",
+    ),
     ("0.5.6", "0.5.7"): ("MiMoV2FlashForCausalLM",),
     ("0.5.6", "0.5.6.post1"): ("Ministral3ForCausalLM",),
     ("0.5.4", "0.5.4.post2"): ("KimiLinearForCausalLM",),
     ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
+    # Olmo 3 is a config of Olmo 2's class.
+    ("0.5.3", "0.5.4"): (
+        "DeepseekOCRForCausalLM",
+        "Olmo3ForCausalLM",
+        "Qwen3OmniMoeForConditionalGeneration",
+    ),
     ("0.5.3", "0.5.3.post1"): ("NemotronHForCausalLM",),
     ("0.5.2", "0.5.3"): (
+        "ApertusForCausalLM",
         "BailingMoeV2ForCausalLM",
         "DeepseekV32ForCausalLM",
         "Qwen3VLForConditionalGeneration",
         "Qwen3VLMoeForConditionalGeneration",
+        "SolarForCausalLM",
     ),
     ("0.5.1", "0.5.2"): ("Qwen3NextForCausalLM",),
     ("0.4.10", "0.5.1"): (
@@ -62,12 +84,30 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Glm4vForConditionalGeneration",
         "Glm4vMoeForConditionalGeneration",
         "GptOssForCausalLM",
+        "Qwen3ForSequenceClassification",
     ),
-    ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM",),
-    ("0.4.9", "0.4.9.post3"): ("HunYuanDenseV1ForCausalLM",),
+    ("0.4.9", "0.4.10"): ("ArceeForCausalLM",),
+    ("0.4.9", "0.4.9.post5"): ("Glm4MoeForCausalLM", "InternS1ForConditionalGeneration"),
+    ("0.4.9", "0.4.9.post3"): (
+        "GraniteMoeForCausalLM",
+        "HunYuanDenseV1ForCausalLM",
+        "PhiForCausalLM",
+    ),
+    ("0.4.9", "0.4.9.post2"): ("PhiMoEForCausalLM",),
+    ("0.4.8", "0.4.8.post1"): (
+        "Gemma3nForCausalLM",
+        "Gemma3nForConditionalGeneration",
+        "HunYuanMoEV1ForCausalLM",
+    ),
+    ("0.4.7", "0.4.7.post1"): (
+        "BertForSequenceClassification",
+        "XLMRobertaForSequenceClassification",
+    ),
     ("0.4.7", "0.4.8"): ("Glm4ForCausalLM",),
+    # By the class for models of transformers.
+    ("0.4.6", "0.4.7"): ("SeedOssForCausalLM", "SmolLM3ForCausalLM"),
     ("0.4.6", "0.4.6.post5"): ("Mistral3ForConditionalGeneration",),
-    ("0.4.6", "0.4.6.post3"): ("MiMoForCausalLM",),
+    ("0.4.6", "0.4.6.post3"): ("InternVLChatModel", "MiMoForCausalLM"),
     ("0.4.6", "0.4.6.post2"): ("KimiVLForConditionalGeneration",),
     ("0.4.4", "0.4.5"): ("Llama4ForConditionalGeneration",),
     ("0.4.4", "0.4.4.post2"): ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
@@ -117,12 +157,27 @@ def between(architecture: str, version: str) -> str | None:
 _SPLIT_SINCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0.5.9", ("Llama4ForConditionalGeneration", "GptOss", "MiMoV2", "Step3p5")),
     ("0.5.11", ("Gemma4",)),
-    ("0.5.13", ("Step3p7", "Laguna")),
-    ("0.5.18", ("Mellum", "MuseGlimmer")),
+    ("0.5.12", ("Laguna",)),
+    ("0.5.13", ("Step3p7",)),
+    ("0.5.16", ("Mellum",)),
+    ("0.5.18", ("MuseGlimmer",)),
 )
 # Those that were left whole before that list (srt/server_args.py, `disable_hybrid_swa_memory`), and one whose layers the
 # engine gives no window at all (srt/models/commandr.py).
-_WHOLE_BEFORE = ("Llama4", "GptOss", "Gemma2", "Gemma3", "Exaone4", "Olmo2", "Cohere2")
+_WHOLE_BEFORE = (
+    *(
+        "Llama4",
+        "GptOss",
+        "Gemma2",
+        "Gemma3",
+        "Exaone4",
+        "ExaoneMo",
+        "Olmo2",
+        "Olmo3",
+        "Cohere2",
+        "Afmoe",
+    ),
+)
 
 
 def splits_windows(architecture: str, version: str) -> bool:

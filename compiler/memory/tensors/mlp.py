@@ -29,11 +29,15 @@ ORDERS = "routed experts, order of inputs"
 
 
 def dense_tensors(model: Model, *, count: int, split: Split) -> Iterator[Tensors]:
-    """Dense MLPs: gate and up are one tensor."""
+    """Dense MLPs: gate and up are one tensor. Of wide ones each stage of a pipeline has a fair share."""
     ranks = 1 if split.dense_whole else split.tensor
     size = model.hidden * model.intermediate // ranks
-    mlp = Matrix(name="dense MLP", elements=size, count=count, whole=split.dense_whole)
-    yield from _both(mlp, format_of(model, Role.DENSE), gated=model.gated_mlp)
+    stored = format_of(model, Role.DENSE)
+    wide = -(-model.wide_layers * count // model.dense_layers) if model.wide_layers else 0
+    mlp = Matrix(name="dense MLP", elements=size, count=count - wide, whole=split.dense_whole)
+    yield from _both(mlp, stored, gated=model.gated_mlp)
+    wider = evolve(mlp, name="wide dense MLP", elements=2 * size, count=wide)
+    yield from _both(wider, stored, gated=model.gated_mlp)
 
 
 def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> Iterator[Tensors]:

@@ -1,0 +1,100 @@
+"""The names of modules that a checkpoint lists go in; which roles they cover comes out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from compiler.architecture import Role
+from compiler.checkpoint.exceptions import matches
+
+
+# Modules of each role, as checkpoints name them; what a list of exceptions matches is not quantized. `LAST` is the
+# number behind the last layer's.
+MODULES: Mapping[Role, tuple[str, ...]] = {
+    Role.ATTENTION: (
+        "model.layers.5.self_attn.q_proj",
+        "model.layers.5.self_attn.q_b_proj",
+        "model.layers.5.mixer.q_proj",
+    ),
+    Role.OUTPUT: ("model.layers.5.self_attn.o_proj", "model.layers.5.mixer.o_proj"),
+    Role.INDEXER: ("model.layers.5.self_attn.indexer.wq_b",),
+    Role.STATE: (
+        "model.layers.5.linear_attn.in_proj_qkvz",
+        "model.layers.5.linear_attn.in_proj_qkv",
+        "model.layers.5.mixer.in_proj",
+    ),
+    Role.DENSE: ("model.layers.5.mlp.down_proj", "model.layers.5.feed_forward.down_proj"),
+    Role.EXPERTS: (
+        "model.layers.5.mlp.experts.3.down_proj",
+        "model.layers.5.mixer.experts.3.down_proj",
+        "model.layers.5.feed_forward.experts.3.down_proj",
+    ),
+    Role.SHARED: (
+        "model.layers.5.mlp.shared_experts.down_proj",
+        "model.layers.5.mlp.shared_expert.down_proj",
+        "model.layers.5.mixer.shared_experts.down_proj",
+        "model.layers.5.feed_forward.shared_expert.down_proj",
+    ),
+    Role.NEXTN: ("mtp.layers.0.mlp.down_proj", "model.layers.LAST.self_attn.o_proj"),
+}
+
+# What stands before the layers of a text model inside a multimodal one, and of Nemotron-H.
+_INSIDE = (
+    *("model.language_model.model.", "language_model.model.", "model.language_model."),
+    "backbone.",
+)
+
+
+def plain(exception: str) -> str:
+    """An exception as a text model alone would have it."""
+    before = next((each for each in _INSIDE if exception.startswith(each)), None)
+    return exception if before is None else f"model.{exception.removeprefix(before)}"
+
+
+def left_out(role: Role, exceptions: Iterable[str], *, layers: int, having: int) -> bool:
+    """Whether the exceptions cover a role: in most of the layers that have it, not in a few of them."""
+    modules = _modules(role, layers=layers)
+    listed: set[str] = set()
+    for each in exceptions:
+        # The draft of many models is a numbered layer.
+        number = None if role is Role.NEXTN else _LAYER.search(each)
+        shown = each if number is None else _LAYER.sub(".5", each)
+        if any(matches(shown, module) for module in modules):
+            if number is None:
+                return True
+            listed.add(number.group())
+    return len(listed) > having // 2
+
+
+def _modules(role: Role, *, layers: int) -> tuple[str, ...]:
+    return tuple(each.replace("LAST", str(layers)) for each in MODULES[role])
+
+
+_LAYER = re.compile(r"(?<=layers)\.\d+(?=[.*]|$)")
+
+
+_EVERY = "Linear"
+
+
+def is_meant(role: Role, targets: tuple[str, ...], *, layers: int) -> bool:
+    """Whether the targets of a group of compressed-tensors are those of a role."""
+    modules = _modules(role, layers=layers)
+    return any(each == _EVERY or any(matches(each, m) for m in modules) for each in targets)
+
+
+_EXPERT = re.compile(r"(?<=experts)\.\d+(?=\.)")
+
+
+def most_common(role: Role, listed: Mapping[str, str], *, layers: int, having: int) -> str | None:
+    """Of words that stand for modules by name, the one of a role: of most of the layers that have it."""
+    modules = _modules(role, layers=layers)
+    found: dict[str, str] = {}
+    for name, word in listed.items():
+        number = _LAYER.search(name)
+        shown = _EXPERT.sub(".3", name if number is None else _LAYER.sub(".5", name))
+        if shown in modules:
+            found["" if number is None else number.group()] = word
+    best = Counter(found.values()).most_common(1)
+    return best[0][0] if best and best[0][1] > having // 2 else None
