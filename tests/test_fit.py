@@ -379,7 +379,7 @@ def test_refusals_and_fit_have_one_order(tree: Checkout) -> None:
         for each in tree.run("fit", STORY, "--json").json["changes"]
     ]
     both = [each for each in named if each in listed]
-    assert both[0] == listed[0] == "memory.fraction = 0.926 and serve.max_running_requests = 4"
+    assert both[0] == listed[0] == "memory.fraction = 0.926 and serve.max_running_requests = 3"
     assert both == [each for each in listed if each in named]
     done = tree.run("fit", STORY, "--write")
     assert done.code == 0, done.err
