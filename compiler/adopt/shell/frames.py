@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 
 from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.declaring import evaluated
 from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.redirects import Streams, redirects_of
 from compiler.adopt.shell.sourcing import (
@@ -108,10 +109,7 @@ class Frames:
         self.within(source, body)
         self.streams, self.undecided = outside
         self.has_left = False
-        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
-        self.known = evolve(
-            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
-        )
+        self.known = self.known.outside(before, own=locals_of(body))
         self.calls.pop()
         return True
 
@@ -130,6 +128,15 @@ class Frames:
         self.statements(node)
         self.inside.pop()
         self.source, self.data = before
+
+    def behind_eval(self, words: Sequence[Word]) -> Known:
+        """Behind `eval`, whose words are a text of the shell again."""
+        root = self.parse(Source(self.source.name, " ".join(each.text for each in words[1:])))
+        span = words[-1].span
+        if root is None or span is None:
+            return self.known
+        evaluator = evolve(self.evaluator(), place=lambda _: span)
+        return evaluated(root, evaluator, is_sure=not any(each.unknown for each in words))
 
     def take_over(self, words: Sequence[Word]) -> bool:
         """Take over a file of settings; whether that is what a command does."""

@@ -16,8 +16,9 @@ from compiler.adopt.shell.conditions import (
     decide_clause,
     decide_loop,
 )
+from compiler.adopt.shell.declaring import declared
 from compiler.adopt.shell.frames import MOST_CALLS, Frames
-from compiler.adopt.shell.here import fed, here_text, written_to
+from compiler.adopt.shell.here import given_text, here_text, input_of, written_to
 from compiler.adopt.shell.known import joined
 from compiler.adopt.shell.printing import printed, prints_only
 from compiler.adopt.shell.redirects import Stream, arguments_behind, redirects_of
@@ -29,13 +30,14 @@ from compiler.adopt.shell.syntax import (
     set_in,
     split_clause,
 )
-from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
+from compiler.adopt.shell.variables import assigned, learned, open_exports, turn_of, unset
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _RETURN = "return"
+_EVAL = "eval"
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 
@@ -96,7 +98,10 @@ class Walk(Frames):
         self.known = declared(node, self.evaluator())
 
     def _unset(self, node: Node) -> None:
-        self.known = unset(node, self.known)
+        self.known, functions = unset(node, self.evaluator())
+        if not self.untaken:
+            for each in functions & self.functions.keys():
+                del self.functions[each]
 
     def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -202,28 +207,16 @@ class Walk(Frames):
         words = [word for each in redirects for word in arguments_behind(each)]
         for each in node.named_children:
             if each.type == "command":
-                self._command(each, self._input_of(node), behind=words)
+                self._command(each, input_of(node, self.evaluator()), behind=words)
             else:
                 self.statement(each)
-
-    def _input_of(self, node: Node) -> Word | None:
-        """What a redirected command reads, where it stands beside it."""
-        for each in node.named_children:
-            if each.type == "herestring_redirect" and each.named_children:
-                return self.evaluator().text(each.named_children[-1])
-        return None
 
     def _fed_from(self, here: Node, node: Node) -> None:
         """A command whose input is a here-document."""
         text, is_exact = here_text(here, self.evaluator())
         starts = [each for each in node.named_children if each.type not in NO_WORDS]
         behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
-        words = [
-            word
-            for each in node.named_children
-            if each.type in {"file_redirect", "heredoc_redirect"}
-            for word in arguments_behind(each)
-        ]
+        words = [word for each in (*redirects_of(node), here) for word in arguments_behind(each)]
         for each in (*starts, *behind):
             self._receive(each, text, behind=words if each in starts else ())
         target = written_to((*starts, *node.named_children, *behind), self.evaluator())
@@ -251,14 +244,18 @@ class Walk(Frames):
         elif not self.call(node, words) and not self.take_over(words):
             self.add(
                 Command(
-                    words=_given_text(words, text),
+                    words=given_text(words, text),
                     environment=self.known.environment,
                     changes=self.taken,
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evaluator, text=text) if words else told.known
+            ifs = self.known.separators
+            if words:
+                self.known = learned(node, words, evaluator, text=text, ifs=ifs)
+            if words and words[0].text == _EVAL:
+                self.known = self.behind_eval(words)
         if not self.only_prints:
             for child in (*node.named_children, *behind):
                 self._inside(child)
@@ -301,12 +298,3 @@ class Walk(Frames):
                 self._piped(child)
             else:
                 self._inside(child)
-
-
-def _given_text(words: tuple[Word, ...], text: Word | None) -> tuple[Word, ...]:
-    """A command with the text that is its input: `cat` prints it."""
-    if text is None:
-        return words
-    if len(words) == 1 and words[0].text == "cat":
-        return (*words, text)
-    return fed(words, text)
