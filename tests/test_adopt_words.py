@@ -128,3 +128,12 @@ def test_bash_agrees(tmp_path: Path, name: str) -> None:
 def test_what_is_not_sure_is_left_open(name: str) -> None:
     """A value that may be another one is none."""
     assert outcome(read_text(f"{OPEN[name]}\n")).changes(ChangeKind.UNKNOWN)
+
+
+@pytest.mark.parametrize("rest", ["", " --tp 2"])
+def test_a_word_that_holds_nothing_is_none(rest: str) -> None:
+    """The flag in front of it lacks its value, and the server stops at that."""
+    got = outcome(read_text(f"{GO} --served-model-name $N{rest}\n", given={"N": ""}))
+    assert got.codes == ["launch-refused"]
+    assert "expected one argument" in got.found[0].notes[0]
+    assert not got.text

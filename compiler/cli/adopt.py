@@ -271,15 +271,17 @@ def _for_launch(
 
 
 def _write_file(path: Path, text: str, *, overwrite: bool, then: str) -> int:
-    """Write a profile beside what is there, over it only when told."""
+    """Write a profile beside what is there, over it only when told; a part of one stays nowhere."""
+    from compiler.cli.wholefile import write_whole  # noqa: PLC0415 - what only some runs need
+
     try:
-        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        write_whole(text, path, is_new=not overwrite)
     except FileExistsError:
         click.echo(f"`{path}` is there already; remove it first, or say `--overwrite`", err=True)
         return Exit.REFUSED
-    except OSError as fault:
-        click.echo(f"`{path}` cannot be written: {fault.strerror}", err=True)
+    except (OSError, RuntimeError) as fault:  # the latter for links that lead in a circle
+        reason = getattr(fault, "strerror", None) or str(fault)
+        click.echo(f"`{path}` cannot be written: {reason}", err=True)
         return Exit.MACHINE
     click.echo(f"wrote {path}; {then}", err=True)
     return Exit.OK
