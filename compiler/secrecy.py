@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 
 
 _SECRET_WORDS = frozenset(
@@ -70,6 +71,9 @@ _PLACES = frozenset(
 _PREFIXES = ("sk-", "hf_", "nvapi-", "ghp_", "github_pat_", "gho_", "AKIA", "xoxb-", "xoxp-")
 _SHORTEST = 12
 _SHORTEST_NAMED = 8
+"""Of a word behind an ambiguous name in a text of any kind: `key: app`."""
+_SHORTEST_SURE = 4
+"""Of one behind a name that says it, and of what is hidden within other words, too."""
 # Words that a secret's name may end with, written together: `HFTOKEN`.
 _SECRET_ENDS = ("password", "passwd", "apikey", "secret", "hftoken", "authtoken", "accesstoken")
 _HINTS = ("key", "token", "secret", "pass", "credential", "authorization")
@@ -98,13 +102,34 @@ def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
 def secret_values(*texts: str) -> frozenset[str]:
     """The secrets that scripts, units, or YAML files hold: words of their own, wherever else they may stand."""
     several = (text[start:end] for text in texts for start, end in _held(text))
-    return frozenset(filter(may_be_secret, several))
+    sure = (value for text in texts for value in _surely_named(text))
+    return frozenset((*filter(may_be_secret, several), *sure))
 
 
-def hide(text: str, values: Iterable[str]) -> str:
-    """A text that shows none of these values."""
+def given_secrets(words: Sequence[str], *, flags: Iterable[str]) -> frozenset[str]:
+    """The values of a command's secret flags, however short; `flags` are those that a beginning of a name may mean."""
+    known = tuple(flags)
+    found: set[str] = set()
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if not name.startswith("--"):
+            continue
+        begun = [name] if name in known else [each for each in known if each.startswith(name)]
+        behind = takewhile(lambda each: not each.startswith("--"), words[at + 1 :])
+        values = [value] if equals else list(behind)
+        if any(is_secret(each, one) for each in (name, *begun) for one in values):
+            found |= set(filter(is_literal, values))
+    return frozenset(found)
+
+
+def hide(text: str, values: Iterable[str], *, cover: Callable[[str], str] = lambda _: COVER) -> str:
+    """A text that shows none of these values; one of a few letters is looked for as a word of its own."""
     for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, COVER)
+        if len(value) >= _SHORTEST_SURE:
+            text = text.replace(value, cover(value))
+        elif value:
+            pattern = rf"(?<![A-Za-z0-9_]){re.escape(value)}(?![A-Za-z0-9_])"
+            text = re.sub(pattern, lambda found: cover(found[0]), text)
     return text
 
 
@@ -162,13 +187,39 @@ def _held(text: str) -> Iterator[tuple[int, int]]:
 
 
 def may_be_secret(value: str) -> bool:
-    """Whether a word is long enough for a secret, and no variable, path, table, or stand-in."""
+    """Whether a word is long enough for a secret, and one that `is_literal`."""
+    return len(value) >= _SHORTEST_NAMED and is_literal(value)
+
+
+def is_literal(value: str) -> bool:
+    """Whether a word is no variable, path, table, number, or stand-in: under a secret's name it is one."""
     return (
-        len(value) >= _SHORTEST_NAMED
+        value != ""
         and value[0] not in "$</{(["
         and not value.isdecimal()
+        and value.lower() not in _SWITCHES
         and set(value) != {"*"}
     )
+
+
+def _surely_named(text: str) -> Iterator[str]:
+    """The words of a text, its comments aside, behind names that say they are secret, short ones, too."""
+    if not any(each in text.lower() for each in _HINTS):
+        return
+    for pattern in (_named(), _flagged()):
+        for found in pattern.finditer(text):
+            value = found["value"]
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+            is_said = re.search(r"(?:^|\s)#", line) is not None
+            is_long = len(value) >= _SHORTEST_SURE and is_literal(value)
+            if is_long and not is_said and _surely_secret(found["name"]):
+                yield value
+
+
+def _surely_secret(name: str) -> bool:
+    """Whether a name is a secret's, and more than `key` or `token` alone."""
+    words = name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
+    return _names_a_secret(name) and not (len(words) == 1 and words[0] in _AMBIGUOUS_WORDS)
 
 
 def _forms(text: str) -> Iterator[tuple[int, int]]:
@@ -188,7 +239,7 @@ def _forms(text: str) -> Iterator[tuple[int, int]]:
 def _named() -> re.Pattern[str]:
     """`NAME=value`, `name: value`, `"name": "value"`, and a header's value behind its scheme; one word."""
     return re.compile(
-        r"""(?<![A-Za-z0-9_.-])-{0,2}(?P<name>[A-Za-z_][A-Za-z0-9_.-]*+)[\\"']*+[ \t]*+[=:][ \t\\"']*+"""
+        r"""(?<![A-Za-z0-9_.-])-{0,2}(?P<name>[A-Za-z_][A-Za-z0-9_.-]*+)[\\"']*+[ \t]*+(?:[?:+]{0,3}=|:)[ \t\\"']*+"""
         r"""(?:(?i:bearer|basic|token)[ \t]++)?(?=(?P<value>[^\s"'\\,;}\]`]{1,512}))"""
     )
 

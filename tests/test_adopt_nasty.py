@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
 
@@ -197,6 +199,49 @@ def test_a_secret_is_printed_nowhere(
     assert S not in done.output
 
 
+GO = f"{SERVER} --model-path /m/a"
+SHORT: dict[str, tuple[str, str]] = {
+    "a default": ("run.sh", f'{GO} --api-key "${{KEY:-hunter2}}"'),
+    "a default of a recipe": ("Makefile", f"KEY ?= hunter2\nrun:\n\t{GO} --api-key $(KEY)"),
+    "a script that is cut short": ("run.sh", f'bash -c "echo hunter2 | login; {GO} --api-key hunter2 --tp"'),
+    "another program's": ("run.sh", f"docker login -p hunter2 && {GO} --api-key hunter2"),
+    "an abbreviation": ("run.sh", f"echo hunter2\n{GO} --api-ke hunter2 --tp x"),
+    "a flag that is not there": ("run.sh", f"{GO} --admin-api-key hunter2 --bogus hunter2"),
+    "a flag of another release": ("run.sh", f"{GO} --ssl-keyfile-password=hunter2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("options", [("--check",), ("--check", "--json"), ("-o", "p.toml")])
+def test_a_short_secret_is_printed_nowhere(
+    name: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name says what it is, so that its length does not matter."""
+    monkeypatch.chdir(tmp_path)
+    file, text = SHORT[name]
+    Path(file).write_text(f"{text}\n", "utf-8")
+    front = ["--engine", "sglang@0.5.6", *options, file]
+    done = CliRunner().invoke(command, front, standalone_mode=False)
+    assert done.exception is None, done.exception
+    assert "hunter2" not in done.output
+    if name == "a default" and Path("p.toml").exists():
+        assert "hunter2" not in Path("p.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "words", ["--api-key hunter2", "--api-ke hunter2", "--api-key=q7", "--admin-api-key q7"]
+)
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_prediction_prints_no_short_secret(words: str, options: tuple[str, ...]) -> None:
+    """Nor is one of two letters, where the flag says what it is."""
+    front = ["--gpu", "h200", "--count", "1", "--engine", "sglang@0.5.6", *options, "--"]
+    launch = f"{SERVER} --model-path Qwen/Qwen3-8B {words}".split()
+    done = CliRunner().invoke(predict, [*front, *launch], standalone_mode=False)
+    assert done.exception is None, done.exception
+    assert "hunter2" not in done.output
+    assert "q7" not in done.output
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 @pytest.mark.parametrize(
     "words", [f"--api-key {S} {S}", f"--apikey={S}", f"--api-key={S} --port {S}"]
@@ -241,3 +286,41 @@ def test_a_number_of_thousands_of_digits(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(script)], standalone_mode=False)
     assert result.exception is None, result.exception
     assert "is not known before the start" in result.output
+
+
+@pytest.mark.parametrize("options", [(), ("--overwrite",)])
+def test_a_full_disk_leaves_what_was_there(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No part of a profile stays, under its name or beside it."""
+    script, profile = tmp_path / "run.sh", tmp_path / "p.toml"
+    script.write_text(f"{GO} --tp 2\n", "utf-8")
+    if options:
+        profile.write_text("before\n", "utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(Path, "hardlink_to", full)
+    given = [str(script), "--engine", "sglang@0.5.11", "-o", str(profile), *options]
+    done = CliRunner().invoke(command, given, standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 5)
+    assert "cannot be written: No space left on device" in done.output
+    kept = {"run.sh", "p.toml"} if options else {"run.sh"}
+    assert {each.name for each in tmp_path.iterdir()} == kept
+    assert not options or profile.read_text("utf-8") == "before\n"
+
+
+def test_a_profile_is_written_over_when_told_only(tmp_path: Path) -> None:
+    """Also where the name is a link that leads nowhere."""
+    script, profile = tmp_path / "run.sh", tmp_path / "p.toml"
+    script.write_text(f"{GO} --tp 2\n", "utf-8")
+    profile.symlink_to(tmp_path / "nowhere.toml")
+    given = [str(script), "--engine", "sglang@0.5.11", "-o", str(profile)]
+    done = CliRunner().invoke(command, given, standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 1)
+    done = CliRunner().invoke(command, [*given, "--overwrite"], standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 0)
+    assert profile.is_symlink()
+    assert "tensor = 2" in (tmp_path / "nowhere.toml").read_text("utf-8")

@@ -47,7 +47,7 @@ OPEN = {
     "behind a test": "tp() { [ -e /x ] && echo 2; }",
     "in a loop": "tp() { for i in 1 2; do echo $i; done; }",
     "a pipe": "tp() { echo 2 | tr 2 4; }",
-    "a form of its own": "tp() { printf '%d' 2; }",
+    "a form of its own": "tp() { printf '%x' 2; }",
     "escapes": "tp() { echo -e '2'; }",
     "itself": "tp() { echo $(tp); }",
     "nobody": "",

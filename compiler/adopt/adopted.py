@@ -19,7 +19,7 @@ from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
 from compiler.profile import Profile
-from compiler.secrecy import may_be_secret, quoted_without_secrets, without_secrets
+from compiler.secrecy import is_literal, quoted_without_secrets, without_secrets
 from compiler.value import Value
 
 
@@ -152,7 +152,7 @@ def _secrets(launch: Launch, chosen: Chosen, around: Around) -> frozenset[str]:
     given = (words[at].text for places in chosen.reading.secrets.values() for at in places)
     values = (text.partition("=")[2] if text.startswith("--") else text for text in given)
     several = (*values, *(word.text for word in around.secrets))
-    return frozenset(filter(may_be_secret, several))
+    return frozenset(filter(is_literal, several))
 
 
 def _of_words(launch: Launch) -> Iterator[Change]:

@@ -10,6 +10,7 @@ from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
 from compiler.origins import Definition, Level, Origin, Origins
+from compiler.secrecy import hide
 from compiler.source import Source
 
 
@@ -124,9 +125,7 @@ def cover(
 
 
 def _starred(text: str, values: Iterable[str]) -> str:
-    for each in values:
-        text = text.replace(each, "*" * len(each))
-    return text
+    return hide(text, values, cover=lambda each: "*" * len(each))
 
 
 def _key_span(adopted: Adopted, setting: Setting) -> Span:

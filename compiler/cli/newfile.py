@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.cli.exits import Exit
+from compiler.cli.wholefile import write_whole
 from compiler.diagnostics import reason_of
 from compiler.value import Value
 
@@ -25,13 +26,14 @@ class Unwritten(Value):
 
 
 def write_new(path: Path, text: str, *, overwrite: bool = False) -> Unwritten | None:
-    """Write a file and the folders that it needs; or why that could not be done."""
+    """Write a file whole, and the folders that it needs; or why that could not be done."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        write_whole(text, path, is_new=not overwrite)
     except FileExistsError:
         return Unwritten(why="is there already", exit=Exit.REFUSED)
+    except RuntimeError as fault:  # links that lead in a circle
+        return Unwritten(why=f"cannot be written: {fault}", exit=Exit.MACHINE)
     except OSError as fault:
         return Unwritten(why=f"cannot be written: {reason_of(fault)}", exit=Exit.MACHINE)
     return None

@@ -23,7 +23,7 @@ from compiler.memory.weights import Split
 from compiler.pipeline import Checked
 from compiler.predict import Predictor, Question, make_predictor
 from compiler.ranges import Range
-from compiler.secrecy import hide, secret_values
+from compiler.secrecy import given_secrets, hide, secret_values
 from compiler.value import Value
 
 
@@ -89,8 +89,11 @@ def command(  # noqa: PLR0913 - click hands over each option
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     name, version = engine
     judged: tuple[Judged, ...] = ()
+    hidden = secret_values(shlex.join(words)) | given_secrets(words, flags=())
     if not any(each.is_error for each in read.diagnostics):
         predictor = make_predictor(catalogue_here(), engine=name, version=version)
+        if predictor.release is not None:
+            hidden |= given_secrets(words, flags=predictor.release.flags)
         found = predictor.layout(words, gpu=gpu) if count is None else count
         if count is None and found is not None:
             click.echo(f"no --count: the command's layout takes {_gpus(found)}", err=True)
@@ -107,7 +110,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         )
         judged = (_advised(predictor.predict(words, question), predictor, words, question),)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
-    _print(checked, as_json=as_json, hidden=secret_values(shlex.join(words)))
+    _print(checked, as_json=as_json, hidden=hidden)
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -12,6 +10,7 @@ import click
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show
+from compiler.cli.wholefile import write_whole
 from compiler.diagnostics import Diagnostic, error
 from compiler.pipeline import Checked, check_profiles
 from compiler.remedy.replanning import Replanner
@@ -85,32 +84,10 @@ def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
 def _write(page: str, output: Path) -> bool:
     """Write it whole or not at all; a link is followed, and what is no file (a pipe, a device) is written to."""
     try:
-        target = output.resolve()
-        if target.exists() and not target.is_file():
-            target.write_text(page, "utf-8")
-        else:
-            _replace(page, target)
+        write_whole(page, output)
     except (OSError, RuntimeError) as fault:  # the latter for links that lead in a circle
         reason = (getattr(fault, "strerror", None) or str(fault)).lower()
         click.echo(f"`{output}` cannot be written: {reason}", err=True)
         return False
     click.echo(f"wrote {output}", err=True)
     return True
-
-
-def _replace(page: str, target: Path) -> None:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(page)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,7 +9,9 @@ from attrs import define, evolve, field
 
 from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.declaring import evaluated
 from compiler.adopt.shell.known import Known
+from compiler.adopt.shell.redirects import Streams, redirects_of
 from compiler.adopt.shell.sourcing import (
     find_sourced,
     is_sourced,
@@ -42,6 +44,10 @@ class Frames:
         untaken: how many of the branches it is in are known not to be taken.
         taken: what decided that, and what else holds for all commands behind it.
         calls: the functions it is in, and where they are called.
+        undecided: how many of the branches it is in may be taken or not, of the function it is in.
+        has_left: whether that function has returned.
+        is_unsure: whether it may have, or may write elsewhere.
+        streams: where the commands write.
         inside: the files it is in, of other scripts or of functions that stand there.
     """
 
@@ -58,6 +64,10 @@ class Frames:
     calls: list[tuple[str, Span]] = field(factory=list)
     inside: list[str] = field(factory=list)
     followed: int = 0
+    undecided: int = 0
+    has_left: bool = False
+    is_unsure: bool = False
+    streams: Streams = field(factory=Streams)
 
     def statement(self, node: Node) -> None:
         """One statement."""
@@ -92,15 +102,23 @@ class Frames:
         self.called.add(words[0].text)
         self.followed += 1
         self.calls.append((words[0].text, self.place(node)))
-        before = self.known
+        before, outside = self.known, (self.streams, self.undecided)
         self.known = evolve(before, arguments=tuple(words[1:]))
+        self.streams = self.streams.behind(redirects_of(body.parent or body))
+        self.undecided = 0
         self.within(source, body)
-        kept = {each: before.texts[each] for each in locals_of(body) if each in before.texts}
-        self.known = evolve(
-            self.known, arguments=before.arguments, texts={**self.known.texts, **kept}
-        )
+        self.streams, self.undecided = outside
+        self.has_left = False
+        self.known = self.known.outside(before, own=locals_of(body))
         self.calls.pop()
         return True
+
+    def leave(self) -> None:
+        """Behind a `return`: nothing follows in its function, where it is certain."""
+        if self.undecided:
+            self.is_unsure = True
+        elif not self.untaken:
+            self.has_left = True
 
     def within(self, source: Source, node: Node) -> None:
         """The statements of another file, or of a function that stands there."""
@@ -110,6 +128,15 @@ class Frames:
         self.statements(node)
         self.inside.pop()
         self.source, self.data = before
+
+    def behind_eval(self, words: Sequence[Word]) -> Known:
+        """Behind `eval`, whose words are a text of the shell again."""
+        root = self.parse(Source(self.source.name, " ".join(each.text for each in words[1:])))
+        span = words[-1].span
+        if root is None or span is None:
+            return self.known
+        evaluator = evolve(self.evaluator(), place=lambda _: span)
+        return evaluated(root, evaluator, is_sure=not any(each.unknown for each in words))
 
     def take_over(self, words: Sequence[Word]) -> bool:
         """Take over a file of settings; whether that is what a command does."""

@@ -61,6 +61,27 @@ def fed(words: Sequence[Word], text: Word) -> tuple[Word, ...]:
     return tuple(words)
 
 
+def given_text(words: tuple[Word, ...], text: Word | None) -> tuple[Word, ...]:
+    """A command with the text that is its input: `cat` prints it."""
+    if text is None:
+        return words
+    if len(words) == 1 and words[0].text == "cat":
+        return (*words, text)
+    return fed(words, text)
+
+
+def input_of(node: Node, evaluator: Evaluator) -> Word | None:
+    """What a redirected command reads, where it stands beside it."""
+    for each in node.named_children:
+        if each.type == "herestring_redirect" and each.named_children:
+            return evaluator.text(each.named_children[-1])
+        signs = {child.type for child in each.children} if each.type == "file_redirect" else ()
+        goal = each.child_by_field_name("destination") if "<" in signs else None
+        if goal is not None and goal.type == "process_substitution":
+            return evaluator.printed(goal)
+    return None
+
+
 def written_to(nodes: Iterable[Node], evaluator: Evaluator) -> str | None:
     """The file that a here-document becomes; empty where a cluster takes it; `None` where it goes elsewhere."""
     several = list(nodes)

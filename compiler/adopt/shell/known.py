@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -12,6 +12,12 @@ from compiler.engines.known import ENGINES
 from compiler.value import Value
 
 
+_BLANKS = " \t\n"
+
+Listed = tuple[Word | None, ...]
+"""The words of a list, with nothing where an index holds none."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Known(Value):
     """What a script has said so far.
@@ -19,6 +25,8 @@ class Known(Value):
     Attributes:
         texts: variables with one value.
         arrays: variables with a list of words.
+        attributes: what a variable is declared to be, as the letters of `declare`.
+        references: the variables that stand for others (`declare -n`).
         exported: the variables that commands get.
         arguments: the words that the script or a function of it is given; `None` where they are not known.
         said: the values that whoever adopts it gives for what is not known for certain.
@@ -27,7 +35,9 @@ class Known(Value):
     """
 
     texts: Mapping[str, Word] = field(factory=dict)
-    arrays: Mapping[str, tuple[Word, ...]] = field(factory=dict)
+    arrays: Mapping[str, Listed] = field(factory=dict)
+    attributes: Mapping[str, frozenset[str]] = field(factory=dict)
+    references: Mapping[str, str] = field(factory=dict)
     exported: frozenset[str] = frozenset()
     arguments: tuple[Word, ...] | None = None
     said: Mapping[str, str] = field(factory=dict)
@@ -38,6 +48,41 @@ class Known(Value):
     def environment(self) -> Mapping[str, Word]:
         """The variables that a command gets."""
         return {name: word for name, word in self.texts.items() if name in self.exported}
+
+    @property
+    def separators(self) -> str | None:
+        """What separates words (`IFS`); `None` where that is not known."""
+        word = self.texts.get("IFS")
+        if word is None or word.text in {"$IFS", "${IFS}"}:
+            return _BLANKS
+        return None if word.unknown else word.text
+
+    def named(self, name: str) -> str:
+        """The variable that a name stands for."""
+        return self.references.get(name, name)
+
+    def with_list(self, name: str, words: Listed) -> Known:
+        """The same with one list set."""
+        texts = {each: word for each, word in self.texts.items() if each != name}
+        return evolve(self, texts=texts, arrays={**self.arrays, name: words})
+
+    def outside(self, before: Known, *, own: Collection[str]) -> Known:
+        """What is known behind a function: variables of its `own` are again what they were."""
+        kept = forgotten(self, own)
+        return evolve(
+            kept,
+            texts={
+                **kept.texts,
+                **{each: before.texts[each] for each in own if each in before.texts},
+            },
+            arrays={
+                **kept.arrays,
+                **{each: before.arrays[each] for each in own if each in before.arrays},
+            },
+            attributes=before.attributes,
+            references=before.references,
+            arguments=before.arguments,
+        )
 
     def with_text(self, name: str, word: Word) -> Known:
         """The same with one variable set."""
@@ -63,7 +108,7 @@ class Known(Value):
             },
             arrays={
                 **self.arrays,
-                **{name: (*words, _more(name)) for name, words in arrays.items()},
+                **{name: (*words, more_word(name)) for name, words in arrays.items()},
             },
         )
 
@@ -71,6 +116,16 @@ class Known(Value):
 def open_word(name: str) -> Word:
     """A variable that is known at the start only."""
     return Word(text=f"${{{name}}}", unknown=(f"${{{name}}}",))
+
+
+def forgotten(known: Known, names: Collection[str]) -> Known:
+    """Without some variables."""
+    return evolve(
+        known,
+        texts={name: word for name, word in known.texts.items() if name not in names},
+        arrays={name: words for name, words in known.arrays.items() if name not in names},
+        attributes={name: told for name, told in known.attributes.items() if name not in names},
+    )
 
 
 def joined(before: Known, several: Sequence[Known]) -> Known:
@@ -89,6 +144,8 @@ def joined(before: Known, several: Sequence[Known]) -> Known:
         before,
         texts=texts,
         arrays=arrays,
+        attributes={name: told for each in several for name, told in each.attributes.items()},
+        references={name: told for each in several for name, told in each.references.items()},
         exported=frozenset().union(*(each.exported for each in several)),
         arguments=_joined_arguments(before.arguments, [each.arguments for each in several]),
         is_open=any(each.is_open for each in several),
@@ -143,20 +200,19 @@ def _joined_arguments(
         return first
     if any(each is None for each in several):
         return None
-    return _merged("@", before or (), several)
+    return tuple(each for each in _merged("@", before or (), several) if each is not None)
 
 
-def _merged(
-    name: str, before: tuple[Word, ...], several: Sequence[tuple[Word, ...] | None]
-) -> tuple[Word, ...]:
+def _merged(name: str, before: Listed, several: Sequence[Listed | None]) -> Listed:
     """A list that some branches lengthen: what it had, and what may come; one that they replace may have any words."""
     first = several[0]
     if first is not None and all(each is first for each in several):
         return first
     are_longer = all(each is not None and each[: len(before)] == before for each in several)
-    return (*before, _more(name)) if are_longer else (_more(name),)
+    return (*before, more_word(name)) if are_longer else (more_word(name),)
 
 
-def _more(name: str) -> Word:
+def more_word(name: str) -> Word:
+    """The words of a list that are known at the start only."""
     text = "$@" if name == "@" else f"${{{name}[@]}}"
     return Word(text=text, unknown=(text,))

@@ -21,7 +21,9 @@ PRINTING = frozenset({"echo", "printf", "cat"})
 _SILENT = frozenset({"local", "return", "shift", "set", "unset", ":", "true", "false", "test", "["})
 _LONGEST = 10_000
 """Characters of what is printed; the longest public launch has a tenth of that."""
-_FORMAT = re.compile(r"(?P<before>[^%\\]*)%s(?P<after>[^%\\]*)(?P<end>(?:\\n)?)")
+_PART = re.compile(r"%(?P<kind>[sd%])|\\(?P<sign>[nt\\])|(?P<text>[^%\\]+)")
+_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+_SIGNS = {"n": "\n", "t": "\t", "\\": "\\"}
 _APART = frozenset({"pipeline", "subshell", "process_substitution"})
 
 
@@ -50,8 +52,10 @@ def printed(commands: Sequence[Command]) -> Word | None:
             return None
         parts.append(told)
         words += each.words[1:]
-    if not words or sum(map(len, parts)) > _LONGEST:
+    if sum(map(len, parts)) > _LONGEST:
         return None
+    if not words:
+        return Word(text="")
     return Word(
         text="".join(parts).rstrip("\n"),
         span=words[0].span,
@@ -69,13 +73,32 @@ def _line(program: str, words: Sequence[Word]) -> str | None:
             return None
         return " ".join(texts[is_joined:]) + ("" if is_joined else "\n")
     if program == "printf" and texts:
-        form = _FORMAT.fullmatch(texts[0])
-        if form is None:
-            return None
-        end = "\n" if form["end"] else ""
-        return "".join(f"{form['before']}{each}{form['after']}{end}" for each in texts[1:])
+        return "" if texts[0] == "-v" else formatted(texts)
     # The walk tells a here-document of `cat` as one word behind it.
     return texts[0] if program == "cat" and len(texts) == 1 else None
+
+
+def formatted(texts: Sequence[str]) -> str | None:
+    """What `printf` makes of its words: a plain format, over and over, until all are told."""
+    if not texts or texts[0].startswith("-"):
+        return None
+    parts = list(_PART.finditer(texts[0]))
+    if "".join(each[0] for each in parts) != texts[0]:
+        return None
+    given = list(texts[1:])
+    made: list[str] = []
+    while True:
+        before = len(given)
+        for each in parts:
+            if each["kind"] in {"s", "d"}:
+                text = given.pop(0) if given else "" if each["kind"] == "s" else "0"
+                if each["kind"] == "d" and _NUMBER.fullmatch(text) is None:
+                    return None
+                made.append(text)
+            else:
+                made.append("%" if each["kind"] else each["text"] or _SIGNS[each["sign"]])
+        if not given or len(given) == before:
+            return "".join(made)
 
 
 def _is_plain(body: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -35,13 +36,20 @@ class Simple(Value):
     text: Word | None = None
 
 
-def read_simple(node: Node, evaluator: Evaluator, *, data: bytes, text: Word | None) -> Simple:
-    """The words that a shell makes of a command; `data` is the script."""
+def read_simple(
+    node: Node,
+    evaluator: Evaluator,
+    *,
+    data: bytes,
+    text: Word | None,
+    behind: Sequence[Node] = (),
+) -> Simple:
+    """The words that a shell makes of a command; `data` is the script, `behind` are words behind its redirects."""
     known = evaluator.known
     words: list[Word] = []
     before: Node | None = None
     assigns = ""
-    for child in node.children:
+    for child in (*node.children, *behind):
         is_cut = is_cut_off(before, child)
         if child.type == "variable_assignment":
             name = child.child_by_field_name("name")

@@ -112,11 +112,16 @@ def leaves(nodes: Iterable[Node]) -> bool:
     return any(raw_text(each) in _LEAVING for each in names if each is not None)
 
 
+def _is_global(declaration: Node) -> bool:
+    options = (raw_text(each) for each in declaration.named_children if each.type == "word")
+    return any(each.startswith("-") and "g" in each for each in options)
+
+
 def locals_of(body: Node) -> list[str]:
     """The variables that a function has for itself."""
     return [
         name
         for each in below(body, "declaration_command")
-        if each.children[0].type in _LOCAL
+        if each.children[0].type in _LOCAL and not _is_global(each)
         for name in (*set_in(each), *(raw_text(one) for one in each.named_children))
     ]

@@ -16,10 +16,12 @@ from compiler.adopt.shell.conditions import (
     decide_clause,
     decide_loop,
 )
+from compiler.adopt.shell.declaring import declared
 from compiler.adopt.shell.frames import MOST_CALLS, Frames
-from compiler.adopt.shell.here import fed, here_text, written_to
+from compiler.adopt.shell.here import given_text, here_text, input_of, written_to
 from compiler.adopt.shell.known import joined
 from compiler.adopt.shell.printing import printed, prints_only
+from compiler.adopt.shell.redirects import Stream, arguments_behind, redirects_of
 from compiler.adopt.shell.simple import NO_WORDS, read_simple
 from compiler.adopt.shell.syntax import (
     counted_in,
@@ -28,12 +30,14 @@ from compiler.adopt.shell.syntax import (
     set_in,
     split_clause,
 )
-from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
+from compiler.adopt.shell.variables import assigned, learned, open_exports, turn_of, unset
 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_RETURN = "return"
+_EVAL = "eval"
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 
@@ -75,11 +79,14 @@ class Walk(Frames):
             "for_statement": self._loop,
             "c_style_for_statement": self._loop,
             "subshell": self._apart,
+            "pipeline": self._piped,
             "compound_statement": self._compound,
         }
 
     def statement(self, node: Node) -> None:
-        """One statement."""
+        """One statement; behind a `return` there is none."""
+        if self.has_left:
+            return
         self._walks.get(node.type, self.statements)(node)
 
     def _assign(self, node: Node) -> None:
@@ -91,7 +98,10 @@ class Walk(Frames):
         self.known = declared(node, self.evaluator())
 
     def _unset(self, node: Node) -> None:
-        self.known = unset(node, self.known)
+        self.known, functions = unset(node, self.evaluator())
+        if not self.untaken:
+            for each in functions & self.functions.keys():
+                del self.functions[each]
 
     def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -100,9 +110,15 @@ class Walk(Frames):
 
     def _apart(self, node: Node) -> None:
         """A shell of its own, whose variables are gone behind it."""
-        before = self.known
+        before = self.known, self.has_left
         self.statements(node)
-        self.known = before
+        self.known, self.has_left = before
+
+    def _piped(self, node: Node) -> None:
+        """Each part is a shell of its own, which leaves no function."""
+        before = self.has_left
+        self.statements(node)
+        self.has_left = before
 
     def _compound(self, node: Node) -> None:
         """`{ ... }`, and `((...))`, which counts."""
@@ -119,9 +135,12 @@ class Walk(Frames):
             is_out = is_sure or condition.holds is False
             if condition.holds is not None:
                 self.taken = tuple(dict.fromkeys((*self.taken, *condition.changes)))
+            is_open = not is_out and condition.holds is None
             self.untaken += is_out
+            self.undecided += is_open
             walk()
             self.untaken -= is_out
+            self.undecided -= is_open
             ends += [] if is_out else [self.known]
             is_sure = is_sure or condition.holds is True
         if not is_sure:
@@ -177,46 +196,76 @@ class Walk(Frames):
     def _redirected(self, node: Node) -> None:
         """A command with what its input comes from, and its output goes to."""
         here = next((each for each in node.named_children if each.type == "heredoc_redirect"), None)
-        if here is None:
-            self.statements(node)
-            return
+        before = self.streams
+        self.streams = before.behind(redirects_of(node))
+        self._fed_from(here, node) if here is not None else self._sent(node)
+        self.streams = before
+
+    def _sent(self, node: Node) -> None:
+        """A command, what its output goes to, and the words that stand behind that."""
+        redirects = redirects_of(node)
+        words = [word for each in redirects for word in arguments_behind(each)]
+        for each in node.named_children:
+            if each.type == "command":
+                self._command(each, input_of(node, self.evaluator()), behind=words)
+            else:
+                self.statement(each)
+
+    def _fed_from(self, here: Node, node: Node) -> None:
+        """A command whose input is a here-document."""
         text, is_exact = here_text(here, self.evaluator())
         starts = [each for each in node.named_children if each.type not in NO_WORDS]
         behind = [each for each in here.named_children if not each.type.startswith("heredoc")]
+        words = [word for each in (*redirects_of(node), here) for word in arguments_behind(each)]
         for each in (*starts, *behind):
-            self._receive(each, text)
+            self._receive(each, text, behind=words if each in starts else ())
         target = written_to((*starts, *node.named_children, *behind), self.evaluator())
         if target is not None and text is not None:
             self.documents.append(Document(name=target, text=text, is_exact=is_exact))
 
-    def _receive(self, node: Node, text: Word | None) -> None:
+    def _receive(self, node: Node, text: Word | None, *, behind: Sequence[Node] = ()) -> None:
         """A command of a pipeline that begins with a here-document; what has parts of its own reads it itself."""
         if node.type == "command":
-            self._command(node, text)
+            self._command(node, text, behind=behind)
         elif node.type == "pipeline":
             for child in node.named_children:
                 self._receive(child, text)
         else:
             self.statement(node)
 
-    def _command(self, node: Node, text: Word | None = None) -> None:
+    def _command(
+        self, node: Node, text: Word | None = None, *, behind: Sequence[Node] = ()
+    ) -> None:
         evaluator = self.evaluator()
-        told = read_simple(node, evaluator, data=self.data, text=text)
+        told = read_simple(node, evaluator, data=self.data, text=text, behind=behind)
         self.known, words, text = told.known, told.words, told.text
-        if not self.call(node, words) and not self.take_over(words):
-            self.commands.append(
+        if self.calls and words and words[0].text == _RETURN:
+            self.leave()
+        elif not self.call(node, words) and not self.take_over(words):
+            self.add(
                 Command(
-                    words=_given_text(words, text),
+                    words=given_text(words, text),
                     environment=self.known.environment,
                     changes=self.taken,
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )
             )
-            self.known = learned(node, words, evaluator, text=text) if words else told.known
+            ifs = self.known.separators
+            if words:
+                self.known = learned(node, words, evaluator, text=text, ifs=ifs)
+            if words and words[0].text == _EVAL:
+                self.known = self.behind_eval(words)
         if not self.only_prints:
-            for child in node.named_children:
+            for child in (*node.named_children, *behind):
                 self._inside(child)
+
+    def add(self, command: Command) -> None:
+        """A command; where only the output counts, one that writes elsewhere is none."""
+        if not self.only_prints or self.streams.output is Stream.OUTPUT:
+            self.commands.append(command)
+        elif self.streams.output is Stream.UNKNOWN:
+            self.is_unsure = True
 
     def printed(self, node: Node) -> Word | None:
         """What a command in `$(...)` prints: it is gone through for that, and changes nothing here."""
@@ -237,7 +286,7 @@ class Walk(Frames):
         )
         walk.statements(node)
         self.followed = walk.followed
-        told = printed(walk.commands)
+        told = printed(walk.commands) if not walk.is_unsure else None
         if told is None:
             return None
         return evolve(told, span=self.place(node), changes=(*told.changes, *walk.taken))
@@ -246,15 +295,6 @@ class Walk(Frames):
         """Commands of a substitution are commands, too."""
         for child in node.named_children:
             if child.type == "command_substitution":
-                self.statements(child)
+                self._piped(child)
             else:
                 self._inside(child)
-
-
-def _given_text(words: tuple[Word, ...], text: Word | None) -> tuple[Word, ...]:
-    """A command with the text that is its input: `cat` prints it."""
-    if text is None:
-        return words
-    if len(words) == 1 and words[0].text == "cat":
-        return (*words, text)
-    return fed(words, text)

@@ -68,13 +68,22 @@ class Evaluator(Value):
                     for each in piece.words
                 ]
                 continue
-            for number, part in enumerate(split_piece(piece)):
+            whole, parts = self._parts(piece)
+            for number, part in enumerate(parts):
                 if number and begun:
                     made.append(word)
                     word, begun = Word(text="", span=self.place(node)), False
-                word = lengthened(word, piece, text=part)
-                begun = begun or bool(part) or not piece.splits
+                word = lengthened(word, whole, text=part)
+                begun = begun or bool(part) or not whole.splits
         return (*made, word) if begun else tuple(made)
+
+    def _parts(self, piece: Piece) -> tuple[Piece, Sequence[str]]:
+        """What separators make of a piece; where they are not known, or leave words that hold nothing, it is not known."""
+        ifs = self.known.separators
+        parts = split_piece(piece, ifs) if ifs is not None or not piece.splits else None
+        if parts is not None:
+            return piece, parts
+        return evolve(piece, unknown=(piece.text,), splits=False), (piece.text,)
 
     def beside(self, one: Word, other: Word) -> Word:
         """Two words as one."""
@@ -188,13 +197,10 @@ class Evaluator(Value):
         return (*pieces, Piece(_unescaped(rest, special))) if rest or not pieces else pieces
 
     def _expansion(self, node: Node, raw: str, *, quoted: bool) -> Piece:
-        given = self._arguments(raw)
+        given = self._arguments(raw) or self._listed(raw)
         if given is not None:
-            return given
-        whole = _WHOLE_ARRAY.fullmatch(raw)
-        if whole is not None and whole[1] in self.known.arrays:
-            listed = Piece("", words=self.known.arrays[whole[1]])
-            return listed.as_text() if quoted and "*" in raw else listed
+            is_one = quoted and "*" in raw and given.words is not None
+            return given.as_text((self.known.separators or "")[:1]) if is_one else given
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)
@@ -224,7 +230,13 @@ class Evaluator(Value):
         if arguments is not None and name.isdecimal() and name != "0":
             at = int(name) - 1
             return arguments[at] if at < len(arguments) else Word(text="")
-        return self.known.texts.get(name)
+        return self.known.texts.get(self.known.named(name))
+
+    def _listed(self, raw: str) -> Piece | None:
+        """A list as a whole, where it is known."""
+        whole = _WHOLE_ARRAY.fullmatch(raw)
+        words = self.known.arrays.get(self.known.named(whole[1])) if whole is not None else None
+        return Piece("", words=tuple(filter(None, words))) if words is not None else None
 
     def _arguments(self, raw: str) -> Piece | None:
         """`$@` and `$#`, where the arguments are known."""

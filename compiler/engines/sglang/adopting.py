@@ -24,7 +24,7 @@ from compiler.engines.sglang.arguments.parsed import Refusal
 from compiler.engines.sglang.arguments.words import Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.comparing import differences, same, values_of
-from compiler.engines.sglang.grouping import Group, argument, culprits, groups
+from compiler.engines.sglang.grouping import Group, argument, culprits, groups, lacks_value
 from compiler.engines.sglang.unspelling import setting_of_flag, settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
@@ -138,7 +138,8 @@ class Adopter(Value):
                 several = (*groups(stand_in, release=self.release), *several)
                 continue
             guilty = () if parsed.refusal is None else culprits(parsed.refusal, several)
-            if not guilty:
+            # No profile can hold a flag that lacks its value, nor would a server start with it.
+            if not guilty or any(map(lacks_value, guilty)):
                 return parsed, several, tuple(sorted(refused, key=lambda each: each.words))
             several = tuple(each for each in several if each not in guilty)
             refused += [self._refused(each) for each in guilty]

@@ -123,6 +123,18 @@ def _most(flag: Flag | None) -> int:
     return int(flag.nargs) if flag.nargs.isdigit() else endless
 
 
+def lacks_value(group: Group) -> bool:
+    """Whether a flag stands without the value that it needs."""
+    flag = group.flag
+    return (
+        flag is not None
+        and flag.takes is not None
+        and flag.nargs not in _VALUELESS
+        and not group.values
+        and "=" not in group.words[0].text
+    )
+
+
 def culprits(refusal: Refusal, several: Sequence[Group]) -> tuple[Group, ...]:
     """The flags that a refusal is about; none when it is about the whole."""
     if refusal.kind is RefusalKind.AMBIGUOUS:
