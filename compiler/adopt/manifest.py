@@ -102,7 +102,9 @@ class _Reader(Value):
             settings=self.described(node, above),
             image=image,
             devices=devices,
-            mounts=tuple(volumes_of(node, pod, self.word)),
+            mounts=tuple(
+                volumes_of(node, pod, self.word, lambda word: self.expanded(word, environment))
+            ),
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
             if image is not None
             else (),
@@ -163,6 +165,7 @@ class _Reader(Value):
     def expanded(self, word: Word, environment: Mapping[str, Word]) -> Word:
         """`$(NAME)` replaced, where the container has a variable of this name."""
         unknown: list[str] = []
+        names: list[str] = []
 
         def replace(found: re.Match[str]) -> str:
             if found["name"] is None:
@@ -170,6 +173,7 @@ class _Reader(Value):
             name = found["name"]
             value = environment.get(name)
             if value is not None and not value.unknown:
+                names.extend((name, *value.names))
                 return value.text
             if name in self.given:
                 return self.given[name]
@@ -177,7 +181,9 @@ class _Reader(Value):
             return found[0]
 
         text = _REFERENCE.sub(replace, word.text)
-        return evolve(word, text=text, unknown=(*word.unknown, *unknown))
+        return evolve(
+            word, text=text, unknown=(*word.unknown, *unknown), names=(*word.names, *names)
+        )
 
     def image(self, node: Yaml) -> Word | None:
         """The image, which a chart has in parts."""
