@@ -124,13 +124,6 @@ def told_spent(launch: Launch, spent: tuple[str, ...]) -> Iterator[Change]:
         yield Change(kind=ChangeKind.DROPPED, text=text, span=first.span)
 
 
-def secret_texts(launch: Launch, chosen: Chosen) -> frozenset[str]:
-    """The values of flags that are secrets."""
-    words = launch.command.words
-    several = (words[at].text for places in chosen.reading.secrets.values() for at in places)
-    return frozenset(text.partition("=")[2] if text.startswith("--") else text for text in several)
-
-
 def secret_variables(launch: Launch, chosen: Chosen) -> frozenset[str]:
     """The names of those that hold secrets: by their own names or forms, since a flag makes one of them, or since they hold another."""
     words, environment = launch.command.words, launch.command.environment
@@ -141,7 +134,10 @@ def secret_variables(launch: Launch, chosen: Chosen) -> frozenset[str]:
         for at in places
         for name in words[at].names
     }
-    texts = {*secret_texts(launch, chosen), *(environment[name].text for name in own & {*environment})}
+    texts = {
+        *secret_texts(launch, chosen),
+        *(environment[name].text for name in own & {*environment}),
+    }
     texts = set(filter(may_be_secret, texts))
     held = {
         name
@@ -149,6 +145,13 @@ def secret_variables(launch: Launch, chosen: Chosen) -> frozenset[str]:
         if not own.isdisjoint(word.names) or any(text in word.text for text in texts)
     }
     return frozenset(own | held)
+
+
+def secret_texts(launch: Launch, chosen: Chosen) -> frozenset[str]:
+    """The values of flags that are secrets."""
+    words = launch.command.words
+    several = (words[at].text for places in chosen.reading.secrets.values() for at in places)
+    return frozenset(text.partition("=")[2] if text.startswith("--") else text for text in several)
 
 
 def secret_goes(word: Word, *, is_replaced: bool) -> str:
