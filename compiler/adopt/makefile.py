@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Document, Sheet, Word
-from compiler.adopt.makevariables import Told, Variables, expanded, joined, unsure
+from compiler.adopt.makevariables import LONGEST, Told, Variables, expanded, joined, unsure
 from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
-from compiler.value import Value
 
 
 _ASSIGNED = re.compile(
@@ -30,6 +29,8 @@ _DEFINE = re.compile(r"(?:override[ \t]+)?define[ \t]+(?P<name>[\w.-]+)[ \t]*(?:
 _CONDITION = re.compile(r"(?:if(?:eq|neq|def|ndef)|endif)\b")
 _SETS = re.compile(r"\b\w+\+?=|\b(?:export|unset|set|cd|source|read|exit)\b")
 """What a line says that the next one does not know: each is a shell of its own."""
+_MOST_OWN = 100
+"""Variables of targets; a public Makefile has ten."""
 _PREFIX = re.compile(r"^[@+-]+[ \t]*")
 
 
@@ -42,15 +43,27 @@ class _Recipe:
     lines: list[str] = field(factory=list)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class _Own(Value):
-    """A variable that is set for some targets; `value` is worked out where it stands with `:=`."""
+@define
+class _Own:
+    """A variable that is set for some targets; `told` where it is worked out where it stands, with `:=`."""
 
     names: tuple[str, ...]
     variable: str
     sign: str
     value: str
-    told: Told
+    told: Told | None
+    _reached: set[str] | None = None
+
+    def reached(self, needed: Mapping[str, set[str]]) -> set[str]:
+        """All that is made for its targets, each of which needs others."""
+        if self._reached is None:
+            self._reached = set()
+            left = list(self.names)
+            while left:
+                more = needed.get(left.pop(), set()) - self._reached
+                self._reached |= more
+                left += more
+        return self._reached
 
 
 @define
@@ -66,11 +79,17 @@ class _Parts:
     needed: dict[str, set[str]] = field(factory=dict)
     prefix: str = "\t"
     is_one_shell: bool = False
+    steps: list[str] = field(factory=list)
 
     @property
     def variables(self) -> Variables:
         """As they are known here."""
-        return Variables(texts=self.texts, fixed=self.fixed, defaults=frozenset(self.defaults))
+        return Variables(
+            texts=self.texts,
+            fixed=self.fixed,
+            defaults=frozenset(self.defaults),
+            steps=self.steps,
+        )
 
 
 def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
@@ -81,7 +100,8 @@ def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
     said = (*parts.texts.items(), *own)
     launching = [name for name, text in said if speaks_of_engine(text)]
     told = (each for each in parts.recipes if _may_launch(each, launching))
-    documents = tuple(_document(each, parts, source) for each in islice(told, MOST_PARTS))
+    whole = parts.variables
+    documents = tuple(_document(each, parts, whole, source) for each in islice(told, MOST_PARTS))
     return Sheet(documents=documents, sources={source.name: source})
 
 
@@ -126,13 +146,17 @@ def _target(found: re.Match[str], parts: Sequence[str], made: _Parts, *, line: i
     names = tuple(found["names"].split())
     told = _ASSIGNED.fullmatch(found["rest"].strip().partition(" #")[0].rstrip())
     if told is not None:
-        if told["name"] not in made.given or "override" in told["front"]:
+        if len(made.own) >= _MOST_OWN:
+            _set(told["name"], "=", told["value"], made, is_sure=False)
+        elif told["name"] not in made.given or "override" in told["front"]:
             own = _Own(
                 names=names,
                 variable=told["name"],
                 sign=told["sign"],
                 value=told["value"].strip(),
-                told=expanded(told["value"].strip(), made.variables),
+                told=expanded(told["value"].strip(), made.variables)
+                if told["sign"].startswith(":")
+                else None,
             )
             made.own.append(own)
         return
@@ -175,47 +199,49 @@ def _assign(told: re.Match[str], made: _Parts, *, is_sure: bool) -> None:
 
 def _set(name: str, sign: str, value: str, made: _Parts, *, is_sure: bool) -> None:
     """What is set in a branch may have another value."""
+    before = made.fixed.get(name)
     if sign == "?=" and name in made.texts:
         return
-    before = made.fixed.pop(name, None)
     made.defaults.discard(name)
     if not is_sure:
-        made.texts[name] = f"{made.texts.get(name, '')} {value}"
+        # Whether it is the launch is asked of all that it may say.
+        made.texts[name] = (
+            value if not speaks_of_engine(made.texts.get(name, "")) else made.texts[name]
+        )
         made.fixed[name] = unsure(name)
-    elif sign == "+=" and before is not None:
-        more = expanded(value, made.variables)
-        made.fixed[name] = joined((before, Told(" "), more))
-    elif sign == "+=":
-        made.texts[name] = f"{made.texts.get(name, '')} {value}".strip()
-    elif sign.startswith(":"):
+    elif sign.startswith(":") or (sign == "+=" and before is not None):
         told = expanded(value, made.variables)
-        made.texts[name] = value
-        made.fixed[name] = evolve(told, used=(name, *dict.fromkeys(told.used)))
+        made.texts[name] = value if before is None else f"{made.texts[name]} {value}"[:LONGEST]
+        told = told if sign != "+=" or before is None else joined((before, Told(" "), told))
+        told = evolve(told, used=(name, *dict.fromkeys(told.used)))
+        made.fixed[name] = told if len(told.text) <= LONGEST else unsure(name)
     else:
-        made.texts[name] = f"$(shell {value})" if sign == "!=" else value
+        made.fixed.pop(name, None)
+        text = made.texts.get(name, "") if sign == "+=" else ""
+        made.texts[name] = f"$(shell {value})" if sign == "!=" else f"{text} {value}".strip()
         made.defaults |= {name} if sign == "?=" else set()
 
 
-def _variables_of(recipe: _Recipe, parts: _Parts) -> Variables:
-    """The variables as a recipe has them: those of its targets before all others.
+def _variables_of(recipe: _Recipe, parts: _Parts, whole: Variables) -> Variables:
+    """The variables as a recipe has them: those of its targets before those of the `whole`.
 
     One that a target sets is set for what that target needs, too, when it is made for it.
     """
     own = _Parts(
-        given={},
-        texts=dict(parts.texts),
-        fixed=dict(parts.fixed),
-        defaults=set(parts.defaults),
+        given={}, texts=dict(parts.texts), fixed=dict(parts.fixed), defaults=set(parts.defaults)
     )
+    is_own = False
     for each in parts.own:
         if any(_fits(name, pattern) for name in recipe.names for pattern in each.names):
-            if each.sign.startswith(":"):
+            is_own = True
+            if each.told is not None:
                 own.texts[each.variable], own.fixed[each.variable] = each.value, each.told
             else:
                 _set(each.variable, each.sign, each.value, own, is_sure=True)
-        elif not _reached(each.names, parts.needed).isdisjoint(recipe.names):
+        elif not each.reached(parts.needed).isdisjoint(recipe.names):
+            is_own = True
             _set(each.variable, "=", each.value, own, is_sure=False)
-    return own.variables
+    return own.variables if is_own else whole
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -225,19 +251,8 @@ def _fits(name: str, pattern: str) -> bool:
     return len(name) > len(front) + len(end) and name.startswith(front) and name.endswith(end)
 
 
-def _reached(names: Sequence[str], needed: Mapping[str, set[str]]) -> set[str]:
-    """All that is made for some targets."""
-    reached: set[str] = set()
-    left = list(names)
-    while left:
-        more = needed.get(left.pop(), set()) - reached
-        reached |= more
-        left += more
-    return reached
-
-
-def _document(recipe: _Recipe, made: _Parts, source: Source) -> Document:
-    variables = _variables_of(recipe, made)
+def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -> Document:
+    variables = _variables_of(recipe, made, whole)
     last = recipe.first + len(recipe.lines) - 1
     span = Span(file=source.name, line=recipe.first, column=1, end_line=last, end_column=1)
     told = joined([expanded(each, variables) for each in _lines(recipe, made)])

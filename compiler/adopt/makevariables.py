@@ -16,17 +16,19 @@ from compiler.value import Value
 _PLAIN = re.compile(r"[\w.-]+")
 _DEEPEST = 20
 """Variables of variables; a public Makefile has three."""
-_LONGEST = 10_000
+LONGEST = 10_000
 """Characters of a variable."""
 _MOST_CALLS = 300
 """Calls that are followed; a public Makefile has ten."""
+_MOST_STEPS = 50_000
+"""Variables that are worked out, one within another; a long public Makefile has some hundreds."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Variables(Value):
     """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out.
 
-    `fixed` are those that were worked out where they stand (`:=`), and those that may have another value; `calls` counts.
+    `fixed` are those that were worked out where they stand (`:=`), and those that may have another value; `calls` and `steps` count.
     """
 
     texts: Mapping[str, str] = field(factory=dict)
@@ -34,6 +36,7 @@ class Variables(Value):
     defaults: frozenset[str] = frozenset()
     made: MutableMapping[str, Told] = field(factory=dict)
     calls: list[str] = field(factory=list)
+    steps: list[str] = field(factory=list)
 
 
 @frozen(eq=False, repr=False)
@@ -106,18 +109,7 @@ def _reference(raw: str, variables: Variables, *, depth: int) -> Told:
     if depth > _DEEPEST:
         return open_
     if _PLAIN.fullmatch(inside):
-        if inside in variables.fixed:
-            return variables.fixed[inside]
-        value = variables.texts.get(inside)
-        if value is None:
-            return unsure(inside)
-        if inside not in variables.made:
-            # One that names itself is open; each is worked out once, however often it is named.
-            variables.made[inside] = open_
-            told = expanded(value, variables, depth=depth + 1)
-            if len(told.text) <= _LONGEST:
-                variables.made[inside] = evolve(told, used=(inside, *dict.fromkeys(told.used)))
-        return variables.made[inside]
+        return _variable(inside, variables, depth=depth, open_=open_)
     name, _, rest = inside.partition(" ")
     parts = [_given(each, variables, depth=depth) for each in _split(rest)]
     if name == "call":
@@ -129,6 +121,24 @@ def _reference(raw: str, variables: Variables, *, depth: int) -> Told:
         more = parts[2] if len(parts) > 2 else Told("")  # noqa: PLR2004 - the third is `else`
         return (parts[1] if parts[0].text else more).beside(evolve(parts[0], unknown=()))
     return open_
+
+
+def _variable(name: str, variables: Variables, *, depth: int, open_: Told) -> Told:
+    """One that names itself is open; each is worked out once, however often it is named."""
+    if name in variables.fixed:
+        return variables.fixed[name]
+    value = variables.texts.get(name)
+    if value is None:
+        return unsure(name)
+    if name not in variables.made:
+        variables.made[name] = open_
+        variables.steps.append(name)
+        if len(variables.steps) > _MOST_STEPS:
+            return open_
+        told = expanded(value, variables, depth=depth + 1)
+        if len(told.text) <= LONGEST:
+            variables.made[name] = evolve(told, used=(name, *dict.fromkeys(told.used)))
+    return variables.made[name]
 
 
 def _called(parts: Sequence[Told], variables: Variables, *, depth: int) -> Told | None:
@@ -143,7 +153,7 @@ def _called(parts: Sequence[Told], variables: Variables, *, depth: int) -> Told 
     told |= {str(at): Told("") for at in range(len(arguments) + 1, 10)}
     inside = evolve(variables, fixed={**variables.fixed, **told}, made={})
     made = expanded(variables.texts[name.text], inside, depth=depth + 1)
-    return made if len(made.text) <= _LONGEST else None
+    return made if len(made.text) <= LONGEST else None
 
 
 def _given(text: str, variables: Variables, *, depth: int) -> Told:
