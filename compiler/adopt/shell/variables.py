@@ -172,9 +172,9 @@ def _behind_cd(known: Known, words: Sequence[Word]) -> Known:
     before = known.texts.get("PWD")
     if not told.unknown and told.text.startswith("/"):
         return known.with_text("PWD", evolve(told, text=normpath(told.text)))
-    if before is None or before.unknown or "PWD" in known.said:
+    if before is None or before.unknown:
         return known
-    if told.unknown or told.text[:1] in {"", "-", "~"}:
+    if told.unknown or told.text[:1] in {"", "-", "~"} or "PWD" in known.said:
         return known.without(["PWD"])
     return known.with_text("PWD", evolve(told, text=normpath(f"{before.text}/{told.text}")))
 
