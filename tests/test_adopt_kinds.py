@@ -139,7 +139,7 @@ def test_a_makefile() -> None:
     assert "`$(HOST)` is taken not to be set" in assumed
     unknown = "\n".join(got.changes(ChangeKind.UNKNOWN))
     assert "`--mem-fraction-static $(shell cat frac)` is not known" in unknown
-    assert "`--log-level $(shell LEVEL)` is not known" in unknown
+    assert "`--log-level ${LEVEL}` is not known" in unknown
     assert "`--served-model-name $NAME` is not known" in unknown
     assert "`${EXTRA}` may hold more flags" in unknown
 

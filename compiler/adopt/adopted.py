@@ -14,6 +14,7 @@ from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.placeholders import placeholder_name
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
@@ -259,7 +260,8 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         for word in (launch.command.words if words is None else words)
         for each in word.unknown
         if (
-            name := re.sub(
+            name := placeholder_name(each)
+            or re.sub(
                 r"\W.*", "", _PATH_IN_TEMPLATE.sub("", each).replace("~", "HOME").lstrip("${ ")
             )
         )

@@ -12,14 +12,19 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
-from compiler.adopt.spent import secret_goes, secret_texts, spent_variables, told_spent
+from compiler.adopt.spent import (
+    secret_goes,
+    secret_texts,
+    secret_variables,
+    spent_variables,
+    told_spent,
+)
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.profile import AUTO, Profile, Text
-from compiler.secrecy import is_secret
 from compiler.value import Value
 
 
@@ -115,9 +120,10 @@ def _environment(
     secrets: list[Word] = []
     spent = spent_variables(launch)
     given = secret_texts(launch, chosen)
+    hidden = secret_variables(launch, chosen)
     for name, word in launch.command.environment.items():
         changes += word.changes
-        if is_secret(name, word.text):
+        if name in hidden:
             secrets.append(word)
             goes = secret_goes(word, is_replaced=name in spent and word.text in given)
             text = f"the variable `{name}` holds a secret: {goes}"

@@ -70,6 +70,11 @@ _TEMPLATES = frozenset({".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl", ".erb", ".e
 """Of a template the name in front of its ending says what it becomes."""
 
 
+def is_template(name: str) -> bool:
+    """Whether a file is one that others are made from."""
+    return PurePosixPath(name).suffix in _TEMPLATES
+
+
 def kind_of(source: Source) -> FileKind:
     """What a file is: by its name where that says so, else by its text."""
     path = PurePosixPath(source.name)

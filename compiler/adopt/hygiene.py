@@ -90,7 +90,8 @@ def misplaced_limit(sheet: UnitSheet) -> Iterator[Diagnostic]:
 
 def no_template(sheet: UnitSheet) -> Iterator[Diagnostic]:
     """An instance's name is empty in a unit that is no template."""
-    if "@" in sheet.name:
+    # One that a page shows has no name.
+    if "@" in sheet.name or "." not in sheet.name:
         return
     for each in sheet.assigned:
         found = re.search(r"(?<!%)(?:%%)*%[iI]", each.raw)

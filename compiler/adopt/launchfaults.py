@@ -70,7 +70,7 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
             if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT
             else top
         ),
-        notes=(runs if names else "it runs nothing",),
+        notes=(runs if names else _holds(whole, kind),),
         help=(
             "adopt the compose file that it names"
             if composed
@@ -81,6 +81,20 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
             else f"known are {listed([f'`{each}`' for engine in ENGINES.values() for each in engine.launches])}; where another script holds the launch, adopt that one",
         ),
     )
+
+
+def _holds(whole: Source, kind: FileKind) -> str:
+    """What is said of a file in which no command is found: one that speaks of an engine may start it all the same."""
+    entries = [engine.entry[-1] for engine in ENGINES.values()]
+    lines = whole.text.split("\n")
+    at = next((at for at, line in enumerate(lines, start=1) if any(e in line for e in entries)), 0)
+    if at:
+        return f"line {at} speaks of an engine, in a part that is not read"
+    others = {
+        FileKind.MAKEFILE: "none of its recipes does",
+        FileKind.PAGE: "none of its blocks does",
+    }
+    return others.get(kind, "it runs nothing")
 
 
 def _what_is_open(sheet: Sheet) -> str:

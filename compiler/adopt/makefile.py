@@ -6,81 +6,102 @@ gnu.org/software/make/manual, "How to Use Variables", "Functions for Conditional
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Document, Sheet, Word
+from compiler.adopt.makevariables import LONGEST, Told, Variables, expanded, joined, unsure
 from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
-from compiler.value import Value
 
 
 _ASSIGNED = re.compile(
-    r"(?:override[ ]+|export[ ]+)*(?P<name>[\w.-]+)[ \t]*(?P<sign>\?=|::?=|\+=|=)[ \t]*(?P<value>.*)",
+    r"(?P<front>(?:(?:override|export|private)[ \t]+)*)(?P<name>[\w.-]+)[ \t]*"
+    r"(?P<sign>\?=|:{1,3}=|\+=|!=|=)[ \t]*(?P<value>.*)",
     re.DOTALL,
 )
-_TARGET = re.compile(r"(?P<name>[\w./%-]+)(?:[ ]+[\w./%-]+)*[ ]*:(?!=)")
+_TARGET = re.compile(r"(?P<names>[\w./% -]*[\w./%-])[ ]*::?(?!=)(?P<rest>.*)", re.DOTALL)
+_DEFINE = re.compile(r"(?:override[ \t]+)?define[ \t]+(?P<name>[\w.-]+)[ \t]*(?:[:?+]?=)?[ \t]*")
 _CONDITION = re.compile(r"(?:if(?:eq|neq|def|ndef)|endif)\b")
-_PREFIX = re.compile(r"[@+-]+[ \t]*")
-_PLAIN = re.compile(r"[\w.-]+")
-_DEEPEST = 20
-"""Variables of variables; a public Makefile has three."""
-_LONGEST = 10_000
-"""Characters of a variable."""
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class _Variables(Value):
-    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out."""
-
-    texts: Mapping[str, str] = field(factory=dict)
-    defaults: frozenset[str] = frozenset()
-    made: MutableMapping[str, _Told] = field(factory=dict)
-
-
-@frozen(eq=False, repr=False)
-class _Told(Value):
-    """A text with its references replaced, what is not known in it, the variables used, and those that are not set."""
-
-    text: str
-    unknown: tuple[str, ...] = ()
-    used: tuple[str, ...] = ()
-    unset: tuple[str, ...] = ()
-
-    def beside(self, *others: _Told) -> _Told:
-        """The same, with what was looked at to come to it."""
-        return evolve(
-            self,
-            unknown=(*self.unknown, *(part for each in others for part in each.unknown)),
-            used=(*self.used, *(part for each in others for part in each.used)),
-            unset=(*self.unset, *(part for each in others for part in each.unset)),
-        )
-
-
-def _joined(parts: Sequence[_Told]) -> _Told:
-    """Several, one behind the other."""
-    return _Told("".join(each.text for each in parts)).beside(*parts)
+_SETS = re.compile(r"\b\w+\+?=|\b(?:export|unset|set|cd|source|read|exit)\b")
+"""What a line says that the next one does not know: each is a shell of its own."""
+_MOST_OWN = 100
+"""Variables of targets; a public Makefile has ten."""
+_PREFIX = re.compile(r"^[@+-]+[ \t]*")
 
 
 @define
 class _Recipe:
-    """The lines of one target, as far as they are read; `first` is the number of the first of them."""
+    """The lines of some targets, as far as they are read; `first` is the number of the first of them."""
 
+    names: tuple[str, ...]
     first: int
     lines: list[str] = field(factory=list)
 
 
+@define
+class _Own:
+    """A variable that is set for some targets; `told` where it is worked out where it stands, with `:=`."""
+
+    names: tuple[str, ...]
+    variable: str
+    sign: str
+    value: str
+    told: Told | None
+    _reached: set[str] | None = None
+
+    def reached(self, needed: Mapping[str, set[str]]) -> set[str]:
+        """All that is made for its targets, each of which needs others."""
+        if self._reached is None:
+            self._reached = set()
+            left = list(self.names)
+            while left:
+                more = needed.get(left.pop(), set()) - self._reached
+                self._reached |= more
+                left += more
+        return self._reached
+
+
+@define
+class _Parts:
+    """What a Makefile has said so far."""
+
+    given: Mapping[str, str]
+    texts: dict[str, str]
+    fixed: dict[str, Told] = field(factory=dict)
+    defaults: set[str] = field(factory=set)
+    recipes: list[_Recipe] = field(factory=list)
+    own: list[_Own] = field(factory=list)
+    needed: dict[str, set[str]] = field(factory=dict)
+    prefix: str = "\t"
+    is_one_shell: bool = False
+    steps: list[str] = field(factory=list)
+
+    @property
+    def variables(self) -> Variables:
+        """As they are known here."""
+        return Variables(
+            texts=self.texts,
+            fixed=self.fixed,
+            defaults=frozenset(self.defaults),
+            steps=self.steps,
+        )
+
+
 def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
     """The recipes of all targets; `given` are variables as `make NAME=value` sets them."""
-    variables, recipes = _parts(source.text, given)
+    parts = _parts(source.text, given)
     # What a variable says may be the launch, too.
-    launching = [name for name, text in variables.texts.items() if speaks_of_engine(text)]
-    told = (each for each in recipes if _may_launch(each, launching))
-    documents = tuple(_document(each, variables, source) for each in islice(told, MOST_PARTS))
+    own = ((each.variable, each.value) for each in parts.own)
+    said = (*parts.texts.items(), *own)
+    launching = [name for name, text in said if speaks_of_engine(text)]
+    told = (each for each in parts.recipes if _may_launch(each, launching))
+    whole = parts.variables
+    documents = tuple(_document(each, parts, whole, source) for each in islice(told, MOST_PARTS))
     return Sheet(documents=documents, sources={source.name: source})
 
 
@@ -89,69 +110,152 @@ def _may_launch(recipe: _Recipe, names: Sequence[str]) -> bool:
     return speaks_of_engine(whole) or bool(names and "$" in whole)
 
 
-def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recipe]]:
-    texts = dict(given)
-    defaults: set[str] = set()
-    recipes: list[_Recipe] = []
+def _parts(text: str, given: Mapping[str, str]) -> _Parts:
+    made = _Parts(given=given, texts=dict(given))
     lines = text.split("\n")
     number = depth = 0
     while number < len(lines):
         start, parts = number, [lines[number]]
-        is_recipe = lines[number].startswith("\t")
         while parts[-1].endswith("\\") and number + 1 < len(lines):
             number += 1
             parts.append(lines[number])
         number += 1
-        if is_recipe:
-            _add_to(recipes, start + 1, parts)
+        if parts[0].startswith(made.prefix):
+            _add_to(made, start + 1, parts)
             continue
         whole = " ".join(each.removesuffix("\\").strip() for each in parts)
+        define_ = _DEFINE.fullmatch(whole)
+        if define_ is not None:
+            number = _define(define_["name"], lines, number, made, is_sure=depth == 0)
+            continue
         condition = _CONDITION.match(whole)
         depth += 0 if condition is None else -1 if condition[0] == "endif" else 1
-        told = _ASSIGNED.fullmatch(whole.partition(" #")[0])
-        if told is not None and told["name"] not in given:
-            _assign(told, texts, defaults, is_sure=depth == 0)
-        elif _TARGET.match(whole):
-            recipes.append(_Recipe(first=start + 2))
-    return _Variables(texts=texts, defaults=frozenset(defaults)), [e for e in recipes if e.lines]
+        plain = whole.partition(" #")[0].rstrip()
+        told = _ASSIGNED.fullmatch(plain)
+        target = _TARGET.match(whole)
+        if told is not None:
+            _assign(told, made, is_sure=depth == 0)
+        elif target is not None:
+            _target(target, parts, made, line=start + 1)
+    made.recipes = [each for each in made.recipes if each.lines]
+    return made
 
 
-def _add_to(recipes: list[_Recipe], first: int, parts: list[str]) -> None:
-    if recipes:
-        recipe = recipes[-1]
+def _target(found: re.Match[str], parts: Sequence[str], made: _Parts, *, line: int) -> None:
+    """A rule, which may have a recipe behind `;`, or a variable of some targets alone."""
+    names = tuple(found["names"].split())
+    told = _ASSIGNED.fullmatch(found["rest"].strip().partition(" #")[0].rstrip())
+    if told is not None:
+        if len(made.own) >= _MOST_OWN:
+            _set(told["name"], "=", told["value"], made, is_sure=False)
+        elif told["name"] not in made.given or "override" in told["front"]:
+            own = _Own(
+                names=names,
+                variable=told["name"],
+                sign=told["sign"],
+                value=told["value"].strip(),
+                told=expanded(told["value"].strip(), made.variables)
+                if told["sign"].startswith(":")
+                else None,
+            )
+            made.own.append(own)
+        return
+    made.is_one_shell |= ".ONESHELL" in names
+    needed, semicolon, _ = found["rest"].partition(";")
+    for name in names:
+        made.needed.setdefault(name, set()).update(needed.partition("#")[0].split())
+    recipe = _Recipe(names=names, first=line if semicolon else line + 1)
+    if semicolon and ";" in parts[0]:
+        recipe.lines += [parts[0].partition(";")[2].lstrip(), *parts[1:]]
+    made.recipes.append(recipe)
+
+
+def _define(name: str, lines: Sequence[str], at: int, made: _Parts, *, is_sure: bool) -> int:
+    """A variable of several lines; the number of the line behind it comes out."""
+    end = next((e for e in range(at, len(lines)) if lines[e].strip() == "endef"), len(lines))
+    body = re.sub(r"[ \t]*\\\n[ \t]*", " ", "\n".join(lines[at:end]))
+    several = (_PREFIX.sub("", each.strip(), count=1) for each in body.split("\n"))
+    text = "; ".join(each for each in several if each and not each.startswith("#"))
+    if name not in made.given:
+        _set(name, "=", text, made, is_sure=is_sure)
+    return end + 1
+
+
+def _add_to(made: _Parts, first: int, parts: Sequence[str]) -> None:
+    if made.recipes:
+        recipe = made.recipes[-1]
         # What stands between its lines keeps their numbers.
         recipe.lines += [""] * (first - recipe.first - len(recipe.lines))
-        recipe.lines += parts
+        recipe.lines += [each.removeprefix(made.prefix) for each in parts]
 
 
-def _assign(
-    told: re.Match[str], texts: dict[str, str], defaults: set[str], *, is_sure: bool
-) -> None:
-    """What is set in a branch may have another value."""
+def _assign(told: re.Match[str], made: _Parts, *, is_sure: bool) -> None:
     name, value = told["name"], told["value"].strip()
+    if name == ".RECIPEPREFIX":
+        made.prefix = value[:1] or "\t"
+    elif name not in made.given or "override" in told["front"]:
+        _set(name, told["sign"], value, made, is_sure=is_sure)
+
+
+def _set(name: str, sign: str, value: str, made: _Parts, *, is_sure: bool) -> None:
+    """What is set in a branch may have another value."""
+    before = made.fixed.get(name)
+    if sign == "?=" and name in made.texts:
+        return
+    made.defaults.discard(name)
     if not is_sure:
-        texts[name] = f"$(shell {name})"
-    elif told["sign"] == "+=":
-        texts[name] = f"{texts.get(name, '')} {value}".strip()
-    elif told["sign"] != "?=":
-        texts[name] = value
-        defaults.discard(name)
-    elif name not in texts:
-        texts[name] = value
-        defaults.add(name)
+        # Whether it is the launch is asked of all that it may say.
+        made.texts[name] = (
+            value if not speaks_of_engine(made.texts.get(name, "")) else made.texts[name]
+        )
+        made.fixed[name] = unsure(name)
+    elif sign.startswith(":") or (sign == "+=" and before is not None):
+        told = expanded(value, made.variables)
+        made.texts[name] = value if before is None else f"{made.texts[name]} {value}"[:LONGEST]
+        told = told if sign != "+=" or before is None else joined((before, Told(" "), told))
+        told = evolve(told, used=(name, *dict.fromkeys(told.used)))
+        made.fixed[name] = told if len(told.text) <= LONGEST else unsure(name)
+    else:
+        made.fixed.pop(name, None)
+        text = made.texts.get(name, "") if sign == "+=" else ""
+        made.texts[name] = f"$(shell {value})" if sign == "!=" else f"{text} {value}".strip()
+        made.defaults |= {name} if sign == "?=" else set()
 
 
-def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Document:
+def _variables_of(recipe: _Recipe, parts: _Parts, whole: Variables) -> Variables:
+    """The variables as a recipe has them: those of its targets before those of the `whole`.
+
+    One that a target sets is set for what that target needs, too, when it is made for it.
+    """
+    own = _Parts(
+        given={}, texts=dict(parts.texts), fixed=dict(parts.fixed), defaults=set(parts.defaults)
+    )
+    is_own = False
+    for each in parts.own:
+        if any(_fits(name, pattern) for name in recipe.names for pattern in each.names):
+            is_own = True
+            if each.told is not None:
+                own.texts[each.variable], own.fixed[each.variable] = each.value, each.told
+            else:
+                _set(each.variable, each.sign, each.value, own, is_sure=True)
+        elif not each.reached(parts.needed).isdisjoint(recipe.names):
+            is_own = True
+            _set(each.variable, "=", each.value, own, is_sure=False)
+    return own.variables if is_own else whole
+
+
+def _fits(name: str, pattern: str) -> bool:
+    front, percent, end = pattern.partition("%")
+    if not percent:
+        return name == pattern
+    return len(name) > len(front) + len(end) and name.startswith(front) and name.endswith(end)
+
+
+def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -> Document:
+    variables = _variables_of(recipe, made, whole)
     last = recipe.first + len(recipe.lines) - 1
     span = Span(file=source.name, line=recipe.first, column=1, end_line=last, end_column=1)
-    parts: list[_Told] = []
-    is_new = True
-    for line in recipe.lines:
-        bare = line.removeprefix("\t")
-        bare = _PREFIX.sub("", bare, count=1) if is_new and _PREFIX.match(bare) else bare
-        parts.append(_expanded(bare + "\n", variables, depth=0))
-        is_new = not line.endswith("\\")
-    told = _joined(parts)
+    told = joined([expanded(each, variables) for each in _lines(recipe, made)])
     defaults = (each for each in dict.fromkeys(told.used) if each in variables.defaults)
     taken = [
         f"`$({each})` is taken to be `{variables.texts[each]}`, its default" for each in defaults
@@ -162,82 +266,18 @@ def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Documen
     return Document(name="recipe.sh", text=word, is_exact=False)
 
 
-def _expanded(text: str, variables: _Variables, *, depth: int) -> _Told:
-    parts: list[_Told] = []
-    at = 0
-    while True:
-        found = text.find("$", at)
-        if found < 0 or found + 1 >= len(text):
-            return _joined([*parts, _Told(text[at:])])
-        parts.append(_Told(text[at:found]))
-        sign = text[found + 1]
-        if sign not in "({":
-            # `$$` is a dollar for the shell, `$@` the target, and `$X` a variable of one letter.
-            one = text[found : found + 2]
-            parts.append(_Told("$") if sign == "$" else _Told(one, (one,)))
-            at = found + 2
-            continue
-        end = _closing(text, found + 1)
-        if end < 0:
-            return _joined([*parts, _Told(text[found:])])
-        parts.append(_reference(text[found : end + 1], variables, depth=depth))
-        at = end + 1
-
-
-def _closing(text: str, at: int) -> int:
-    """The index of the bracket that closes the one at an index."""
-    first, last = text[at], ")" if text[at] == "(" else "}"
-    depth = 0
-    for index in range(at, len(text)):
-        depth += (text[index] == first) - (text[index] == last)
-        if depth == 0:
-            return index
-    return -1
-
-
-def _reference(raw: str, variables: _Variables, *, depth: int) -> _Told:
-    inside = raw[2:-1].strip()
-    open_ = _Told(raw, (raw,))
-    if depth > _DEEPEST:
-        return open_
-    if _PLAIN.fullmatch(inside):
-        value = variables.texts.get(inside)
-        if value is None:
-            # Both brackets mean the same there, and these are the shell's.
-            return _Told(f"${{{inside}}}", (f"${{{inside}}}",))
-        if inside not in variables.made:
-            # One that names itself is open; each is worked out once, however often it is named.
-            variables.made[inside] = open_
-            told = _expanded(value, variables, depth=depth + 1)
-            if len(told.text) <= _LONGEST:
-                variables.made[inside] = evolve(told, used=(inside, *dict.fromkeys(told.used)))
-        return variables.made[inside]
-    name, _, rest = inside.partition(" ")
-    parts = [_given(each, variables, depth=depth) for each in _split(rest)]
-    if name == "or":
-        first = next((each for each in parts if each.text), _Told(""))
-        return first.beside(*parts[: parts.index(first)] if first in parts else parts)
-    if name == "if" and len(parts) > 1:
-        more = parts[2] if len(parts) > 2 else _Told("")  # noqa: PLR2004 - the third is `else`
-        return (parts[1] if parts[0].text else more).beside(evolve(parts[0], unknown=()))
-    return open_
-
-
-def _given(text: str, variables: _Variables, *, depth: int) -> _Told:
-    """A part of a condition: a variable that nobody sets is empty."""
-    bare = text.strip()
-    name = bare[2:-1]
-    if bare[:1] == "$" and _PLAIN.fullmatch(name) and name not in variables.texts:
-        return _Told("", unset=(name,))
-    return _expanded(bare, variables, depth=depth + 1)
-
-
-def _split(text: str) -> Iterator[str]:
-    """The parts between commas that stand in no bracket."""
-    depth, start = 0, 0
-    for at, each in enumerate(text):
-        depth += (each in "({") - (each in ")}")
-        if each == "," and depth == 0:
-            yield text[start:at]
-            start = at + 1
-    yield text[start:]
+def _lines(recipe: _Recipe, made: _Parts) -> Iterator[str]:
+    """The lines as one script: each is a shell of its own, unless the Makefile says otherwise."""
+    is_new, is_apart = True, False
+    last = max((at for at, each in enumerate(recipe.lines) if each.strip()), default=0)
+    for at, line in enumerate(recipe.lines):
+        bare = line
+        if is_new:
+            bare = line if made.is_one_shell and at else _PREFIX.sub("", line.lstrip(), count=1)
+            close = "); " if is_apart else ""
+            is_apart = not made.is_one_shell and at < last and bool(_SETS.search(bare))
+            bare = f"{close}{'(' if is_apart else ''}{bare}"
+        is_new = not line.endswith("\\")
+        yield f"{bare}\n"
+    if is_apart:
+        yield ")\n"

@@ -18,7 +18,7 @@ from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
 from compiler.adopt.places import locate
-from compiler.adopt.shell.known import starts_engine
+from compiler.adopt.tasks import files_of, script_of
 from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -28,8 +28,7 @@ from compiler.yamltext import Yaml, parse_all_places
 
 
 _REFERENCE = re.compile(r"\$\$(?=\()|\$\((?P<name>[A-Za-z_][\w.-]*)\)")
-_PROGRAM = ("command", "args")
-_PROSE = frozenset({"name", "description", "title", "comment", "help", "summary", "message", "msg"})
+_PROGRAM = ("command", "args", "argv")
 _TABLES = ("env", "envs", "environment")
 _LOOKED_AT = frozenset({*_PROGRAM, *_TABLES, "name", "image", "imagePullPolicy", "enabled"})
 _TASK_LOOKED_AT = frozenset({"run", "commands", *_TABLES, "name", "type", "image"})
@@ -52,7 +51,9 @@ def read_manifest(source: Source, *, given: Mapping[str, str]) -> Sheet:
     commands = tuple(
         each for document in documents for each in reader.commands(document, (), seen=seen)
     )
-    return Sheet(commands=commands, sources={source.name: source})
+    told: set[int] = set()
+    files = (each for document in documents for each in files_of(document, source, seen=told))
+    return Sheet(commands=commands, documents=tuple(files), sources={source.name: source})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -71,7 +72,7 @@ class _Reader(Value):
         if any(_is_program(node.get(key)) for key in _PROGRAM):
             yield self.container(node, above)
             return
-        if _script(node) is not None:
+        if script_of(node) is not None:
             yield self.task(node)
             return
         for key, value in node.pairs:
@@ -81,8 +82,9 @@ class _Reader(Value):
             yield from self.commands(each, above, seen=seen)
 
     def container(self, node: Yaml, above: tuple[Yaml, ...]) -> Command:
-        """What one container runs."""
-        environment, changes = self.environment(node)
+        """What one container runs; of an Ansible module that is given a list, its task says the variables."""
+        task = above[-1] if above and node.get("argv") is not None else node
+        environment, changes = self.environment(task)
         words = tuple(
             self.expanded(word, environment)
             for key in _PROGRAM
@@ -99,20 +101,22 @@ class _Reader(Value):
                 *ports_of(node, self.word),
                 *self.changes(node, above, pod, asked=asked),
             ),
-            settings=self.described(node, above),
+            settings=self.described(task, above),
             image=image,
             devices=devices,
-            mounts=tuple(volumes_of(node, pod, self.word)),
+            mounts=tuple(
+                volumes_of(node, pod, self.word, lambda word: self.expanded(word, environment))
+            ),
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
             if image is not None
             else (),
-            called=self.place(node.get("name") or node),
+            called=self.place(task.get("name") or node),
         )
 
     def task(self, node: Yaml) -> Command:
         """What a script of a task runs."""
         environment, changes = self.environment(node)
-        script = _script(node)
+        script = script_of(node)
         if script is None:
             raise ValueError(node)
         text, place = script
@@ -163,6 +167,7 @@ class _Reader(Value):
     def expanded(self, word: Word, environment: Mapping[str, Word]) -> Word:
         """`$(NAME)` replaced, where the container has a variable of this name."""
         unknown: list[str] = []
+        names: list[str] = []
 
         def replace(found: re.Match[str]) -> str:
             if found["name"] is None:
@@ -170,6 +175,7 @@ class _Reader(Value):
             name = found["name"]
             value = environment.get(name)
             if value is not None and not value.unknown:
+                names.extend((name, *value.names))
                 return value.text
             if name in self.given:
                 return self.given[name]
@@ -177,7 +183,9 @@ class _Reader(Value):
             return found[0]
 
         text = _REFERENCE.sub(replace, word.text)
-        return evolve(word, text=text, unknown=(*word.unknown, *unknown))
+        return evolve(
+            word, text=text, unknown=(*word.unknown, *unknown), names=(*word.names, *names)
+        )
 
     def image(self, node: Yaml) -> Word | None:
         """The image, which a chart has in parts."""
@@ -261,23 +269,6 @@ class _Reader(Value):
 
 def _is_program(node: Yaml | None) -> bool:
     return node is not None and not node.is_null and (bool(node.items) or node.text is not None)
-
-
-def _script(node: Yaml) -> tuple[str, Yaml] | None:
-    """The shell script of a task, and where it stands."""
-    told = node.get("run")
-    if told is not None and told.text and not told.is_null:
-        return told.text, told
-    several = node.get("commands")
-    texts = [each.text for each in several.items if each.text] if several is not None else []
-    if several is not None and texts:
-        return "\n".join(texts), several
-    # Whatever a tool calls it: `shell`, `cmd`, `start_command`.
-    named = ((key.text, value) for key, value in node.pairs if key.text not in _PROSE)
-    return next(
-        ((value.text, value) for _, value in named if value.text and starts_engine(value.text)),
-        None,
-    )
 
 
 def _only(resources: Yaml, asked: Yaml) -> bool:

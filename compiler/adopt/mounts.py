@@ -26,6 +26,10 @@ _FROM_FOLDER = re.compile(r"(?:\.(?=/|$)|(?P<up>\.\.)(?=/|$)|\$PWD\b|\$\{PWD\}|\
 _CACHE = "/root/.cache/huggingface"
 """Where the images of engines, which run as root, keep what they load (huggingface.co, `HF_HOME`)."""
 _HUB_NAME = re.compile(r"(?:--[\w-]+=)?[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_PATHS = re.compile(r"""(?:^|(?<=[=@"':,]))/(?!/)(?:(?![:,]/)[^"'])*""")
+"""The paths of a word: the whole, those of a list, behind a name (`name=/path`) or `@`, and the strings of JSON."""
+_NO_FILES = ("--served-model-name", "--fastapi-root-path", "--uvicorn-access-log-exclude-prefixes")
+"""Flags of servers whose values are names or addresses that clients use, however they begin."""
 _NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _SET_IT = "set its place on the host in the profile"
 _SOURCES = ("source", "src")
@@ -97,10 +101,12 @@ def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
         return launch
     command = evolve(command, mounts=tuple(_absolute(each, given) for each in command.mounts))
     own: list[str] = []
-    words = [
-        word if at < launch.found.arguments else _moved(word, command, own)
-        for at, word in enumerate(command.words)
-    ]
+    words = [*command.words[: launch.found.arguments]]
+    flag = ""
+    for word in command.words[launch.found.arguments :]:
+        flag = word.text.partition("=")[0] if word.text.startswith("--") else flag
+        is_file = not (flag and any(each.startswith(flag) for each in _NO_FILES))
+        words.append(_moved(word, command, own) if is_file else word)
     environment = {name: _moved(word, command, []) for name, word in command.environment.items()}
     changes = (*command.changes, *_kept_models(command))
     if own:
@@ -145,34 +151,41 @@ def _kept_models(command: Command) -> Iterator[Change]:
 
 def _moved(word: Word, command: Command, own: list[str]) -> Word:
     """A word as the host has it; what has no other place there is added to `own`."""
-    front, equals, path = (
-        word.text.partition("=") if word.text.startswith("--") else ("", "", word.text)
-    )
-    if not path.startswith("/") or ":" in path or word.unknown:
+    if word.unknown:
         return word
-    there = moved(path, command.mounts)
+    parts: list[str] = []
+    at = 0
+    for found in _PATHS.finditer(word.text):
+        there, change = _place(found[0], word, command.mounts, own)
+        word = word if change is None else evolve(word, changes=(*word.changes, change))
+        parts += [word.text[at : found.start()], there]
+        at = found.end()
+    return evolve(word, text="".join((*parts, word.text[at:]))) if parts else word
+
+
+def _place(
+    path: str, word: Word, mounts: Sequence[Mount], own: list[str]
+) -> tuple[str, Change | None]:
+    """One path of a word as the host has it, and a word about it."""
+    there = moved(path, mounts)
     if there is None:
-        mount = _mount_at(path, command.mounts)
+        mount = _mount_at(path, mounts)
         if mount is None:
             own += [path]
-            return word
-        return _noted(word, f"`{path}` is in the container's {mount.what}: {_SET_IT}")
+            return path, None
+        return path, _noted(word, f"`{path}` is in the container's {mount.what}: {_SET_IT}")
     if there.unknown or not there.text.startswith("/"):
         why = _why_open(there)
-        return _noted(
-            word,
-            f"`{path}` is the container's own path: on the host it is `{there.text}`, {why}",
-        )
+        text = f"`{path}` is the container's own path: on the host it is `{there.text}`, {why}"
+        return path, _noted(word, text)
     if there.text == path:
-        return word
+        return path, None
     text = f"`{path}` in the container is `{there.text}` on the host"
-    told = Change(kind=ChangeKind.ASSUMED, text=text, span=word.span, first=True)
-    return evolve(word, text=f"{front}{equals}{there.text}", changes=(*word.changes, told))
+    return there.text, Change(kind=ChangeKind.ASSUMED, text=text, span=word.span, first=True)
 
 
-def _noted(word: Word, text: str) -> Word:
-    told = Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
-    return evolve(word, changes=(*word.changes, told))
+def _noted(word: Word, text: str) -> Change:
+    return Change(kind=ChangeKind.UNKNOWN, text=text, span=word.span, first=True)
 
 
 def _why_open(there: Word) -> str:

@@ -6,12 +6,13 @@ spec.commonmark.org, "Fenced code blocks"; the word behind a fence says the lang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.placeholders import filled, placeholders
 from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -46,10 +47,10 @@ class _Block(Value):
     lines: tuple[str, ...] = field(factory=tuple)
 
 
-def read_page(source: Source) -> Sheet:
-    """The blocks of languages that hold launches."""
+def read_page(source: Source, *, given: Mapping[str, str]) -> Sheet:
+    """The blocks of languages that hold launches; `given` are values for what is to be filled in (`<MODEL>`)."""
     documents = (
-        _document(each, source)
+        _document(each, source, given)
         for each in _blocks(source.text)
         if each.language in _NAMES and speaks_of_engine("\n".join(each.lines))
     )
@@ -75,12 +76,14 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield evolve(block, lines=tuple(lines))
 
 
-def _document(block: _Block, source: Source) -> Document:
+def _document(block: _Block, source: Source, given: Mapping[str, str]) -> Document:
     lines = [each.removeprefix(block.indent) for each in block.lines]
     # A block without a language may show a terminal, too.
     if block.language in _SESSIONS or (not block.language and _PROMPT.match(lines[0])):
         lines = list(_typed(lines))
-    text = "\n".join(lines) + "\n"
+    whole = "\n".join(lines) + "\n"
+    text = filled(whole, given)
+    left = placeholders(text)
     last = block.first + len(lines) - 1
     span = Span(
         file=source.name,
@@ -91,8 +94,8 @@ def _document(block: _Block, source: Source) -> Document:
     )
     return Document(
         name=_NAMES[block.language],
-        text=Word(text=text, span=span),
-        is_exact=lines == list(block.lines),
+        text=Word(text=text, span=span, unknown=left),
+        is_exact=lines == list(block.lines) and text == whole and not left,
     )
 
 

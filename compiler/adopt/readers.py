@@ -62,8 +62,7 @@ def _makefile(source: Source, _: Files, given: _Given) -> Sheet:
 def _page(source: Source, _: Files, given: _Given) -> Sheet:
     from compiler.adopt.page import read_page  # noqa: PLC0415 - as above
 
-    del given  # what its blocks leave open is said where they are read
-    return read_page(source)
+    return read_page(source, given=given)
 
 
 def _program(source: Source, _: Files, given: _Given) -> Sheet:

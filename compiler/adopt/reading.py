@@ -24,6 +24,7 @@ from compiler.adopt.launchfaults import (
 from compiler.adopt.mounts import on_host
 from compiler.adopt.places import locate
 from compiler.adopt.readers import read_sheet_of
+from compiler.adopt.templates import undecided
 from compiler.adopt.written import prepared, with_written
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind
@@ -159,6 +160,9 @@ def _chosen(
     if len(launches) > 1:
         found.append(several_of(launches, kind))
     launch = launches[0] if len(launches) == 1 else None
+    tag = undecided(launch, whole) if launch is not None else None
+    if tag is not None:
+        return Read(launch=None, diagnostics=(*found, tag), sources=sheet.sources)
     if launch is not None and kind is FileKind.SCRIPT:
         found += cut_short(launch, sheet)
         launch = _beside(launch, sheet)

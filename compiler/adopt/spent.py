@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Word
 from compiler.engines.adopting import ChangeKind
+from compiler.secrecy import is_secret, may_be_secret
 
 
 # First words of the names that servers and their libraries read, of their documentation; a name with none of them is
@@ -121,6 +122,29 @@ def told_spent(launch: Launch, spent: tuple[str, ...]) -> Iterator[Change]:
         shown = ", ".join(f"`{each}`" for each in spent)
         text = f"only the command line is made of these, so that they are not in `[env]`: {shown}"
         yield Change(kind=ChangeKind.DROPPED, text=text, span=first.span)
+
+
+def secret_variables(launch: Launch, chosen: Chosen) -> frozenset[str]:
+    """The names of those that hold secrets: by their own names or forms, since a flag makes one of them, or since they hold another."""
+    words, environment = launch.command.words, launch.command.environment
+    own = {name for name, word in environment.items() if is_secret(name, word.text)}
+    own |= {
+        name
+        for places in chosen.reading.secrets.values()
+        for at in places
+        for name in words[at].names
+    }
+    texts = {
+        *secret_texts(launch, chosen),
+        *(environment[name].text for name in own & {*environment}),
+    }
+    texts = set(filter(may_be_secret, texts))
+    held = {
+        name
+        for name, word in environment.items()
+        if not own.isdisjoint(word.names) or any(text in word.text for text in texts)
+    }
+    return frozenset(own | held)
 
 
 def secret_texts(launch: Launch, chosen: Chosen) -> frozenset[str]:

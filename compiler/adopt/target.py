@@ -79,7 +79,10 @@ def _description(sheet: UnitSheet) -> Iterator[Setting]:
 
 def _target(sheet: UnitSheet) -> Iterator[Setting]:
     yield Setting(path=("targets", TARGET, "kind"), value="systemd")
-    yield Setting(path=("targets", TARGET, "unit"), value=sheet.name.rpartition(".")[0])
+    # One that a page shows has no name.
+    name = sheet.name.rpartition(".")[0]
+    if name:
+        yield Setting(path=("targets", TARGET, "unit"), value=name)
     user = sheet.last("Service", "User")
     if sheet.is_user:
         yield Setting(path=("targets", TARGET, "manager"), value="user")

@@ -7,10 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
-from compiler.adopt.launch import Command, Word
+from compiler.adopt.files import is_template
+from compiler.adopt.launch import Command, Launch, Word
+from compiler.diagnostics import Diagnostic, Label, error
+from compiler.source import Source
 
 
 _PART = re.compile(r"\{\{(?P<inside>[^{}]*)\}\}")
+_TAG = re.compile(r"\{%.{0,500}?%\}|\{\{-?\s*(?:if|range|with|else|end)\b[^}]{0,500}\}\}")
+"""What decides of Jinja and Helm which text there is; none is longer than a line."""
+_STARTS = ("{%", "{%-", "{%+")
 _NAMED = re.compile(r"[.$]?(?:\w+\.)*(?P<name>\w+)")
 
 
@@ -24,6 +30,29 @@ def templated(command: Command, given: Mapping[str, str]) -> Command:
         for name, each in command.environment.items()
     }
     return evolve(command, words=words, environment=environment)
+
+
+def undecided(launch: Launch, source: Source) -> Diagnostic | None:
+    """`launch-unreadable` for a launch that a tag of its template may change."""
+    words = launch.command.words
+    spans = [each.span for each in words if each.span and each.span.file == source.name]
+    entry = words[launch.found.entry].span
+    # In quotes it may be the template of a chat.
+    is_told = is_template(source.name) or any(each.text in _STARTS for each in words)
+    if entry is None or entry.file != source.name or not is_told:
+        return None
+    # What is behind a tag on a line of its own belongs to the launch, too.
+    last = max(each.end_line for each in spans if each.line >= entry.line) + 1
+    for found in _TAG.finditer(source.text):
+        span = source.span(*found.span())
+        if entry.line <= span.line <= last:
+            return error(
+                "launch-unreadable",
+                f"`{source.name}` is a template: `{found[0]}` decides what the launch is",
+                Label(span, "is decided when it is rendered"),
+                help=("render it first, and adopt what it becomes",),
+            )
+    return None
 
 
 def _joined(words: Sequence[Word]) -> Iterator[Word]:

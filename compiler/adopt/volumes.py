@@ -7,6 +7,7 @@ containers have lists as Compose has them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 
 from attrs import evolve
 
@@ -23,8 +24,13 @@ _MEND = (
 _PORTS = ("ports", "published_ports")
 
 
-def volumes_of(node: Yaml, pod: Yaml | None, word: Callable[[Yaml], Word]) -> Iterator[Mount]:
-    """The volumes of one container of a pod; `word` makes a word of a scalar."""
+def volumes_of(
+    node: Yaml,
+    pod: Yaml | None,
+    word: Callable[[Yaml], Word],
+    expanded: Callable[[Word], Word],
+) -> Iterator[Mount]:
+    """The volumes of one container of a pod; `word` makes a word of a scalar, `expanded` puts its variables in."""
     for each in items_of(node, "volumes"):
         if each.text is not None:
             yield from mounts_of([("volumes", word(each))])
@@ -32,18 +38,35 @@ def volumes_of(node: Yaml, pod: Yaml | None, word: Callable[[Yaml], Word]) -> It
     for each in items_of(node, "volumeMounts"):
         path, volume = text_of(each, "mountPath").rstrip("/"), told.get(text_of(each, "name"))
         if path and volume is not None:
-            yield _mount(volume, path, text_of(each, "subPath"), word)
+            yield _mount(volume, path, _part(each, word, expanded), word)
 
 
-def _mount(volume: Yaml, path: str, part: str, word: Callable[[Yaml], Word]) -> Mount:
+def _part(node: Yaml, word: Callable[[Yaml], Word], expanded: Callable[[Word], Word]) -> Word:
+    """The folder of a volume that is mounted; of a template (`subPathExpr`) with the container's variables."""
+    plain, template = node.get("subPath"), node.get("subPathExpr")
+    if template is not None and not template.is_null:
+        return expanded(word(template))
+    return word(plain) if plain is not None and not plain.is_null else Word(text="")
+
+
+def _mount(volume: Yaml, path: str, part: Word, word: Callable[[Yaml], Word]) -> Mount:
     folder = volume.get("hostPath")
     place = folder.get("path") if folder is not None else None
+    name = text_of(volume, "name")
     if place is None:
         kind = next((key.text or "" for key, _ in volume.pairs if key.text != "name"), "volume")
-        what = f"volume `{text_of(volume, 'name')}` ({kind})"
-        return Mount(source=Word(text=""), target=path, what=what)
+        return Mount(source=Word(text=""), target=path, what=f"volume `{name}` ({kind})")
     source = word(place)
-    text = "/".join((source.text.rstrip("/"), part.strip("/"))) if part else source.text
+    if part.unknown:
+        what = f"volume `{name}`, in its folder `{part.text}`, which is known at start only"
+        return Mount(source=Word(text=""), target=path, what=what)
+    # Its API server takes no way up, and no part that is absolute.
+    refused = [each for each in (part.text, source.text) if ".." in PurePosixPath(each).parts]
+    refused += [part.text] if part.text.startswith("/") else []
+    if refused:
+        what = f"volume `{name}`, whose path `{refused[0]}` Kubernetes refuses"
+        return Mount(source=Word(text=""), target=path, what=what)
+    text = "/".join((source.text.rstrip("/"), part.text.strip("/"))) if part.text else source.text
     return Mount(source=evolve(source, text=text), target=path)
 
 

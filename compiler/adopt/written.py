@@ -9,7 +9,7 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from compiler.adopt.files import Files
-from compiler.adopt.launch import Change, Document, Sheet
+from compiler.adopt.launch import Change, Document, Setting, Sheet
 from compiler.adopt.masking import masked, unmasked
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -42,12 +42,25 @@ class Written(Value):
         commands = self._mapped(sheet.commands)
         return Sheet(
             commands=tuple(
-                evolve(each, changes=(*each.changes, *self.changes)) for each in commands
+                evolve(
+                    each,
+                    changes=(*each.changes, *self.changes),
+                    settings=tuple(map(self._named, each.settings)),
+                )
+                for each in commands
             ),
             diagnostics=self._mapped(sheet.diagnostics),
             findings=self._mapped(sheet.findings),
             sources={**others, self.script.name: self.script},
         )
+
+    def _named(self, setting: Setting) -> Setting:
+        """A description names the file that is there."""
+        told, end = setting.value, f"from {PurePosixPath(self.source.name).name}"
+        if setting.path != ("description",) or not (isinstance(told, str) and told.endswith(end)):
+            return setting
+        name = PurePosixPath(self.script.name).name
+        return evolve(setting, value=f"{told.removesuffix(end)}from {name}")
 
     def _mapped(self, value: tuple[_T, ...]) -> tuple[_T, ...]:
         read: tuple[_T, ...] = unmasked(value, self.signs, self._place)

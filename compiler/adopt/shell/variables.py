@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -205,4 +206,17 @@ def learned(
         variable = next(iter(each.named_children), None)
         if variable is not None and any(sign.type in {":=", "="} for sign in each.children):
             known = known.with_text(raw_text(variable), evolve(evaluator, known=known).text(each))
-    return known
+    return _behind_cd(known, words) if first == "cd" else known
+
+
+def _behind_cd(known: Known, words: Sequence[Word]) -> Known:
+    """The folder that a script goes to; one that is told from another is known where that is, and nobody says it."""
+    told = words[1] if len(words) == 2 else Word(text="", unknown=("",))  # noqa: PLR2004 - `cd` and a folder
+    before = known.texts.get("PWD")
+    if not told.unknown and told.text.startswith("/"):
+        return known.with_text("PWD", evolve(told, text=normpath(told.text)))
+    if before is None or before.unknown:
+        return known
+    if told.unknown or told.text[:1] in {"", "-", "~"} or "PWD" in known.said:
+        return known.without(["PWD"])
+    return known.with_text("PWD", evolve(told, text=normpath(f"{before.text}/{told.text}")))

@@ -32,6 +32,7 @@ _QUOTED = f'"{_HERE}'
 _COUNT = re.compile(r"\$(?:#|\{#\})")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _PLAIN = re.compile(r"\$\{?(\w+)\}?")
+_FOLDER = frozenset({"$(pwd)", "`pwd`"})
 _BRACES = re.compile(r"\{[^{}\s]*,[^{}\s]*\}")
 _AT_START = frozenset(
     {"command_substitution", "arithmetic_expansion", "process_substitution", "brace_expression"}
@@ -152,7 +153,9 @@ class Evaluator(Value):
 
     def _substituted(self, node: Node, raw: str, *, quoted: bool) -> Piece:
         """A command or a process in place of a word, and whatever else is not looked into."""
-        told = self.printed(node) if node.type == "command_substitution" else None
+        told = self.known.texts.get("PWD") if raw in _FOLDER else None
+        if told is None and node.type == "command_substitution":
+            told = self.printed(node)
         if told is None:
             return Piece(raw, (raw,) if node.type in _AT_START else ())
         return Piece(
