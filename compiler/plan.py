@@ -201,6 +201,7 @@ class Plan(Value):
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
+        untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
@@ -222,6 +223,7 @@ class Plan(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     required_tokens: int | None = None
+    untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
     memory: Memory | None = None

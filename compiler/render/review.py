@@ -131,7 +131,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
             promised=f"{plan.required_tokens:,}",
             planned=said(memory.pool.tokens, ",.0f")
             if memory
-            else "not known; the probe compares it",
+            else f"not known; {'the probe of another node' if plan.untold else 'the probe'} compares it",
         )
     if memory is not None:
         yield Setting(
