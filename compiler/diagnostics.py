@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from attrs import evolve, frozen
@@ -118,3 +119,8 @@ def place_of(fault: OSError) -> tuple[str, ...]:
     """Where the system would not, as a note; none where it does not say."""
     place = fault.filename2 or fault.filename
     return () if place is None else (f"at `{place}`",)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on

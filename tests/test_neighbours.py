@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from compiler.catalog import FolderReader, open_catalog
 from compiler.language.load import DiskReader
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import tree_lines
-from deployments import check_texts
+from deployments import check_texts, codes_of, help_of
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
@@ -132,3 +133,95 @@ def test_a_setting_by_force_is_told_once(profiles: Path) -> None:
     ]
     assert len(found) == 2
     assert found[0] == found[1]
+
+
+QWEN = """
+extends = ["base/sglang-plain"]
+model.id = "Qwen/Qwen3-8B"
+gpus = {{ kind = "rtx-pro-6000-blackwell", count = 1, indices = [0] }}
+serve = {{ context = {context}, concurrency = 1, max_running_requests = 8, port = {port} }}
+memory = {{ fraction = {fraction}, chunked_prefill = 2048{cap} }}
+targets.one = {{ kind = "systemd", unit = "{unit}" }}
+"""
+
+
+def qwen(unit: str, *, context: int = 4096, fraction: float = 0.85, cap: int | None = None) -> str:
+    port = 30000 + 1000 * (ord(unit) - ord("a"))
+    told = "" if cap is None else f", max_pool_tokens = {cap}"
+    return QWEN.format(unit=unit, context=context, port=port, fraction=fraction, cap=told)
+
+
+SET = re.compile(r"`memory\.max_pool_tokens = ([\d_]+)` in `(\w)`")
+
+
+@pytest.mark.parametrize(
+    ("fractions", "capped"),
+    [
+        ({"a": 0.85, "b": 0.85}, {"a", "b"}),
+        ({"a": 0.4, "b": 0.85}, {"b"}),
+        ({"a": 0.85, "b": 0.85, "c": 0.85}, {"a", "b", "c"}),
+    ],
+)
+def test_services_that_share_a_gpu_on_purpose(
+    profiles: Path, fractions: Mapping[str, float], capped: set[str]
+) -> None:
+    """The help caps the fewest pools at what their promises need; with these caps all keep their promises."""
+    texts = {name: qwen(name, fraction=fraction) for name, fraction in fractions.items()}
+    before = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
+    first = before[0].help[0]
+    caps = {name: int(tokens) for tokens, name in SET.findall(first)}
+    assert set(caps) == capped
+    assert first.endswith(f"beside the {'other' if len(texts) == 2 else 'others'}")
+    after = {
+        name: qwen(name, fraction=fraction, cap=caps.get(name))
+        for name, fraction in fractions.items()
+    }
+    assert not any(each.is_error for each in check_texts(profiles, after).all_diagnostics)
+    assert "gpu-shared" in codes_of(check_texts(profiles, after))
+
+
+def test_no_cap_is_offered_where_none_is_enough(profiles: Path) -> None:
+    """Two promises that are too large for one GPU, and pools that are capped already, are told without one."""
+    large = {name: qwen(name, context=32_768, fraction=0.85) for name in "ab"}
+    many = {
+        name: text.replace("concurrency = 1,", "concurrency = 12,") for name, text in large.items()
+    }
+    many = {name: text.replace("= 8,", "= 12,") for name, text in many.items()}
+    for texts in (many, {name: qwen(name, fraction=0.2, cap=4093) for name in "ab"}):
+        found = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
+        assert found
+        assert "max_pool_tokens" not in "".join(found[0].help)
+
+
+def test_a_forgotten_unit_is_told_with_a_name_that_is_free(profiles: Path) -> None:
+    """The name that is offered is the profile's own, and another where a unit of the host has that."""
+    texts = {
+        "a": service(gpu=0, port=30000, unit="x").replace(', unit = "x"', ""),
+        "b": service(gpu=1, port=30100, unit="x").replace(', unit = "x"', ""),
+    }
+    checked = check_texts(profiles, texts)
+    assert help_of(checked, "unit-shared").split("\n") == [
+        'to have both, set `unit = "b"` in `[targets.one]` of `b`',
+        'where one is meant to replace the other, set `unit = "nobodys"` in both targets',
+    ]
+    texts["c"] = service(gpu=2, port=30200, unit="b")
+    assert '`unit = "b-2"`' in help_of(check_texts(profiles, texts), "unit-shared")
+
+
+def test_what_says_that_two_services_are_meant(profiles: Path) -> None:
+    """GPUs without one in common, and another port, are each a reason of its own."""
+    one, other = (service(gpu=gpu, port=30000 + gpu, unit="x") for gpu in (0, 1))
+    for gpu, port, notes in (
+        (
+            1,
+            30001,
+            ["one uses GPU 0, the other GPU 1", "one listens on port 30000, the other on 30001"],
+        ),
+        (1, 30000, ["one uses GPU 0, the other GPU 1"]),
+        (0, 30001, ["one listens on port 30000, the other on 30001"]),
+    ):
+        other = service(gpu=gpu, port=port, unit="x")
+        texts = {n: t.replace(', unit = "x"', "") for n, t in (("a", one), ("b", other))}
+        checked = check_texts(profiles, texts)
+        (found,) = (each for each in checked.all_diagnostics if each.code == "unit-shared")
+        assert [each.partition(":")[0] for each in found.notes[:-1]] == notes

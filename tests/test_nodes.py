@@ -8,9 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -95,7 +95,7 @@ def probe(tree: Checkout, rank: int) -> list[str]:
     """The words of a unit's probe, from the options on, without its secret."""
     (value,) = read_unit(unit(tree, rank)).values("Service", key="ExecStartPost")
     (command,) = read_command_line(value).commands
-    words = [each for each in command.argv if each is not None]
+    words = list(command.argv)
     at = words.index("--secret")
     return words[2:at] + words[at + 2 :]
 
@@ -237,13 +237,8 @@ def test_node_0_is_verified_as_ever(tree: Checkout, start: Start, port: int) -> 
 
 def test_a_promise_that_grew_is_not_asked_of_a_worker(tree: Checkout) -> None:
     """A switch asks no node for what another one tells: nothing runs that could answer here."""
-
-    class Silent(Live):
-        def __getattribute__(self, name: str) -> object:
-            raise AssertionError(f"asked for {name}")
-
     grown = (tree.out / "n1/plan.json").read_bytes()
     plan = json.loads(grown)
     plan["promise"]["required_tokens"] -= 1
     before = {"plan.json": json.dumps(plan).encode()}
-    assert growth(before, {"plan.json": grown}, live=Silent.__new__(Silent)) is None
+    assert growth(before, {"plan.json": grown}, live=cast("Live", None)) is None
