@@ -129,11 +129,11 @@ def _check_together(
             raise ValueError(f"{name} was planned, and does not merge any more")
         return resolved.origins
 
-    def capped(plan: Plan, tokens: int) -> Plan | None:
+    def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
         from compiler.remedy.objections import Rules  # noqa: PLC0415 - few trees share a GPU too tightly
         from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
 
-        memory = evolve(plan.profile.memory, max_pool_tokens=tokens)
+        memory = evolve(plan.profile.memory, max_pool_tokens=tokens, fraction=fraction)
         again = Replanner(plan=plan, catalog=inputs.catalog)
         after = again(evolve(plan.profile, memory=memory))
         return after if Rules()(after) is None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -140,57 +140,79 @@ extends = ["base/sglang-plain"]
 model.id = "Qwen/Qwen3-8B"
 gpus = {{ kind = "rtx-pro-6000-blackwell", count = 1, indices = [0] }}
 serve = {{ context = {context}, concurrency = 1, max_running_requests = 8, port = {port} }}
-memory = {{ fraction = {fraction}, chunked_prefill = 2048{cap} }}
+memory = {{ fraction = {fraction}, chunked_prefill = 2048{more} }}
 targets.one = {{ kind = "systemd", unit = "{unit}" }}
 """
 
 
-def qwen(unit: str, *, context: int = 4096, fraction: float = 0.85, cap: int | None = None) -> str:
+def qwen(unit: str, *, more: str = "", context: int = 4096, fraction: object = 0.85) -> str:
     port = 30000 + 1000 * (ord(unit) - ord("a"))
-    told = "" if cap is None else f", max_pool_tokens = {cap}"
-    return QWEN.format(unit=unit, context=context, port=port, fraction=fraction, cap=told)
+    return QWEN.format(unit=unit, context=context, port=port, fraction=fraction, more=more)
 
 
-SET = re.compile(r"`memory\.max_pool_tokens = ([\d_]+)` in `(\w)`")
+FOR_ONE = re.compile(r"((?:`[^`]+ = [^`]+`(?: and )?)+) in `(\w)`")
 
 
 @pytest.mark.parametrize(
-    ("fractions", "capped"),
+    ("fractions", "changed"),
     [
-        ({"a": 0.85, "b": 0.85}, {"a", "b"}),
-        ({"a": 0.4, "b": 0.85}, {"b"}),
-        ({"a": 0.85, "b": 0.85, "c": 0.85}, {"a", "b", "c"}),
+        ({"a": 0.85, "b": 0.85}, {"a": ["max_pool_tokens"], "b": ["max_pool_tokens"]}),
+        ({"a": 0.4, "b": 0.85}, {"b": ["max_pool_tokens"]}),
+        ({"a": 0.85, "b": 0.85, "c": 0.85}, {name: ["max_pool_tokens"] for name in "abc"}),
+        ({"a": '"fit"', "b": '"fit"'}, {name: ["max_pool_tokens", "fraction"] for name in "ab"}),
+        ({"a": 0.85, "b": 0.2}, {"a": ["max_pool_tokens"], "b": ["max_pool_tokens", "fraction"]}),
     ],
 )
 def test_services_that_share_a_gpu_on_purpose(
-    profiles: Path, fractions: Mapping[str, float], capped: set[str]
+    profiles: Path, fractions: Mapping[str, object], changed: Mapping[str, Sequence[str]]
 ) -> None:
-    """The help caps the fewest pools at what their promises need; with these caps all keep their promises."""
+    """The help holds the fewest pools to their promises, at higher fractions where it must; done so, all promises hold."""
     texts = {name: qwen(name, fraction=fraction) for name, fraction in fractions.items()}
     before = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
     first = before[0].help[0]
-    caps = {name: int(tokens) for tokens, name in SET.findall(first)}
-    assert set(caps) == capped
-    assert first.endswith(f"beside the {'other' if len(texts) == 2 else 'others'}")
-    after = {
-        name: qwen(name, fraction=fraction, cap=caps.get(name))
-        for name, fraction in fractions.items()
+    told = {
+        name: dict(re.findall(r"`memory\.(\w+) = ([\w.]+)`", settings))
+        for settings, name in FOR_ONE.findall(first)
     }
-    assert not any(each.is_error for each in check_texts(profiles, after).all_diagnostics)
-    assert "gpu-shared" in codes_of(check_texts(profiles, after))
+    assert {name: list(settings) for name, settings in told.items()} == changed
+    assert first.endswith(f"beside the {'other' if len(texts) == 2 else 'others'}")
+    after = {name: mended(name, fractions[name], told.get(name, {})) for name in texts}
+    found = check_texts(profiles, after)
+    assert set(codes_of(found)) <= {"gpu-shared"}
+
+
+def mended(name: str, fraction: object, settings: Mapping[str, str]) -> str:
+    cap = settings.get("max_pool_tokens")
+    more = "" if cap is None else f", max_pool_tokens = {cap}"
+    return qwen(name, fraction=settings.get("fraction", fraction), more=more)
+
+
+def test_a_pool_that_is_held_already_wants_a_higher_fraction(profiles: Path) -> None:
+    """Where the caps are there, the fractions alone are named, and the least: a thousandth below it is not enough."""
+    texts = {name: qwen(name, fraction=0.2, more=", max_pool_tokens = 4093") for name in "ab"}
+    found = next(each for each in check_texts(profiles, texts).all_diagnostics if each.is_error)
+    least = re.findall(r"`memory\.fraction = ([\d.]+)` in", found.help[0])
+    assert "max_pool_tokens" not in found.help[0]
+    assert len(least) == 2
+    for step, codes in ((0, {"gpu-shared"}), (-0.001, {"promise-uncertain-beside"})):
+        fraction = round(float(least[0]) + step, 3)
+        after = {
+            name: qwen(name, fraction=fraction, more=", max_pool_tokens = 4093") for name in "ab"
+        }
+        assert set(codes_of(check_texts(profiles, after))) == codes
 
 
 def test_no_cap_is_offered_where_none_is_enough(profiles: Path) -> None:
-    """Two promises that are too large for one GPU, and pools that are capped already, are told without one."""
-    large = {name: qwen(name, context=32_768, fraction=0.85) for name in "ab"}
-    many = {
+    """Promises that are too large for one GPU, and more services than a finding names, are told without one."""
+    large = {name: qwen(name, context=32_768) for name in "ab"}
+    large = {
         name: text.replace("concurrency = 1,", "concurrency = 12,") for name, text in large.items()
     }
-    many = {name: text.replace("= 8,", "= 12,") for name, text in many.items()}
-    for texts in (many, {name: qwen(name, fraction=0.2, cap=4093) for name in "ab"}):
+    large = {name: text.replace("= 8,", "= 12,") for name, text in large.items()}
+    for texts in (large, {name: qwen(name) for name in "abcde"}):
         found = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
         assert found
-        assert "max_pool_tokens" not in "".join(found[0].help)
+        assert found[0].help[0] == "give each its own `gpus.indices`"
 
 
 def test_a_forgotten_unit_is_told_with_a_name_that_is_free(profiles: Path) -> None:

@@ -1,81 +1,138 @@
-"""The caps of pools with which services that share GPUs keep their promises: the least that is enough, planned again."""
+"""What lets services share GPUs and keep their promises: pools held to what was promised, the least that is enough, planned again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
-from attrs import evolve
+from attrs import evolve, frozen
 
+from compiler.bisection import Margins, least
 from compiler.checks.neighbours.hosts import Host, Resident
 from compiler.checks.neighbours.sharing import MOST_SHOWN, Sharing, left_beside, sharings
 from compiler.diagnostics import listed
-from compiler.memory.outcome import Outcome, memory_outcome
+from compiler.memory.outcome import Outcome, memory_outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
+from compiler.value import Value
 
 
-Capped = Callable[[Plan, int], Plan | None]
-"""A plan again with its pool held to so many tokens; `None` where a rule would refuse that."""
+Capped = Callable[[Plan, int, float], Plan | None]
+"""A plan again with its pool held to so many tokens, at a fraction; `None` where a rule would refuse that."""
 
-_Caps = Mapping[str, tuple[Plan, int]]
+_THOUSANDTHS = 1000
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class _Held(Value):
+    """A service held to its promise: its plan then, and what is to be set for that, nothing where it is held already."""
+
+    name: str
+    plan: Plan
+    tokens: int
+    settings: tuple[str, ...]
+
+    def at(self, thousandths: int, capped: Capped) -> _Held | None:
+        """The same at another fraction."""
+        after = capped(self.plan, self.tokens, thousandths / _THOUSANDTHS)
+        if after is None:
+            return None
+        settings = (*self.settings, f"memory.fraction = {thousandths / _THOUSANDTHS:g}")
+        return evolve(self, plan=after, settings=settings)
 
 
 def caps_that_hold(sharing: Sharing, host: Host, capped: Capped | None) -> str | None:
-    """The change, in words: a cap on one of the services, or else on all, at what its promise needs; `None` where that is not enough.
+    """The change, in words: a cap on one of the services, on all, or on all with higher fractions; `None` where none is enough.
 
-    A pool takes all that its fraction leaves, whatever was promised. Held to the promise it leaves the rest to the others.
+    A pool takes all that its fraction leaves, whatever was promised. Held to the promise it leaves the rest to the others; and
+    then a higher fraction, which a server that starts second needs, makes no pool larger.
     """
     takers = (sharing.taker, *sharing.others)
     if capped is None or len(takers) > MOST_SHOWN:
         return None
-    group = tuple(each.resident for each in takers)
     gpus = frozenset[int]().union(*(each.gpus for each in takers))
     near = tuple(each for each in host.residents if gpus.intersection(each.footprint.gpus or ()))
-    caps = {each.name: cap for each in group if (cap := _cap(each, capped)) is not None}
-    choices = [{name: cap} for name, cap in caps.items()]
-    choices += [caps] if len(caps) > 1 else []
-    for choice in choices:
-        if _hold(choice, group, evolve(host, residents=near)):
+    host = evolve(host, residents=near)
+    group = sorted((each.resident for each in takers), key=lambda each: each.name)
+    all_held = [held for each in group if (held := _held(each, capped)) is not None]
+    if len(all_held) < len(group):
+        return None
+    some = [each for each in all_held if each.settings]
+    choices = [*([each] for each in some), *([some] if len(some) > 1 else [])]
+    for choice in chain(choices, _raised(all_held, host, capped)):
+        if _all_pass(choice, group, host):
             return _said(choice, several=len(group) > 2)  # noqa: PLR2004 - the one, and the other
     return None
 
 
-def _cap(resident: Resident, capped: Capped) -> tuple[Plan, int] | None:
-    """A service held to its promise, and the tokens of it; `None` where that changes nothing, or cannot be."""
+def _held(resident: Resident, capped: Capped) -> _Held | None:
+    """A service held to its promise; `None` where its memory is not known, or a rule refuses that."""
     plan = resident.plan
     now, required = plan.profile.memory.max_pool_tokens, plan.required_tokens
-    if plan.memory is None or required is None or (now is not None and now <= required):
+    if plan.memory is None or required is None:
         return None
-    after = capped(plan, required)
-    return None if after is None else (after, required)
+    if now is not None and now <= required:
+        return _Held(name=resident.name, plan=plan, tokens=now, settings=())
+    after = capped(plan, required, plan.memory.fraction)
+    settings = (f"memory.max_pool_tokens = {required:_}",)
+    if after is None:
+        return None
+    return _Held(name=resident.name, plan=after, tokens=required, settings=settings)
 
 
-def _hold(caps: _Caps, group: Sequence[Resident], host: Host) -> bool:
+def _raised(held: Sequence[_Held], host: Host, capped: Capped) -> Iterator[Sequence[_Held]]:
+    """All of them, each at the least fraction with which it keeps its promise beside the others."""
+    host = _with(held, host)
+    raised = [_raise(each, host, capped) for each in held]
+    if None not in raised:
+        yield [each for each in raised if each is not None and each.settings]
+
+
+def _raise(held: _Held, host: Host, capped: Capped) -> _Held | None:
+    def margins(thousandths: int) -> Margins:
+        other = held.at(thousandths, capped)
+        return (-1.0, -1.0) if other is None else _spare(other, host)
+
+    if min(_spare(held, host)) >= 0:
+        return held
+    memory = held.plan.memory
+    now = _THOUSANDTHS if memory is None else round(memory.fraction * _THOUSANDTHS)
+    found = least(low=now + 1, high=_THOUSANDTHS - 1, margins=margins)
+    return None if found is None else held.at(found, capped)
+
+
+def _spare(held: _Held, host: Host) -> Margins:
+    """How far both budgets of a service are above its promise beside the others, at worst."""
+    left = [left_beside(each) for each in _of((held.name,), _with((held,), host))]
+    balances = [each.balance for each in left if each is not None]
+    return (
+        min((spare_tokens(each, worst=Outcome.PASSES) for each in balances), default=-1.0),
+        min((spare_gib(each, worst=Outcome.PASSES) for each in balances), default=-1.0),
+    )
+
+
+def _all_pass(choice: Sequence[_Held], group: Sequence[Resident], host: Host) -> bool:
     """Whether each of a group then keeps its promise, alone and beside all that may run beside it."""
-    residents = tuple(
-        evolve(each, plan=caps[each.name][0]) if each.name in caps else each
-        for each in host.residents
-    )
-    names = {each.name for each in group}
-    beside = (
-        each
-        for each in sharings(evolve(host, residents=residents))
-        if each.taker.resident.name in names
-    )
-    return all(_passes(each) for each in beside)
-
-
-def _passes(sharing: Sharing) -> bool:
+    names = [each.name for each in group]
     return all(
         memory is not None and memory_outcome(memory) is Outcome.PASSES
-        for memory in (sharing.taker.resident.plan.memory, left_beside(sharing))
+        for each in _of(names, _with(choice, host))
+        for memory in (each.taker.resident.plan.memory, left_beside(each))
     )
 
 
-def _said(caps: _Caps, *, several: bool) -> str:
+def _with(choice: Sequence[_Held], host: Host) -> Host:
+    plans = {each.name: each.plan for each in choice}
+    residents = (evolve(each, plan=plans.get(each.name, each.plan)) for each in host.residents)
+    return evolve(host, residents=tuple(residents))
+
+
+def _of(names: Sequence[str], host: Host) -> Iterator[Sharing]:
+    return (each for each in sharings(host) if each.taker.resident.name in names)
+
+
+def _said(choice: Sequence[_Held], *, several: bool) -> str:
+    changes = [
+        f"{' and '.join(f'`{each}`' for each in held.settings)} in `{held.name}`" for held in choice
+    ]
     others = "others" if several else "other"
-    return f"set {listed(tuple(_settings(caps)))}: planned so, each keeps its promise beside the {others}"
-
-
-def _settings(caps: _Caps) -> Iterator[str]:
-    for name, (_, tokens) in caps.items():
-        yield f"`memory.max_pool_tokens = {tokens:_}` in `{name}`"
+    return f"set {listed(changes)}: planned so, each keeps its promise beside the {others}"
