@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import FolderReader, open_catalog
+from compiler.engines.sglang.answering import SGLANG
 from compiler.language.load import DiskReader
+from compiler.memory.weights import GIB
 from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.ranges import Range
 from compiler.report.verdicts import tree_lines
-from deployments import check_texts, codes_of, help_of
+from deployments import check_texts, codes_of, help_of, only_plan
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
@@ -247,3 +250,17 @@ def test_what_says_that_two_services_are_meant(profiles: Path) -> None:
         checked = check_texts(profiles, texts)
         (found,) = (each for each in checked.all_diagnostics if each.code == "unit-shared")
         assert [each.partition(":")[0] for each in found.notes[:-1]] == notes
+
+
+@pytest.mark.parametrize("more", ["", ", max_pool_tokens = 4093"])
+def test_what_others_take_is_lost_once(profiles: Path, more: str) -> None:
+    """What is taken is missing from the pool and from the reserve together: a pool that stays whole leaves all of it to the reserve."""
+    plan = only_plan(check_texts(profiles, {"a": qwen("a", fraction=0.5, more=more)}))
+    memory = plan.memory
+    assert memory is not None
+    taken = Range.exactly(10.0)
+    left = SGLANG.beside(memory, taken=taken, most_tokens=plan.profile.memory.max_pool_tokens)
+    lost = memory.reserve.available_gib.best - left.reserve.available_gib.best
+    pool = (memory.pool.tokens.best - left.pool.tokens.best) * memory.pool.cell_bytes / GIB
+    assert lost + pool == pytest.approx(10.0, abs=0.01)
+    assert lost == pytest.approx(10.0 if more else 5.0, abs=0.01)

@@ -20,6 +20,10 @@ Capped = Callable[[Plan, int, float], Plan | None]
 """A plan again with its pool held to so many tokens, at a fraction; `None` where a rule would refuse that."""
 
 _THOUSANDTHS = 1000
+_FRACTION = "memory.fraction = "
+_ROUNDS = (
+    3  # a fraction moves what others hold by a few MiB, which may ask one more thousandth of them
+)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -36,7 +40,8 @@ class _Held(Value):
         after = capped(self.plan, self.tokens, thousandths / _THOUSANDTHS)
         if after is None:
             return None
-        settings = (*self.settings, f"memory.fraction = {thousandths / _THOUSANDTHS:g}")
+        caps = (each for each in self.settings if not each.startswith(_FRACTION))
+        settings = (*caps, f"{_FRACTION}{thousandths / _THOUSANDTHS:g}")
         return evolve(self, plan=after, settings=settings)
 
 
@@ -81,10 +86,13 @@ def _held(resident: Resident, capped: Capped) -> _Held | None:
 
 def _raised(held: Sequence[_Held], host: Host, capped: Capped) -> Iterator[Sequence[_Held]]:
     """All of them, each at the least fraction with which it keeps its promise beside the others."""
-    host = _with(held, host)
-    raised = [_raise(each, host, capped) for each in held]
-    if None not in raised:
-        yield [each for each in raised if each is not None and each.settings]
+    for _ in range(_ROUNDS):
+        host = _with(held, host)
+        raised = [other for each in held if (other := _raise(each, host, capped)) is not None]
+        if len(raised) < len(held):
+            return
+        held = raised
+        yield [each for each in held if each.settings]
 
 
 def _raise(held: _Held, host: Host, capped: Capped) -> _Held | None:
