@@ -132,7 +132,7 @@ def plan_of(
         assumptions=(
             *(sized.assumptions if sized else ()),
             *_left_to_engine(asked, profile, memory),
-            *((f"its probe waits for health: {untold}",) if untold else ()),
+            *((f"its probe waits for health: {untold}",) if untold and asked.targets else ()),
         ),
     )
 
