@@ -264,3 +264,18 @@ def test_what_others_take_is_lost_once(profiles: Path, more: str) -> None:
     pool = (memory.pool.tokens.best - left.pool.tokens.best) * memory.pool.cell_bytes / GIB
     assert lost + pool == pytest.approx(10.0, abs=0.01)
     assert lost == pytest.approx(10.0 if more else 5.0, abs=0.01)
+
+
+def test_what_is_taken_may_be_known_badly(profiles: Path) -> None:
+    """Whatever others may hold, what is left is a range, and no more than there was."""
+    plan = only_plan(
+        check_texts(profiles, {"a": qwen("a", fraction=0.2, more=", max_pool_tokens = 9000")})
+    )
+    memory = plan.memory
+    assert memory is not None
+    for high in (0.0, 1.0, 20.0, 90.0):
+        for best in (0.0, high / 2, high):
+            left = SGLANG.beside(memory, taken=Range(0.0, best, high), most_tokens=9000)
+            assert left.reserve.available_gib.low <= memory.reserve.available_gib.low
+            assert left.reserve.available_gib.best <= memory.reserve.available_gib.best
+            assert left.pool.tokens.low <= memory.pool.tokens.low

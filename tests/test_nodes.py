@@ -182,6 +182,7 @@ def test_the_review_says_where_the_pool_is_compared(tree: Checkout) -> None:
         (("--nnodes", "2", "--node-rank", "0"), None),
         (("--nnodes", "2", "--node-rank", "1"), "node 1 of 2 answers"),
         (("--node-rank", "x"), None),
+        (("--node-rank", "9" * 5000), None),
         (("--node-rank", "3"), "node 3 of 4 answers"),
     ],
 )

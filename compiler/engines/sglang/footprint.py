@@ -170,17 +170,12 @@ def _not_given_up(memory: Memory, tokens: Range, *, taken: Range, least: Range) 
     """What a capped pool that comes to so many tokens leaves to the reserve to lose, GiB."""
     pool = memory.pool
     cells = (pool.cell_bytes, *pool.cell_choices)
-    given_up = Range(
-        max(0.0, pool.tokens.high - tokens.high) * min(cells) / GIB,
-        max(0.0, pool.tokens.best - tokens.best) * pool.cell_bytes / GIB,
-        max(0.0, pool.tokens.low - tokens.low) * max(cells) / GIB,
-    )
     low, best, high = (
-        max(under, all_of_it - each)
-        for under, all_of_it, each in (
-            (least.low, taken.low, given_up.low),
-            (least.best, taken.best, given_up.best),
-            (least.high, taken.high, given_up.high),
+        max(under, taken_gib - max(0.0, before - after) * cell / GIB)
+        for under, taken_gib, before, after, cell in (
+            (least.low, taken.low, pool.tokens.high, tokens.high, min(cells)),
+            (least.best, taken.best, pool.tokens.best, tokens.best, pool.cell_bytes),
+            (least.high, taken.high, pool.tokens.low, tokens.low, max(cells)),
         )
     )
     return Range(min(low, best), best, max(best, high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -130,11 +131,13 @@ def address(argv: Sequence[str]) -> tuple[str, int]:
 def untold(argv: Sequence[str]) -> str | None:
     """As in `Observer`, of the node that the command line names."""
     given = asked(argv)
-    rank, nodes = (str(given.get(name, "")) for name in ("node_rank", "nnodes"))
-    return following.untold(
-        rank=int(rank) if rank.isdecimal() else None,
-        nodes=int(nodes) if nodes.isdecimal() else None,
-    )
+    rank, nodes = (_number(given.get(name)) for name in ("node_rank", "nnodes"))
+    return following.untold(rank=rank, nodes=nodes)
+
+
+def _number(value: object) -> int | None:
+    """A number that the server could have been given; a damaged plan may hold anything."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else None
 
 
 def folders(argv: Sequence[str]) -> tuple[tuple[str, str], ...]:
