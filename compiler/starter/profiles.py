@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 from compiler.language.written import key_toml, number_toml, text_toml
@@ -85,16 +86,45 @@ schema = 1
 extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
-
+{_parallel(wanted)}
 # The promise: the pool must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
-{_memory(wanted)}
+{_memory(wanted)}{_flags(wanted)}
 [targets.{key_toml(wanted.target)}]
 kind = "systemd"
 user = {text_toml(wanted.user)}
 """
+
+
+def _parallel(wanted: Wanted) -> str:
+    """What this model wants otherwise than the fragment of the GPUs, and why."""
+    layout = wanted.layout
+    if layout is None:
+        return ""
+    sizes = {
+        "tensor": (layout.tensor, wanted.count),
+        "pipeline": (layout.pipeline, 1),
+        "data": (layout.data, 1),
+        "expert": (layout.expert, 1),
+    }
+    rows = "".join(f"{key} = {size}\n" for key, (size, plain) in sizes.items() if size != plain)
+    return f"\n{_comment(layout.said(wanted.count))}[parallel]\n{rows}" if rows else ""
+
+
+def _flags(wanted: Wanted) -> str:
+    layout = wanted.layout
+    if layout is None or not layout.whole_vision:
+        return ""
+    return f"\n{_comment(layout.said(wanted.count))}[flags]\nmm-enable-dp-encoder = true\n"
+
+
+_WIDE = 120
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, _WIDE - len("# ")))
 
 
 def _memory(wanted: Wanted) -> str:
