@@ -264,6 +264,17 @@ def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
     assert poolproof(tmp_path, "compile").code == 0
 
 
+def test_a_model_whose_memory_is_not_worked_out_there(tmp_path: Path) -> None:
+    """No fraction can be fitted on such a GPU, so the tree is written with one that is said not to be proved."""
+    words = ("--model", "deepseek-ai/DeepSeek-V4-Flash", "--gpu", "mi300x", "--count", "8")
+    made = poolproof(tmp_path, "init", *words, "--host", "a")
+    assert made.code == 0, made.err
+    profile = (tmp_path / "profiles/deepseek-v4-flash-a.toml").read_text()
+    assert tomllib.loads(profile)["memory"] == {"fraction": 0.85}
+    assert "not proved" in profile
+    assert poolproof(tmp_path, "check").code == 0
+
+
 def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
     """Without a terminal the options that were not given are named, and the exit is that of usage."""
     made = poolproof(tmp_path, "init", "--gpu", "h100")

@@ -17,12 +17,18 @@ ABOUT_MEMORY = MEMORY_CODES | {UNLOADABLE}
 """What refuses a layout that is too large, and would be taken on more GPUs or for a smaller promise."""
 
 
+_UNFITTED = "fit-unknown"
+
+
 def laid_out(wanted: Wanted, catalog: Catalog, *, judge: Callable[[Wanted], Checked]) -> Wanted:
     """The same with a layout that passes where tensor parallel alone is refused for more than its memory.
 
-    Where none passes, one that only memory refuses: other options mend that. Where there is none of these, as it was.
+    Where none passes, one that only memory refuses: other options mend that. Where there is none of these, as it was. Where
+    no fraction can be fitted, as for a model that nobody described.
     """
     checked = judge(wanted)
+    if any(each.code == _UNFITTED for each in checked.all_diagnostics):
+        return laid_out(evolve(wanted, is_described=False), catalog, judge=judge)
     faults = _besides_memory(checked)
     model, _ = catalog.model(wanted.model)
     if not faults or model is None:

@@ -148,5 +148,5 @@ fraction = {fraction:g}
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85  # not proved: nobody described the model or the GPU; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: the model's memory on this GPU is not described; `poolproof catalog` tells how to
 """
