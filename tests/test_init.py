@@ -211,6 +211,7 @@ def _asked(model: str, gpu: str, count: int) -> FirstService:
         count=count,
         engine="sglang",
         version=CATALOGUE.versions("sglang")[-1],
+        flags={},
         python="/opt/sglang/bin/python",
         context=min(CONTEXT_TOKENS, known.context or CONTEXT_TOKENS),
         concurrency=1,
