@@ -119,7 +119,11 @@ class Serve(Value):
         unit="tokens",
         at_least=16,
     )
-    concurrency: int = setting("requests of full context at the same time", at_least=1, default=1)
+    concurrency: int = setting(
+        "requests of full context at the same time; with data parallelism, in each of its pools",
+        at_least=1,
+        default=1,
+    )
     max_running_requests: int | None = setting(
         "most requests the engine runs at once; the engine's own default when not set",
         at_least=1,

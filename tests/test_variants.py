@@ -163,6 +163,21 @@ def test_what_is_not_known_is_near_the_model_it_is_made_from(names: Names) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/h/models--Qwen--Qwen3-32B/snapshots/abc", "Qwen/Qwen3-32B"),
+        ("/h/models--foo--Kimi-K2.5-NVFP4/snapshots/abc", "foo/Kimi-K2.5-NVFP4"),
+        ("/x/foo--Qwen3-32B", "foo/Qwen3-32B"),
+        ("/models/AWQ/Qwen3-32B", "/models/AWQ/Qwen3-32B"),
+        ("/models/Qwen3-32B", "Qwen/Qwen3-32B"),
+    ],
+)
+def test_a_publisher_that_a_path_says_counts(names: Names, path: str, expected: str) -> None:
+    """Somebody else's checkpoint of a name, and one below a folder of a number format, are not the maker's own."""
+    assert names.identify(path) == expected
+
+
 def test_a_last_part_that_two_share_is_nobody_s() -> None:
     """A name without its publisher is known where only one model is called so."""
     assert ends(["a/X", "b/x", "c/Y"]) == {"y": "c/Y"}

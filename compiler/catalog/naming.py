@@ -19,6 +19,7 @@ _FOLDERS = frozenset(
     {"cache", "checkpoint", "checkpoints", "ckpt", "ckpts", "data", "hf", "hub", "llm", "llms"}
     | {"local", "mnt", "model", "models", "snapshots", "weight", "weights", "workspace"}
 )
+_FORMATS = frozenset({"awq", "bnb", "fp4", "fp8", "gguf", "gptq", "int4", "int8", "mxfp4", "nvfp4"})
 _SNAPSHOTS = "snapshots"
 _CACHED = "models--"
 
@@ -42,17 +43,22 @@ class Names(Value):
         if _HUB_NAME.fullmatch(name) and name.partition("/")[0].lower() not in _FOLDERS:
             # Somebody else's checkpoint of the same name may be quantized in another way.
             return name
-        for each in _endings(name):
+        endings = tuple(_endings(name))
+        for each in endings:
             if each.lower() in self.known:
                 return self.known[each.lower()]
             variant = self.catalog.variant_id(each)
             if variant is not None:
                 return variant
-        return name
+        return endings[0] if _says_publisher(name) else name
 
 
 def _endings(path: str) -> Iterator[str]:
-    """What a path may be called by: the publisher and the name of a hub's cache, or its last two parts, or the last."""
+    """What a path may be called by: the publisher and the name of a hub's cache, or its last two parts, or the last.
+
+    Where the publisher is sure the name alone is none: somebody else's checkpoint may be quantized in another way. So it is
+    below a folder that is called by a number format.
+    """
     parts = path.rstrip("/").split("/")
     # The hub's own cache has `models--moonshotai--Kimi-K2.6/snapshots/<revision>`.
     cached = [part.removeprefix(_CACHED) for part in parts if part.startswith(_CACHED)]
@@ -66,7 +72,14 @@ def _endings(path: str) -> Iterator[str]:
     parts = [each.replace("___", ".") for each in parts if each]
     if len(parts) > 1:
         yield "/".join(parts[-2:])
-    yield from parts[-1:]
+    if not _says_publisher(path) and not (len(parts) > 1 and parts[-2].lower() in _FORMATS):
+        yield from parts[-1:]
+
+
+def _says_publisher(path: str) -> bool:
+    """Whether a part of the path is `publisher--name`, with or without the hub's own word before it."""
+    parts = (part.removeprefix(_CACHED) for part in path.rstrip("/").split("/"))
+    return any("--" in part.strip("-") for part in parts)
 
 
 def model_names(catalog: Catalog) -> Names:
