@@ -28,6 +28,7 @@ _BESIDE = frozenset({"description", "targets", "engine"})
 
 
 _PATH_IN_TEMPLATE = re.compile(r"(?<=\{\{)[\s.]*(?:\w+\.)*")
+_ELEMENT = re.compile(r"\$\{\w+\[")
 _COUNT = "gpus.count"
 _HANGS_ON = {
     "serve.context": "serve.context",
@@ -258,7 +259,9 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         name
         for word in (launch.command.words if words is None else words)
         for each in word.unknown
-        if (
+        # Of an element of a list its index is what is open.
+        if not (_ELEMENT.match(each) and len(word.unknown) > 1)
+        and (
             name := re.sub(
                 r"\W.*", "", _PATH_IN_TEMPLATE.sub("", each).replace("~", "HOME").lstrip("${ ")
             )

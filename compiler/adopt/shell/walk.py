@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from compiler.adopt.launch import Command, Document, Word
+from compiler.adopt.launch import Change, Command, Document, Word
 from compiler.adopt.shell.conditions import (
     Condition,
     decide,
@@ -18,7 +18,7 @@ from compiler.adopt.shell.conditions import (
 )
 from compiler.adopt.shell.frames import MOST_CALLS, Frames
 from compiler.adopt.shell.here import fed, here_text, written_to
-from compiler.adopt.shell.known import joined
+from compiler.adopt.shell.known import joined, open_word
 from compiler.adopt.shell.printing import printed, prints_only
 from compiler.adopt.shell.simple import NO_WORDS, read_simple
 from compiler.adopt.shell.syntax import (
@@ -28,7 +28,8 @@ from compiler.adopt.shell.syntax import (
     set_in,
     split_clause,
 )
-from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, turn_of, unset
+from compiler.adopt.shell.turns import Turns, told_of, turns_of
+from compiler.adopt.shell.variables import assigned, declared, learned, open_exports, unset
 
 
 if TYPE_CHECKING:
@@ -39,11 +40,15 @@ _CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 @define
 class Walk(Frames):
-    """Goes through a script, and keeps what it has said; of one that `only_prints` the output alone counts."""
+    """Goes through a script, and keeps what it has said; of one that `only_prints` the output alone counts.
+
+    `loops` are words about the loops that it is in.
+    """
 
     only_prints: bool = False
     commands: list[Command] = field(factory=list)
     documents: list[Document] = field(factory=list)
+    loops: tuple[Change, ...] = ()
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
 
     def script(self, root: Node) -> None:
@@ -163,16 +168,36 @@ class Walk(Frames):
         if condition is not None:
             self.statement(condition)
         told = decide_loop(node, self.evaluator())
-        turn = turn_of(node, self.evaluator())
-        if turn is not None and turn[0] not in self.known.said:
-            self.known = self.known.with_text(*turn)
+        turns = turns_of(node, self.evaluator())
+        is_said = turns is not None and turns.name in self.known.said
+        if turns is not None and not is_said:
+            only = turns.values[0] if turns.values is not None and len(turns.values) == 1 else None
+            self.known = self.known.with_text(turns.name, only or open_word(turns.name))
         if body is None:
             return
-        if told.holds is not False:
+        before = self.loops
+        if turns is not None and told.holds is not False:
+            self.loops = (*before, *filter(None, (told_of(turns, self.known.said),)))
+        self._branches([(told, partial(self._turn, node, body, turns))])
+        self.loops = before
+
+    def _turn(self, node: Node, body: Node, turns: Turns | None) -> None:
+        """The body of a loop: the turn that is said behind those before it, else any of its turns."""
+        names = [each for each in set_in(node) if each not in self.known.said]
+        until = turns.until(self.known.said.get(turns.name)) if turns is not None else ()
+        if turns is None or not until or self.followed + len(until) > MOST_CALLS:
             # What one turn sets, the next one has.
-            names = [each for each in set_in(node) if each not in self.known.said]
             self.known = self.known.without(names)
-        self._branches([(told, partial(self.statements, body))])
+            self.statements(body)
+            return
+        self.followed += len(until)
+        for each in until:
+            count = len(self.commands), len(self.documents)
+            self.known = self.known.with_text(turns.name, each)
+            self.statements(body)
+            if each is not until[-1]:
+                # Other turns start launches of their own.
+                del self.commands[count[0] :], self.documents[count[1] :]
 
     def _redirected(self, node: Node) -> None:
         """A command with what its input comes from, and its output goes to."""
@@ -208,7 +233,7 @@ class Walk(Frames):
                 Command(
                     words=_given_text(words, text),
                     environment=self.known.environment,
-                    changes=self.taken,
+                    changes=(*self.taken, *self.loops),
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.arrays import of_array
 from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.numbers import evaluate_number
 from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
@@ -195,6 +196,9 @@ class Evaluator(Value):
         if whole is not None and whole[1] in self.known.arrays:
             listed = Piece("", words=self.known.arrays[whole[1]])
             return listed.as_text() if quoted and "*" in raw else listed
+        element = of_array(node, raw, self.known, self.value)
+        if element is not None:
+            return element if element.words is None or not quoted or "*" not in raw else element.as_text()
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)
