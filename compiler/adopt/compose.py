@@ -13,10 +13,12 @@ from compiler.adopt.composeextends import extended
 from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
+from compiler.adopt.form import Form
 from compiler.adopt.interpolation import interpolate
-from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
-from compiler.adopt.mounts import CHANGING, mount_of, mounts_of, other_port, published
+from compiler.adopt.launch import Change, Command, Kept, Mount, Port, Setting, Sheet, Word
+from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
 from compiler.adopt.places import locate
+from compiler.adopt.ports import other_port, port_of, published
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
@@ -25,6 +27,7 @@ from compiler.value import Value
 from compiler.yamltext import Yaml, parse_places
 
 
+_DOTENV = ".env"
 # What was looked at, or means nothing without a container.
 _LOOKED_AT = frozenset(
     {
@@ -48,7 +51,13 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         return _empty(
             source, unreadable(source.name, "there is no `services:` with a service in it")
         )
-    reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
+    beside = _dotenv(source, files)
+    reader = _Reader(
+        source=source,
+        files=files,
+        given={**beside, **given},
+        kept={name: _kept(source, files, is_said=name in given) for name in {**beside, **given}},
+    )
     commands: list[Command] = []
     found: list[Diagnostic] = []
     for name, written in services.pairs:
@@ -66,10 +75,21 @@ def _empty(source: Source, fault: Diagnostic) -> Sheet:
     return Sheet(diagnostics=(fault,), sources={source.name: source})
 
 
+def _kept(source: Source, files: Files, *, is_said: bool) -> Kept:
+    """Where the value of a variable is that the file only names: in `.env`, or with who adopts it."""
+    path = str(PurePosixPath(source.name).parent / _DOTENV)
+    return Kept(
+        path="" if is_said else path,
+        is_private=None if is_said else files.is_private(path),
+        is_apart=True,
+        is_reference=True,
+    )
+
+
 def _dotenv(source: Source, files: Files) -> Mapping[str, str]:
     """Compose reads `.env` beside the file."""
-    data = files.read(str(PurePosixPath(source.name).parent / ".env"))
-    text, _ = as_source(".env", data) if data else (None, ())
+    data = files.read(str(PurePosixPath(source.name).parent / _DOTENV))
+    text, _ = as_source(_DOTENV, data) if data else (None, ())
     return read_env_file(text.text).values if text is not None else {}
 
 
@@ -80,6 +100,7 @@ class _Reader(Value):
     source: Source
     files: Files
     given: Mapping[str, str]
+    kept: Mapping[str, Kept]
 
     def command(self, name: Yaml, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
         """What one service runs."""
@@ -105,14 +126,19 @@ class _Reader(Value):
             findings=shared_memory(
                 ((key.text or "", self.told(value)) for key, value in service.pairs),
                 span=self.source.span(name.start, name.end),
+                form=Form.COMPOSE,
             ),
+            form=Form.COMPOSE,
+            ports=tuple(self.reached(service)),
+            is_hosts_network=(network := service.get("network_mode")) is not None
+            and network.text == "host",
             called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:
         """One scalar, interpolated."""
         span = self.source.span(node.start, max(node.start, node.end))
-        return interpolate(node.text or "", self.given, span=span)
+        return interpolate(node.text or "", self.given, span=span, kept=self.kept)
 
     def words(self, node: Yaml | None) -> tuple[tuple[Word, ...], tuple[Diagnostic, ...]]:
         """The words of a command: a list as it is, a text as a shell splits it."""
@@ -170,7 +196,7 @@ class _Reader(Value):
         return (
             Word(text=f"${name}", span=span, unknown=(f"${name}",))
             if value is None
-            else Word(text=value, span=span)
+            else Word(text=value, span=span, kept=self.kept.get(name))
         )
 
     def env_file(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
@@ -196,7 +222,7 @@ class _Reader(Value):
         text, faults = as_source(full, data) if data.strip() else (None, ())
         if text is None:
             return {}, faults
-        kept = Kept(path=full, is_private=self.files.is_private(full))
+        kept = Kept(path=full, is_private=self.files.is_private(full), is_apart=True)
         return {
             name: Word(text=value, span=path.span, kept=kept)
             for name, value in read_env_file(text.text).values.items()
@@ -236,6 +262,17 @@ class _Reader(Value):
                 yield from other_port(
                     self.word(outer).text, self.word(inner).text, self.word(outer)
                 )
+
+    def reached(self, service: Yaml) -> Iterator[Port]:
+        """The ports that are published."""
+        for each in self.items(service, "ports"):
+            inner = each.get("target")
+            if each.text is not None:
+                yield port_of(self.word(each))
+            elif inner is not None:
+                told = (each.get(name) for name in ("host_ip", "published"))
+                address, outer = (self.word(one).text if one is not None else "" for one in told)
+                yield Port(address=address, outer=outer, inner=self.word(inner).text)
 
     def items(self, service: Yaml, key: str) -> tuple[Yaml, ...]:
         """The items of a list of a service."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind, Found
 from compiler.source import Source
@@ -35,10 +36,14 @@ class Kept(Value):
     Attributes:
         path: as the launch names it.
         is_private: whether others cannot read it; `None` where that is not known.
+        is_apart: whether the word's place only names it, or the variable in it.
+        is_reference: whether the launch names the variable itself, as `${HF_TOKEN}`.
     """
 
     path: str
     is_private: bool | None = None
+    is_apart: bool = False
+    is_reference: bool = False
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -99,6 +104,15 @@ class Mount(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Port(Value):
+    """A port of a container that is published: the host's address and number, where they are said, and its own."""
+
+    address: str = ""
+    outer: str = ""
+    inner: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Command(Value):
     """One command of a file, with what surrounds it.
 
@@ -110,6 +124,9 @@ class Command(Value):
         image: the container's image, when it runs in one.
         devices: the GPUs that this container is given, where it says which.
         mounts: what the container has of the host's.
+        form: how the lines are written that it stands in.
+        ports: those that are published of the container's.
+        is_hosts_network: whether its container has the network of the host.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
@@ -123,6 +140,9 @@ class Command(Value):
     image: Word | None = None
     devices: Devices | None = None
     mounts: tuple[Mount, ...] = ()
+    form: Form = Form.SHELL
+    ports: tuple[Port, ...] = ()
+    is_hosts_network: bool = False
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None

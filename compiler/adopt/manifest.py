@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from compiler.adopt.container import not_carried
 from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.adopt.shell.known import starts_engine
@@ -103,6 +104,8 @@ class _Reader(Value):
             image=image,
             devices=devices,
             mounts=tuple(volumes_of(node, pod, self.word)),
+            form=Form.POD if image is not None else Form.SHELL,
+            is_hosts_network=pod is not None and text_of(pod, "hostNetwork").lower() == "true",
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
             if image is not None
             else (),

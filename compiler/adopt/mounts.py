@@ -1,4 +1,4 @@
-"""What a container mounts goes in; the paths of a launch in it come out as the host has them, and which port clients use."""
+"""What a container mounts goes in; the paths of a launch in it come out as the host has them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from attrs import evolve
 from compiler.adopt.files import Files
 from compiler.adopt.launch import Change, Command, Launch, Mount, Word
 from compiler.adopt.masking import masked
+from compiler.adopt.ports import PORTS
 from compiler.engines.adopting import ChangeKind
 
 
 _VOLUMES = frozenset({"-v", "--volume", "Volume", "--bind", "-B", "volumes"})
 _MOUNTS = frozenset({"--mount", "Mount"})
-_PORTS = frozenset({"-p", "--publish", "PublishPort", "ports"})
-CHANGING = _VOLUMES | _MOUNTS | _PORTS
+CHANGING = _VOLUMES | _MOUNTS | PORTS
 """Options that decide what the server finds, and where it is found."""
 _FOLDER = "PWD"
 _FROM_FOLDER = re.compile(r"(?:\.(?=/|$)|(?P<up>\.\.)(?=/|$)|\$PWD\b|\$\{PWD\}|\$\(pwd\)|`pwd`)/?")
@@ -182,21 +182,3 @@ def _why_open(there: Word) -> str:
     named = _NAMED.match(there.text.replace("~", "$HOME", 1))
     told = f": say `--var {named[1]}=...`" if named is not None else f": {_SET_IT}"
     return f"which is known at start only{told}"
-
-
-def published(options: Iterable[tuple[str, Word | None]]) -> Iterator[Change]:
-    """A word about each port that clients know by another number than the server does."""
-    for name, value in options:
-        if value is None or name not in _PORTS:
-            continue
-        text, _ = masked(value)
-        *front, inner = text.partition("/")[0].split(":")
-        if front:
-            yield from other_port(front[-1], inner, value)
-
-
-def other_port(outer: str, inner: str, word: Word) -> Iterator[Change]:
-    """The word about one."""
-    if outer.isdecimal() and inner.isdecimal() and outer != inner:
-        text = f"clients use port {outer}, which is the container's {inner}: on the host itself the server is found at its own port; set `serve.port = {outer}`, or tell the clients"
-        yield Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)

@@ -134,7 +134,7 @@ def secret_goes(word: Word, *, is_replaced: bool) -> str:
     """Where a secret variable is to be set on the host; `is_replaced` when only a secret flag is made of it."""
     if is_replaced:
         return "only the command line is made of it, and the file of `[secrets]` takes its place"
-    if word.kept is None:
+    if word.kept is None or not word.kept.path:
         return "set it on the host, in a drop-in that is not committed"
     path = word.kept.path
     if not path.startswith("/"):

@@ -255,18 +255,21 @@ def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...
 def _for_launch(
     judged: Judged, wanted: Wanted, adopted: Adopted, *, flags: Mapping[str, str]
 ) -> Judged:
-    """Without what is about a profile that is not written, and with advice in flags."""
+    """Without what is about a profile that is not written, and with advice in the launch's own lines."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
+    from compiler.adopt.fitting import fitted  # noqa: PLC0415 - as above
 
-    kept = tuple(
-        in_flags(each, flags)
+    by_file = adopted.chosen.reading.secrets_by_file
+    fitting = (
+        fitted(in_flags(each, flags), adopted.launch.command, by_file=by_file)
         for each in judged.diagnostics
         if each.code not in ABOUT_PROFILES
         and not (each.code == "gpu-unknown" and wanted.gpu is None)
         # Of a model that is not named a stand-in is judged, which nobody can describe.
         and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
     )
+    kept = tuple(each for each in fitting if each is not None)
     return evolve(judged, diagnostics=kept, target_name=None)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from compiler.adopt.launch import Change, Word
-from compiler.adopt.shell.numbers import evaluate_number
 from compiler.adopt.shell.syntax import raw_text
 from compiler.adopt.shell.words import Evaluator
 from compiler.diagnostics import Span
@@ -89,8 +88,12 @@ def told_of(turns: Turns, said: Mapping[str, str]) -> Change | None:
     left = [f"`--var {name}={each}`" for each in dict.fromkeys(texts) if each != chosen]
     shown = ", ".join(left[:_MOST_SHOWN])
     shown += f", and {len(left) - _MOST_SHOWN} more" if len(left) > _MOST_SHOWN else ""
-    which = f"that with `{name}={chosen}`: adopt the others" if chosen else "one of them: adopt each"
-    text = f"a loop starts the launch {len(texts)} times, and the profile is {which}, {shown}; {own}"
+    which = (
+        f"that with `{name}={chosen}`: adopt the others" if chosen else "one of them: adopt each"
+    )
+    text = (
+        f"a loop starts the launch {len(texts)} times, and the profile is {which}, {shown}; {own}"
+    )
     return Change(kind=ChangeKind.ASSUMED, text=text, span=turns.span, first=True)
 
 
@@ -119,7 +122,9 @@ def _counted(node: Node, evaluator: Evaluator, span: Span) -> Turns | None:
     last = last - 1 if last is not None and found["sign"] == "<" else last
     values = _numbers(int(found["first"]), last, span) if last is not None else ()
     is_known = 0 < len(values) <= MOST_TURNS
-    return Turns(name=found["name"], values=tuple(values) if is_known else None, over=head, span=span)
+    return Turns(
+        name=found["name"], values=tuple(values) if is_known else None, over=head, span=span
+    )
 
 
 def _numbers(first: int, last: int, span: Span) -> Sequence[Word]:

@@ -198,7 +198,11 @@ class Evaluator(Value):
             return listed.as_text() if quoted and "*" in raw else listed
         element = of_array(node, raw, self.known, self.value)
         if element is not None:
-            return element if element.words is None or not quoted or "*" not in raw else element.as_text()
+            return (
+                element
+                if element.words is None or not quoted or "*" not in raw
+                else element.as_text()
+            )
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)

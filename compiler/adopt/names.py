@@ -1,0 +1,78 @@
+"""What stands beside a launch in its file goes in; what is lost with it comes out: names that only its surroundings resolve, and who calls it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from ipaddress import ip_address
+
+from compiler.adopt.form import Form
+from compiler.adopt.launch import Change, Launch, Word
+from compiler.diagnostics import Span
+from compiler.engines.adopting import ChangeKind
+
+
+_HOST = re.compile(
+    r"(?:(?<=//)|(?<![\w./@-]))(?P<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)(?::\d{2,5}(?!\d)|(?<=\w)(?=/))"
+)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.]*://(?:[^/\s@]*@)?")
+_ADDRESS = re.compile(r"(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?::\d{2,5})?(?:/.*)?")
+_OWN = frozenset({"localhost", "host.docker.internal"})
+_OF_CLUSTER = re.compile(r"\.svc(?:\.|$)")
+_RESOLVES = {Form.POD: "the cluster", Form.COMPOSE: "Compose"}
+
+
+def unresolved(launch: Launch) -> Iterator[Change]:
+    """A word about each name of a host that is one in the file's own network only."""
+    command = launch.command
+    where = _RESOLVES.get(command.form)
+    if where is None:
+        return
+    behind = command.words[launch.found.arguments :]
+    flag = ""
+    for word in behind:
+        name = word.text.partition("=")[0] if word.text.startswith("--") else flag
+        value = word.text.partition("=")[2] if word.text.startswith("--") else word.text
+        yield from _told(value, f"`{name} {value}`", word, command.names, where)
+        flag = word.text if word.text.startswith("--") else ""
+    for variable, word in command.environment.items():
+        yield from _told(word.text, f"the variable `{variable}`", word, command.names, where)
+
+
+def _told(
+    text: str, what: str, word: Word, names: Collection[str], where: str
+) -> Iterator[Change]:
+    host = host_of(text)
+    if host is None or word.unknown:
+        return
+    labels = set(host.split("."))
+    if names and not labels.isdisjoint(names) or _OF_CLUSTER.search(host):
+        told = f"{what}: `{host}` is a name that only {where} resolves: write the address of that host"
+        yield Change(kind=ChangeKind.UNKNOWN, text=told, span=word.span, first=True)
+
+
+def host_of(text: str) -> str | None:
+    """The host of an address with a scheme or a port, where it has a name; `None` for anything else."""
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme is not None else text
+    if scheme is None and not re.fullmatch(r"[^/\s]+:\d{2,5}", text):
+        return None
+    found = _ADDRESS.fullmatch(rest)
+    if found is None or found["host"] in _OWN or _is_number(found["host"]):
+        return None
+    return found["host"]
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def called_by(name: str, callers: Collection[tuple[str, str, Span]]) -> Iterator[Change]:
+    """A word about each other service that calls this one by its name; `callers` are services, what they say, and where."""
+    for caller, said, span in callers:
+        text = f"`{caller}` calls this one `{said}`, a name that only Compose resolves: on the host itself the server is found by the host's address and its own port"
+        yield Change(kind=ChangeKind.DROPPED, text=text, span=span, first=True)
