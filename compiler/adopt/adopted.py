@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.adopt.around import Around, Wanted, look_around
+from compiler.adopt.around import Around, Wanted, look_around, with_kind
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.diffusion import diffusion_findings
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
@@ -109,6 +109,7 @@ def adopt(
     chosen, faults = choose(launch, shelf, version=version, newest=wanted.newest)
     if chosen is None:
         return None, faults
+    wanted, told = with_kind(wanted, launch, shelf.catalog)
     around = look_around(launch, chosen, wanted, names=names)
     folder = Folder(
         engine=engine,
@@ -124,6 +125,7 @@ def adopt(
         *chosen.changes,
         *_of_words(launch),
         *_noted(launch, chosen),
+        *told,
         *_secret(launch, chosen),
         *around.changes,
         *_of_nodes(launch, folded),

@@ -12,9 +12,11 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.objects import named_gpu
 from compiler.adopt.spent import secret_goes, secret_texts, spent_variables, told_spent
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
+from compiler.catalog import Catalog
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -97,6 +99,22 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
         secrets=tuple(secrets),
         is_counted=wanted.count is not None,
     )
+
+
+def with_kind(
+    wanted: Wanted, launch: Launch, catalog: Catalog
+) -> tuple[Wanted, tuple[Change, ...]]:
+    """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it."""
+    label = launch.command.gpu
+    if label is None or wanted.gpu is not None:
+        return wanted, ()
+    kind = named_gpu(label.text, catalog)
+    if kind is None:
+        text = f"`{label.text}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
+        return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
+    text = f"the GPU is `{kind}`: `{label.text}` names it"
+    taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)
+    return evolve(wanted, gpu=kind), (taken,)
 
 
 def known_name(profile: Profile, *, names: Names) -> Profile:

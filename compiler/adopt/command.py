@@ -74,6 +74,8 @@ def launches_of(
             form=outer.form if outer.form is not Form.SHELL else inner.form,
             ports=outer.ports or inner.ports,
             is_hosts_network=outer.is_hosts_network or inner.is_hosts_network,
+            names=outer.names | inner.names,
+            gpu=outer.gpu or inner.gpu,
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
             called=outer.called or inner.called,

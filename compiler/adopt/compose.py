@@ -10,16 +10,17 @@ from attrs import evolve, frozen
 
 from compiler.adopt.composedevices import asked_of, left_of
 from compiler.adopt.composeextends import extended
+from compiler.adopt.composenetwork import among, is_hosts_network, other_ports, ports_of
 from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.form import Form
 from compiler.adopt.interpolation import interpolate
-from compiler.adopt.launch import Change, Command, Kept, Mount, Port, Setting, Sheet, Word
+from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
 from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
 from compiler.adopt.places import locate
-from compiler.adopt.ports import other_port, port_of, published
 from compiler.adopt.sharedmemory import shared_memory
+from compiler.adopt.volumes import items_of
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
 from compiler.source import Source
@@ -66,6 +67,8 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
             found.append(fault_of_it)
             continue
         command, faults = reader.command(name, service)
+        others = [(key.text or "", each) for key, each in services.pairs if key is not name]
+        command = among(command, name.text or "", service, others=others, word=reader.word)
         found += faults
         commands += [command] if command.words else []
     return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})
@@ -116,7 +119,7 @@ class _Reader(Value):
             words=(*entrypoint, *command),
             environment=environment,
             changes=(
-                *self.ports(service),
+                *other_ports(service, self.word),
                 *self.changes(service, carried=tuple(each.node for each in asked)),
             ),
             mounts=tuple(self.mounts(service)),
@@ -129,9 +132,8 @@ class _Reader(Value):
                 form=Form.COMPOSE,
             ),
             form=Form.COMPOSE,
-            ports=tuple(self.reached(service)),
-            is_hosts_network=(network := service.get("network_mode")) is not None
-            and network.text == "host",
+            ports=tuple(ports_of(service, self.word)),
+            is_hosts_network=is_hosts_network(service),
             called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
@@ -244,37 +246,10 @@ class _Reader(Value):
 
     def mounts(self, service: Yaml) -> Iterator[Mount]:
         """What of the host is in the container, in the short form and the long one."""
-        for each in self.items(service, "volumes"):
+        for each in items_of(service, "volumes"):
             source, target = each.get("source"), each.get("target")
             if each.text is not None:
                 yield from mounts_of([("volumes", self.word(each))])
             elif source is not None and target is not None:
                 mount = mount_of(self.word(source), self.word(target).text)
                 yield from () if mount is None else (mount,)
-
-    def ports(self, service: Yaml) -> Iterator[Change]:
-        """The ports that clients know by another number."""
-        for each in self.items(service, "ports"):
-            outer, inner = each.get("published"), each.get("target")
-            if each.text is not None:
-                yield from published([("ports", self.word(each))])
-            elif outer is not None and inner is not None:
-                yield from other_port(
-                    self.word(outer).text, self.word(inner).text, self.word(outer)
-                )
-
-    def reached(self, service: Yaml) -> Iterator[Port]:
-        """The ports that are published."""
-        for each in self.items(service, "ports"):
-            inner = each.get("target")
-            if each.text is not None:
-                yield port_of(self.word(each))
-            elif inner is not None:
-                told = (each.get(name) for name in ("host_ip", "published"))
-                address, outer = (self.word(one).text if one is not None else "" for one in told)
-                yield Port(address=address, outer=outer, inner=self.word(inner).text)
-
-    def items(self, service: Yaml, key: str) -> tuple[Yaml, ...]:
-        """The items of a list of a service."""
-        told = service.get(key)
-        return told.items if told is not None else ()

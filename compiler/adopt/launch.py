@@ -127,6 +127,8 @@ class Command(Value):
         form: how the lines are written that it stands in.
         ports: those that are published of the container's.
         is_hosts_network: whether its container has the network of the host.
+        names: those of hosts that only what it stands in resolves.
+        gpu: the kind of GPU that it asks for, in the words of a cluster.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
@@ -143,6 +145,8 @@ class Command(Value):
     form: Form = Form.SHELL
     ports: tuple[Port, ...] = ()
     is_hosts_network: bool = False
+    names: frozenset[str] = frozenset()
+    gpu: Word | None = None
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None
@@ -157,11 +161,13 @@ class Document(Value):
         name: as the script calls it; empty where it goes to another program.
         text: with the variables of the script replaced.
         is_exact: whether it stands in the script as it is.
+        elsewhere: where the values stand that are put into it, as offsets.
     """
 
     name: str
     text: Word
     is_exact: bool
+    elsewhere: tuple[tuple[int, int], ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)

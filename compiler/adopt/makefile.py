@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 from attrs import define, evolve, field, frozen
 
@@ -35,10 +35,14 @@ _LONGEST = 10_000
 
 @frozen(kw_only=True, eq=False, repr=False)
 class _Variables(Value):
-    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out."""
+    """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out.
+
+    `places` are the offsets of the lines that set each.
+    """
 
     texts: Mapping[str, str] = field(factory=dict)
     defaults: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[tuple[int, int], ...]] = field(factory=dict)
     made: MutableMapping[str, _Told] = field(factory=dict)
 
 
@@ -93,7 +97,9 @@ def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recip
     texts = dict(given)
     defaults: set[str] = set()
     recipes: list[_Recipe] = []
+    places: dict[str, tuple[tuple[int, int], ...]] = {}
     lines = text.split("\n")
+    starts = (0, *accumulate(len(each) + 1 for each in lines))
     number = depth = 0
     while number < len(lines):
         start, parts = number, [lines[number]]
@@ -111,9 +117,12 @@ def _parts(text: str, given: Mapping[str, str]) -> tuple[_Variables, list[_Recip
         told = _ASSIGNED.fullmatch(whole.partition(" #")[0])
         if told is not None and told["name"] not in given:
             _assign(told, texts, defaults, is_sure=depth == 0)
+            name = told["name"]
+            places[name] = (*places.get(name, ()), (starts[start], starts[number] - 1))
         elif _TARGET.match(whole):
             recipes.append(_Recipe(first=start + 2))
-    return _Variables(texts=texts, defaults=frozenset(defaults)), [e for e in recipes if e.lines]
+    variables = _Variables(texts=texts, defaults=frozenset(defaults), places=places)
+    return variables, [each for each in recipes if each.lines]
 
 
 def _add_to(recipes: list[_Recipe], first: int, parts: list[str]) -> None:
@@ -159,7 +168,9 @@ def _document(recipe: _Recipe, variables: _Variables, source: Source) -> Documen
     taken += [f"`$({each})` is taken not to be set" for each in dict.fromkeys(told.unset)]
     changes = tuple(Change(kind=ChangeKind.ASSUMED, text=each, span=span) for each in taken)
     word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
-    return Document(name="recipe.sh", text=word, is_exact=False)
+    names = dict.fromkeys(told.used)
+    elsewhere = tuple(place for each in names for place in variables.places.get(each, ()))
+    return Document(name="recipe.sh", text=word, is_exact=False, elsewhere=elsewhere)
 
 
 def _expanded(text: str, variables: _Variables, *, depth: int) -> _Told:

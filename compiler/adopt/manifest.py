@@ -18,6 +18,7 @@ from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
+from compiler.adopt.objects import Object, gpu_of, objects_of
 from compiler.adopt.places import locate
 from compiler.adopt.shell.known import starts_engine
 from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
@@ -48,7 +49,8 @@ def read_manifest(source: Source, *, given: Mapping[str, str]) -> Sheet:
         about = "; render the chart first: `helm template`" if "{{" in source.text else ""
         found = unreadable(source.name, f"this is no YAML: {problem}{about}", line=line)
         return Sheet(diagnostics=(found,), sources={source.name: source})
-    reader = _Reader(source=source, given=given)
+    objects = tuple(objects_of(documents))
+    reader = _Reader(source=source, given=given, objects=objects)
     seen: set[int] = set()
     commands = tuple(
         each for document in documents for each in reader.commands(document, (), seen=seen)
@@ -62,6 +64,7 @@ class _Reader(Value):
 
     source: Source
     given: Mapping[str, str]
+    objects: tuple[Object, ...]
 
     def commands(self, node: Yaml, above: tuple[Yaml, ...], *, seen: set[int]) -> Iterator[Command]:
         """The commands at a node and below it, each once; `above` are the tables that hold it, the nearest last."""
@@ -105,6 +108,8 @@ class _Reader(Value):
             devices=devices,
             mounts=tuple(volumes_of(node, pod, self.word)),
             form=Form.POD if image is not None else Form.SHELL,
+            names=frozenset(each.name for each in self.objects if each.name),
+            gpu=gpu_of(pod, node, self.place),
             is_hosts_network=pod is not None and text_of(pod, "hostNetwork").lower() == "true",
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
             if image is not None
@@ -245,6 +250,10 @@ class _Reader(Value):
             ]
         for table in above:
             pairs += [(key.text or "", value) for key, value in table.pairs if key.text in _COUNTS]
+        for each in self.objects:
+            if above and each.node is not above[0]:
+                word = Word(text="", span=self.place(each.node))
+                yield not_carried(f"the {each.kind} `{each.name}`", word)
         for key, value in pairs:
             if key == "resources" and asked is not None and _only(value, asked):
                 continue

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from ipaddress import ip_address
+
+from attrs import evolve
 
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Launch, Word
-from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 
 
-_HOST = re.compile(
-    r"(?:(?<=//)|(?<![\w./@-]))(?P<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)(?::\d{2,5}(?!\d)|(?<=\w)(?=/))"
-)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.]*://(?:[^/\s@]*@)?")
 _ADDRESS = re.compile(r"(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?::\d{2,5})?(?:/.*)?")
 _OWN = frozenset({"localhost", "host.docker.internal"})
@@ -22,8 +20,16 @@ _OF_CLUSTER = re.compile(r"\.svc(?:\.|$)")
 _RESOLVES = {Form.POD: "the cluster", Form.COMPOSE: "Compose"}
 
 
-def unresolved(launch: Launch) -> Iterator[Change]:
-    """A word about each name of a host that is one in the file's own network only."""
+def told_names(launch: Launch) -> Launch:
+    """A launch with a word about each name of a host that is one in the file's own network only."""
+    told = tuple(_unresolved(launch))
+    if not told:
+        return launch
+    command = evolve(launch.command, changes=(*launch.command.changes, *told))
+    return evolve(launch, command=command)
+
+
+def _unresolved(launch: Launch) -> Iterator[Change]:
     command = launch.command
     where = _RESOLVES.get(command.form)
     if where is None:
@@ -39,15 +45,15 @@ def unresolved(launch: Launch) -> Iterator[Change]:
         yield from _told(word.text, f"the variable `{variable}`", word, command.names, where)
 
 
-def _told(
-    text: str, what: str, word: Word, names: Collection[str], where: str
-) -> Iterator[Change]:
+def _told(text: str, what: str, word: Word, names: Collection[str], where: str) -> Iterator[Change]:
     host = host_of(text)
     if host is None or word.unknown:
         return
     labels = set(host.split("."))
-    if names and not labels.isdisjoint(names) or _OF_CLUSTER.search(host):
-        told = f"{what}: `{host}` is a name that only {where} resolves: write the address of that host"
+    if not labels.isdisjoint(names) or _OF_CLUSTER.search(host):
+        told = (
+            f"{what}: `{host}` is a name that only {where} resolves: write the address of that host"
+        )
         yield Change(kind=ChangeKind.UNKNOWN, text=told, span=word.span, first=True)
 
 
@@ -71,8 +77,14 @@ def _is_number(host: str) -> bool:
     return True
 
 
-def called_by(name: str, callers: Collection[tuple[str, str, Span]]) -> Iterator[Change]:
-    """A word about each other service that calls this one by its name; `callers` are services, what they say, and where."""
-    for caller, said, span in callers:
-        text = f"`{caller}` calls this one `{said}`, a name that only Compose resolves: on the host itself the server is found by the host's address and its own port"
-        yield Change(kind=ChangeKind.DROPPED, text=text, span=span, first=True)
+def callers_of(names: Collection[str], others: Iterable[tuple[str, Word]]) -> Iterator[Change]:
+    """A word about each other service that calls this one by a name of its own; `others` are services with what they say."""
+    named = "|".join(map(re.escape, sorted(names)))
+    # Without what stands behind the port, and before the host: both may be secret.
+    pattern = re.compile(
+        rf"(?:[a-z][a-z0-9+]*://)?(?<![\w.-])(?:{named})(?::\d{{2,5}}|(?<=[a-z0-9])(?=/))(?!\w)"
+    )
+    for caller, word in others:
+        for said in dict.fromkeys(found[0] for found in pattern.finditer(word.text)):
+            text = f"`{caller}` calls this one by `{said}`, a name that only Compose resolves: the server on the host is found by the host's own address, and its own port"
+            yield Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)
