@@ -108,11 +108,11 @@ def with_kind(
     label = launch.command.gpu
     if label is None or wanted.gpu is not None:
         return wanted, ()
-    kind = named_gpu(label.text, catalog)
+    kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
     if kind is None:
-        text = f"`{label.text}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
+        text = f"the label `{value}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
         return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
-    text = f"the GPU is `{kind}`: `{label.text}` names it"
+    text = f"the GPU is `{kind}`: the label `{value}` names it"
     taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)
     return evolve(wanted, gpu=kind), (taken,)
 
@@ -137,7 +137,7 @@ def _environment(
         changes += word.changes
         if is_secret(name, word.text):
             secrets.append(word)
-            goes = secret_goes(word, is_replaced=name in spent and word.text in given)
+            goes = secret_goes(name, word, is_replaced=name in spent and word.text in given)
             text = f"the variable `{name}` holds a secret: {goes}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
         elif name == _VENV or name in spent:
@@ -212,7 +212,8 @@ def _gpus(
         variables.get(_VISIBLE),
         count=count,
         # `--base-gpu-id` and its like choose among what is seen.
-        in_order=not any("gpu-id" in each.flag for each in chosen.reading.carried),
+        in_order=not any(each.setting.startswith("parallel.") for each in chosen.reading.open)
+        and not any("gpu-id" in each.flag for each in chosen.reading.carried),
     )
     return (*settings, *((indices,) if indices is not None else ())), changes
 

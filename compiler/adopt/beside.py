@@ -44,8 +44,13 @@ def other_commands(commands: Iterable[Command], is_own: Callable[[Command], bool
 
 def _activates(command: Command) -> bool:
     """Whether it is the step into a virtual environment: `engine.python` has that."""
-    first, *rest = (word.text for word in command.words)
-    return first in {"source", "."} and bool(rest) and rest[0].endswith("/bin/activate")
+    first, *rest = command.words
+    return (
+        first.text in {"source", "."}
+        and bool(rest)
+        and rest[0].text.endswith("/bin/activate")
+        and not any(each.unknown for each in rest)
+    )
 
 
 def _shown(command: Command) -> str:

@@ -57,7 +57,7 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         source=source,
         files=files,
         given={**beside, **given},
-        kept={name: _kept(source, files, is_said=name in given) for name in {**beside, **given}},
+        kept={name: _kept(source, files, name, given=given) for name in {**beside, **given}},
     )
     commands: list[Command] = []
     found: list[Diagnostic] = []
@@ -78,14 +78,14 @@ def _empty(source: Source, fault: Diagnostic) -> Sheet:
     return Sheet(diagnostics=(fault,), sources={source.name: source})
 
 
-def _kept(source: Source, files: Files, *, is_said: bool) -> Kept:
+def _kept(source: Source, files: Files, name: str, *, given: Mapping[str, str]) -> Kept:
     """Where the value of a variable is that the file only names: in `.env`, or with who adopts it."""
     path = str(PurePosixPath(source.name).parent / _DOTENV)
     return Kept(
-        path="" if is_said else path,
-        is_private=None if is_said else files.is_private(path),
+        path="" if name in given else path,
+        is_private=None if name in given else files.is_private(path),
         is_apart=True,
-        is_reference=True,
+        name=name,
     )
 
 

@@ -37,13 +37,13 @@ class Kept(Value):
         path: as the launch names it.
         is_private: whether others cannot read it; `None` where that is not known.
         is_apart: whether the word's place only names it, or the variable in it.
-        is_reference: whether the launch names the variable itself, as `${HF_TOKEN}`.
+        name: what the variable is called there, where the launch names it itself, as `${HF_TOKEN}`.
     """
 
     path: str
     is_private: bool | None = None
     is_apart: bool = False
-    is_reference: bool = False
+    name: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -18,7 +18,14 @@ from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
-from compiler.adopt.objects import Object, gpu_of, objects_of
+from compiler.adopt.objects import (
+    GPU_RESOURCES,
+    Object,
+    are_only_gpus,
+    gpu_of,
+    listened_ports,
+    objects_of,
+)
 from compiler.adopt.places import locate
 from compiler.adopt.shell.known import starts_engine
 from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
@@ -36,7 +43,6 @@ _TABLES = ("env", "envs", "environment")
 _LOOKED_AT = frozenset({*_PROGRAM, *_TABLES, "name", "image", "imagePullPolicy", "enabled"})
 _TASK_LOOKED_AT = frozenset({"run", "commands", *_TABLES, "name", "type", "image"})
 _COUNTS = frozenset({"replicas", "size", "parallelism", "completions", "num_nodes", "nodes"})
-_GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 _LONGEST = 100
 """Characters of a value that is only named."""
 
@@ -108,6 +114,7 @@ class _Reader(Value):
             devices=devices,
             mounts=tuple(volumes_of(node, pod, self.word)),
             form=Form.POD if image is not None else Form.SHELL,
+            ports=tuple(listened_ports(node)),
             names=frozenset(each.name for each in self.objects if each.name),
             gpu=gpu_of(pod, node, self.place),
             is_hosts_network=pod is not None and text_of(pod, "hostNetwork").lower() == "true",
@@ -231,7 +238,7 @@ class _Reader(Value):
         for part in ("limits", "requests"):
             table = resources.get(part) if resources is not None else None
             for key, value in table.pairs if table is not None else ():
-                if key.text in _GPUS and value.text is not None:
+                if key.text in GPU_RESOURCES and value.text is not None:
                     return counted(self.word(value)), value
         return None, None
 
@@ -255,7 +262,7 @@ class _Reader(Value):
                 word = Word(text="", span=self.place(each.node))
                 yield not_carried(f"the {each.kind} `{each.name}`", word)
         for key, value in pairs:
-            if key == "resources" and asked is not None and _only(value, asked):
+            if key == "resources" and asked is not None and are_only_gpus(value, asked):
                 continue
             word = Word(text="", span=self.place(value))
             yield not_carried(f"`{key}: {self.short(value)}`", word)
@@ -289,14 +296,4 @@ def _script(node: Yaml) -> tuple[str, Yaml] | None:
     return next(
         ((value.text, value) for _, value in named if value.text and starts_engine(value.text)),
         None,
-    )
-
-
-def _only(resources: Yaml, asked: Yaml) -> bool:
-    """Whether resources are GPUs and nothing else."""
-    tables = [value for _, value in resources.pairs if not value.is_null]
-    return all(
-        key.text in _GPUS and value.text == asked.text
-        for table in tables
-        for key, value in table.pairs
     )

@@ -104,8 +104,8 @@ def on_host(launch: Launch, given: Mapping[str, str], *, here: str | None = None
     own_folder = _folder_of(image.span, here) if command.form is Form.COMPOSE else None
     from_file = folder is None and own_folder is not None
     mounts = tuple(_absolute(each, folder or own_folder) for each in command.mounts)
-    told = tuple(_from_file(command.mounts, mounts, own_folder) if from_file else ())
-    command = evolve(command, mounts=mounts, changes=(*command.changes, *told))
+    noted = tuple(_from_file(command.mounts, mounts, own_folder) if from_file else ())
+    command = evolve(command, mounts=mounts, changes=(*command.changes, *noted))
     own: list[str] = []
     words = [
         word if at < launch.found.arguments else _moved(word, command, own)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from compiler.adopt.launch import Word
+from compiler.adopt.launch import Port, Word
 from compiler.adopt.volumes import items_of, text_of
 from compiler.catalog import Catalog
 from compiler.catalog.shelves import Kind
@@ -23,6 +23,9 @@ _PRODUCTS = frozenset(
     {"nvidia.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name"}
 )
 _GKE = "cloud.google.com/gke-accelerator"
+GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
+"""What a container asks whole GPUs by."""
+_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _BLANKS = re.compile(r"[\s_-]+")
 _MODULES = frozenset({"oam"})
 """What a label has behind the name that the driver prints: the form of a module."""
@@ -98,3 +101,26 @@ def _names(catalog: Catalog) -> Mapping[str, tuple[frozenset[str], ...]]:
         for name, gpu in kinds
         if gpu is not None
     }
+
+
+def listened_ports(node: Yaml) -> Iterator[Port]:
+    """The ports of a container that others come in by: those that it names, and those of its probes."""
+    for each in items_of(node, "ports"):
+        if text_of(each, "containerPort"):
+            yield Port(inner=text_of(each, "containerPort"))
+    for name in _PROBES:
+        probe = node.get(name)
+        for key in ("httpGet", "tcpSocket"):
+            told = probe.get(key) if probe is not None else None
+            if told is not None and not text_of(told, "host"):
+                yield Port(inner=text_of(told, "port"))
+
+
+def are_only_gpus(resources: Yaml, asked: Yaml) -> bool:
+    """Whether resources are GPUs and nothing else."""
+    tables = [value for _, value in resources.pairs if not value.is_null]
+    return all(
+        key.text in GPU_RESOURCES and value.text == asked.text
+        for table in tables
+        for key, value in table.pairs
+    )

@@ -100,7 +100,7 @@ def _in_environment(word: Word, form: Form) -> Iterator[Diagnostic]:
 
 def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
     """A secret in a file that is none of ours is where it should be, as long as others cannot read it."""
-    if kept.is_private is None and kept.is_reference:
+    if kept.is_private is None and kept.name:
         return
     if kept.is_private is None:
         yield warning(
@@ -112,7 +112,7 @@ def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
         )
     elif not kept.is_private:
         # What names a variable holds no secret itself: nothing is wrong with it.
-        found = warning if kept.is_reference else error
+        found = warning if kept.name else error
         yield found(
             "secret-in-env",
             f"the environment file `{kept.path}` holds a secret, and every user of the host reads it",

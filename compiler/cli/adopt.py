@@ -103,6 +103,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
     from compiler.adopt.diffusion import is_diffusion  # noqa: PLC0415 - as above
     from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
+    from compiler.adopt.reach import unreached  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
@@ -112,7 +113,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     top = (*read.diagnostics, *read.findings, *faults)
     judged: tuple[Judged, ...] = ()
     if adopted is not None:
-        top = (*top, *known_findings(read, adopted), *secret_findings(adopted))
+        top = (*top, *known_findings(read, adopted), *secret_findings(adopted), *unreached(adopted))
         is_judged = not (is_guess(read, adopted) or is_diffusion(adopted.launch))
         if adopted.profile is not None and is_judged:
             name = entry_file(adopted)
