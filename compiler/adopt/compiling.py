@@ -23,7 +23,7 @@ from compiler.secrecy import quoted_without_secrets
 
 
 ABOUT_PROFILES = frozenset(
-    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
+    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated", "variable-owned"}
 )
 """Errors that no launch has, only a profile of one."""
 NO_TARGET = f'add `[targets.HOST]` with `kind = "systemd"`, or adopt it with `--target {DEFAULT_TARGET.upper()}`'

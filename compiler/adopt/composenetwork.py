@@ -71,10 +71,10 @@ def _scalars(node: Yaml) -> Iterator[Yaml]:
     seen: set[int] = set()
     left = [node]
     while left:
-        each = left.pop()
+        each = left.pop(0)
         if id(each) in seen:
             continue
         seen.add(id(each))
         if each.text is not None:
             yield each
-        left += [*each.items, *(value for _, value in each.pairs)]
+        left[:0] = [*each.items, *(value for _, value in each.pairs)]

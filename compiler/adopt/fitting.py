@@ -18,7 +18,8 @@ _VARIABLE_TO = re.compile(r"set `env\.(?P<name>\w+)` to `?(?P<value>[\w.:,-]+)`?
 _VARIABLE = re.compile(r"`env\.(?P<name>\w+)`")
 _RAW_VARIABLE = re.compile(r"`env\.(?P<name>\w+) = \"?(?P<value>[^`\"]*)\"?`")
 _VISIBLE = re.compile(r"set `gpus\.indices = \[(?P<value>[^\]`]*)\]`, and remove `[^`]*`")
-_COUNT = re.compile(r"`gpus\.count = (?P<value>[\d_]+)`")
+_COUNT = re.compile(r"`gpus\.count = (?P<value>[\d_]+)`(?=, or change the layout)")
+_LAYOUT = re.compile(r"set `gpus\.count = (?P<value>[\d_]+)`")
 _TABLE = "`[speculative]`"
 _ON_HOST = "to directories on the host"
 _IN_CONTAINER = "to directories that the container mounts"
@@ -56,6 +57,9 @@ def _line(text: str, form: Form, *, by_file: bool) -> str:
     text = _VARIABLE.sub(lambda each: f"`{each['name']}`", text)
     text = _FLAG_OF_PROFILE.sub(lambda each: f"`--{each['name']}`", text)
     text = _COUNT.sub(lambda each: f"`--count {each['value'].replace('_', '')}` here", text)
+    text = _LAYOUT.sub(lambda each: f"change the layout so that it takes {each['value']}", text)
+    text = text.replace("`gpus.count` says", "the layout takes")
+    text = text.replace("`gpus.indices` names", "the launch sees")
     text = _BUILD.sub(lambda each: f"install the build `{each['name']}`", text)
     text = text.replace(_TABLE, "the flags of speculation")
     return text.replace(_ON_HOST, _IN_CONTAINER) if form.is_container else text
