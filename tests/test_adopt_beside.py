@@ -106,7 +106,7 @@ def test_names_that_only_compose_resolves() -> None:
     done = outcome(read_text(COMPOSE, name="compose.yml"))
     assert any("`llm` is a name that only Compose" in e for e in done.changes(ChangeKind.UNKNOWN))
     calls = [e for e in done.changes(ChangeKind.DROPPED) if "calls this one" in e]
-    assert [each.split("`")[3] for each in calls] == ["http://llm:30000", "llm:30000"]
+    assert [each.split("`")[3] for each in calls] == ["http://llm:30000"]
     assert "pw123456" not in "".join(calls)
 
 

@@ -133,3 +133,36 @@ def test_the_step_into_an_environment_is_no_loss() -> None:
         dropped.append([each for each in done.changes(ChangeKind.DROPPED) if "source" in each])
     assert dropped[0] == []
     assert dropped[1]
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("${M##*/}", "Qwen3-8B"),
+        ("${M#*/}", "models/Qwen3-8B"),
+        ("${M%/*}", "/models"),
+        ("${M%%/models*}", ""),
+        ("${M%.gguf}", "/models/Qwen3-8B"),
+        ("${M##*/}x", "Qwen3-8Bx"),
+        ('"${M/Qwen3-8B/a}"', "/models/a"),
+        ("${M//e/_}", "/mod_ls/Qw_n3-8B"),
+        ("${M,,}", "/models/qwen3-8b"),
+    ],
+)
+def test_a_value_that_is_changed(word: str, name: str) -> None:
+    """What a shell cuts off a value, or replaces in it, is worked out."""
+    text = f"M=/models/Qwen3-8B\n{SERVER} --model-path $M --served-model-name a{word}\n"
+    assert outcome(read_text(text)).settings["model.served_name"] == f"a{name}"
+
+
+def test_a_list_of_pairs_is_taken_apart() -> None:
+    """`MODEL:PORT` in one word is a way to write a table."""
+    text = f"for m in a:30000 b:30001; do {SERVER} --model-path /m/${{m%%:*}} --port ${{m##*:}} & done\n"
+    done = outcome(read_text(text, given={"m": "b:30001"}))
+    assert (done.settings["model.path"], done.settings["serve.port"]) == ("/m/b", 30001)
+
+
+def test_an_open_value_stays_open() -> None:
+    """Nothing is cut off what is known at start only."""
+    done = outcome(read_text(f"{SERVER} --model-path /m/a --port ${{P##*:}}\n"))
+    assert "serve.port" not in done.settings

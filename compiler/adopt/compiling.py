@@ -63,9 +63,9 @@ def _as_root(adopted: Adopted) -> Iterator[Change]:
     """A launch that no unit starts does not say who runs it; a unit's own lines say it."""
     profile = adopted.profile
     targets = profile.targets if profile is not None else {}
-    if adopted.launch.command.form is Form.UNIT or any(
-        each.user is not None or each.manager == "user" for each in targets.values()
-    ):
+    command = adopted.launch.command
+    is_unit = command.unit is not None and command.form is not Form.QUADLET
+    if is_unit or any(each.user is not None or each.manager == "user" for each in targets.values()):
         return
     name = next(iter(targets), DEFAULT_TARGET.upper())
     text = f'it has no user, so that the unit that is written runs as root: set `user = "..."` under `[targets.{name}]`'

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from compiler.adopt.composedevices import asked_of, left_of
 from compiler.adopt.composeextends import extended
-from compiler.adopt.composenetwork import among, is_hosts_network, other_ports, ports_of
+from compiler.adopt.composenetwork import is_hosts_network, network_of, other_ports, ports_of
 from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
@@ -59,6 +59,7 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         given={**beside, **given},
         kept={name: _kept(source, files, name, given=given) for name in {**beside, **given}},
     )
+    network = network_of(services, reader.word)
     commands: list[Command] = []
     found: list[Diagnostic] = []
     for name, written in services.pairs:
@@ -67,8 +68,7 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
             found.append(fault_of_it)
             continue
         command, faults = reader.command(name, service)
-        others = [(key.text or "", each) for key, each in services.pairs if key is not name]
-        command = among(command, name.text or "", service, others=others, word=reader.word)
+        command = network.around(command, name.text or "")
         found += faults
         commands += [command] if command.words else []
     return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Command, Port, Word
-from compiler.adopt.names import callers_of
+from compiler.adopt.names import calls_in
 from compiler.adopt.ports import other_port, port_of, published
+from compiler.adopt.programming import speaks_of_engine
 from compiler.adopt.volumes import items_of, text_of
+from compiler.value import Value
 from compiler.yamltext import Yaml
 
 
@@ -43,20 +45,36 @@ def is_hosts_network(service: Yaml) -> bool:
     return text_of(service, "network_mode") == "host"
 
 
-def among(
-    command: Command,
-    name: str,
-    service: Yaml,
-    *,
-    others: Sequence[tuple[str, Yaml]],
-    word: _WORD,
-) -> Command:
-    """A command of a service with what the other services of the file have to do with it."""
-    own = frozenset(_names(name, service))
-    said = ((other, word(each)) for other, node in others for each in _scalars(node))
-    names = {each for other, node in others for each in _names(other, node)}
-    told = (*command.changes, *callers_of(own, said))
-    return evolve(command, changes=told, names=frozenset(names) | own)
+@frozen(kw_only=True, eq=False, repr=False)
+class Network(Value):
+    """The services of a file.
+
+    Attributes:
+        names: what each is called by.
+        everybody: all these names.
+        calls: for a name what is said of those that call it.
+    """
+
+    names: Mapping[str, frozenset[str]]
+    everybody: frozenset[str]
+    calls: Mapping[str, tuple[Change, ...]]
+
+    def around(self, command: Command, name: str) -> Command:
+        """A command of a service with what the other services of the file have to do with it."""
+        image = command.image.text if command.image is not None else ""
+        if not speaks_of_engine(" ".join((image, *(each.text for each in command.words)))):
+            return command
+        calls = (each for own in sorted(self.names[name]) for each in self.calls.get(own, ()))
+        told = (each for each in calls if not each.text.startswith(f"`{name}` "))
+        return evolve(command, changes=(*command.changes, *told), names=self.everybody)
+
+
+def network_of(services: Yaml, word: _WORD) -> Network:
+    """All services, each text in them read once."""
+    several = {key.text or "": node for key, node in services.pairs}
+    names = {name: frozenset(_names(name, node)) for name, node in several.items()}
+    texts = ((name, word(each)) for name, node in several.items() for each in _scalars(node))
+    return Network(names=names, everybody=frozenset().union(*names.values()), calls=calls_in(texts))
 
 
 def _names(name: str, service: Yaml) -> Iterator[str]:
@@ -71,10 +89,10 @@ def _scalars(node: Yaml) -> Iterator[Yaml]:
     seen: set[int] = set()
     left = [node]
     while left:
-        each = left.pop(0)
+        each = left.pop()
         if id(each) in seen:
             continue
         seen.add(id(each))
         if each.text is not None:
             yield each
-        left[:0] = [*each.items, *(value for _, value in each.pairs)]
+        left += reversed([*each.items, *(value for _, value in each.pairs)])

@@ -6,7 +6,7 @@ import re
 
 from attrs import evolve
 
-from compiler.adopt.form import Form, key_advice, port_line, variable_line
+from compiler.adopt.form import Form, key_advice, port_lines, variable_line
 from compiler.adopt.launch import Command
 from compiler.diagnostics import Diagnostic
 
@@ -84,7 +84,7 @@ def _open(found: Diagnostic, command: Command, *, by_file: bool) -> Diagnostic |
     if command.is_hosts_network or not form.has_own_network:
         return evolve(found, help=(key, "or set `--host 127.0.0.1`, behind something that asks"))
     if form is Form.IMAGE:
-        shown = port_line(form, "127.0.0.1:30000:30000")
+        shown = port_lines(form, ["127.0.0.1:30000:30000"])
         return evolve(
             found,
             summary="the server listens on every address of its container, and asks for no key",
@@ -95,7 +95,7 @@ def _open(found: Diagnostic, command: Command, *, by_file: bool) -> Diagnostic |
     outward = [each for each in ports if each.address not in _OWN]
     if not outward:
         return None
-    shown = ", ".join(port_line(form, f"127.0.0.1:{each.outer}:{each.inner}") for each in outward)
+    shown = port_lines(form, [f"127.0.0.1:{each.outer}:{each.inner}" for each in outward])
     return evolve(
         found,
         summary="the server is published on every address of its host, and asks for no key",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 
@@ -63,7 +63,6 @@ _SECRETS: Mapping[Form, str] = {
     Form.IMAGE: "leave it out of the image, and give it where that is started: `--env-file FILE` of `docker run`",
 }
 _PORTS: Mapping[Form, str] = {
-    Form.COMPOSE: '`ports: ["{port}"]`',
     Form.QUADLET: "`PublishPort={port}`",
     Form.IMAGE: "`-p {port}` of `docker run`",
 }
@@ -98,6 +97,9 @@ def memory_advice(form: Form) -> str:
     return f"give it a size of its own, for instance 16 GiB, or the host's: {how}"
 
 
-def port_line(form: Form, port: str) -> str:
-    """A published port."""
-    return _PORTS.get(form, "`-p {port}`").format(port=port)
+def port_lines(form: Form, ports: Sequence[str]) -> str:
+    """Published ports."""
+    if form is Form.COMPOSE:
+        shown = ", ".join(f'"{each}"' for each in ports)
+        return f"`ports: [{shown}]`"
+    return ", ".join(_PORTS.get(form, "`-p {port}`").format(port=each) for each in ports)

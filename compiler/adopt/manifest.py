@@ -23,6 +23,7 @@ from compiler.adopt.objects import (
     Object,
     are_only_gpus,
     gpu_of,
+    left_behind,
     listened_ports,
     objects_of,
 )
@@ -56,7 +57,8 @@ def read_manifest(source: Source, *, given: Mapping[str, str]) -> Sheet:
         found = unreadable(source.name, f"this is no YAML: {problem}{about}", line=line)
         return Sheet(diagnostics=(found,), sources={source.name: source})
     objects = tuple(objects_of(documents))
-    reader = _Reader(source=source, given=given, objects=objects)
+    names = frozenset(each.name for each in objects if each.name)
+    reader = _Reader(source=source, given=given, objects=objects, names=names)
     seen: set[int] = set()
     commands = tuple(
         each for document in documents for each in reader.commands(document, (), seen=seen)
@@ -71,6 +73,7 @@ class _Reader(Value):
     source: Source
     given: Mapping[str, str]
     objects: tuple[Object, ...]
+    names: frozenset[str]
 
     def commands(self, node: Yaml, above: tuple[Yaml, ...], *, seen: set[int]) -> Iterator[Command]:
         """The commands at a node and below it, each once; `above` are the tables that hold it, the nearest last."""
@@ -115,7 +118,7 @@ class _Reader(Value):
             mounts=tuple(volumes_of(node, pod, self.word)),
             form=Form.POD if image is not None else Form.SHELL,
             ports=tuple(listened_ports(node)),
-            names=frozenset(each.name for each in self.objects if each.name),
+            names=self.names,
             gpu=gpu_of(pod, node, self.place),
             is_hosts_network=pod is not None and text_of(pod, "hostNetwork").lower() == "true",
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
@@ -257,10 +260,7 @@ class _Reader(Value):
             ]
         for table in above:
             pairs += [(key.text or "", value) for key, value in table.pairs if key.text in _COUNTS]
-        for each in self.objects:
-            if above and each.node is not above[0]:
-                word = Word(text="", span=self.place(each.node))
-                yield not_carried(f"the {each.kind} `{each.name}`", word)
+        yield from left_behind(self.objects, above, self.place)
         for key, value in pairs:
             if key == "resources" and asked is not None and are_only_gpus(value, asked):
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
 from attrs import evolve
@@ -15,6 +15,10 @@ from compiler.engines.adopting import ChangeKind
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.]*://(?:[^/\s@]*@)?")
 _ADDRESS = re.compile(r"(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?::\d{2,5})?(?:/.*)?")
+_CALLED = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+]{0,20}://)(?:[^\s/@]{0,200}@)?(?P<host>[\w.-]+)(?P<port>:\d{2,5})?"
+    r"|(?<![\w./@:-])(?P<bare>[A-Za-z][\w.-]{0,100})(?P<number>:\d{2,5})(?!\w)"
+)
 _OWN = frozenset({"localhost", "host.docker.internal"})
 _OF_CLUSTER = re.compile(r"\.svc(?:\.|$)")
 _RESOLVES = {Form.POD: "the cluster", Form.COMPOSE: "Compose"}
@@ -77,14 +81,15 @@ def _is_number(host: str) -> bool:
     return True
 
 
-def callers_of(names: Collection[str], others: Iterable[tuple[str, Word]]) -> Iterator[Change]:
-    """A word about each other service that calls this one by a name of its own; `others` are services with what they say."""
-    named = "|".join(map(re.escape, sorted(names)))
-    # Without what stands behind the port, and before the host: both may be secret.
-    pattern = re.compile(
-        rf"(?:[a-z][a-z0-9+]*://)?(?<![\w.-])(?:{named})(?::\d{{2,5}}|(?<=[a-z0-9])(?=/))(?!\w)"
-    )
-    for caller, word in others:
-        for said in dict.fromkeys(found[0] for found in pattern.finditer(word.text)):
+def calls_in(texts: Iterable[tuple[str, Word]]) -> Mapping[str, tuple[Change, ...]]:
+    """For each name of a host the words about the services that call it; `texts` are services with what they say."""
+    found: dict[str, dict[tuple[str, str], Change]] = {}
+    for caller, word in texts:
+        for each in _CALLED.finditer(word.text):
+            host = each["host"] or each["bare"]
+            # Without what stands before the host, and behind the port: both may be secret.
+            said = f"{each['scheme'] or ''}{host}{each['port'] or each['number'] or ''}"
             text = f"`{caller}` calls this one by `{said}`, a name that only Compose resolves: the server on the host is found by the host's own address, and its own port"
-            yield Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)
+            change = Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)
+            found.setdefault(host, {}).setdefault((caller, said), change)
+    return {host: tuple(several.values()) for host, several in found.items()}

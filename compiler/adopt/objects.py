@@ -6,11 +6,12 @@ The labels are those of NVIDIA's and AMD's own labellers (GPU feature discovery,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.adopt.launch import Port, Word
+from compiler.adopt.container import not_carried
+from compiler.adopt.launch import Change, Port, Word
 from compiler.adopt.volumes import items_of, text_of
 from compiler.catalog import Catalog
 from compiler.catalog.shelves import Kind
@@ -26,6 +27,8 @@ _GKE = "cloud.google.com/gke-accelerator"
 GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 """What a container asks whole GPUs by."""
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+_MOST_OBJECTS = 20
+"""Of a file that are named; a chart may be rendered to hundreds."""
 _BLANKS = re.compile(r"[\s_-]+")
 _MODULES = frozenset({"oam"})
 """What a label has behind the name that the driver prints: the form of a module."""
@@ -50,6 +53,19 @@ def objects_of(documents: Iterable[Yaml]) -> Iterator[Object]:
             metadata = document.get("metadata")
             name = text_of(metadata, "name") if metadata is not None else ""
             yield Object(kind=kind, name=name, node=document)
+
+
+def left_behind(
+    objects: Sequence[Object], above: Sequence[Yaml], place: Callable[[Yaml], Span]
+) -> Iterator[Change]:
+    """A word about each object beside the one that holds a container; `above` are the tables that do."""
+    others = [each for each in objects if all(each.node is not one for one in above)]
+    for each in others[:_MOST_OBJECTS] if above else ():
+        word = Word(text="", span=place(each.node))
+        yield not_carried(f"the {each.kind} `{each.name}`", word)
+    if above and len(others) > _MOST_OBJECTS:
+        word = Word(text="", span=place(others[_MOST_OBJECTS].node))
+        yield not_carried(f"{len(others) - _MOST_OBJECTS} more objects", word)
 
 
 def gpu_of(pod: Yaml | None, node: Yaml, place: Callable[[Yaml], Span]) -> Word | None:

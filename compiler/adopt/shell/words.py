@@ -14,6 +14,7 @@ from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.numbers import evaluate_number
 from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
 from compiler.adopt.shell.syntax import is_cut_off
+from compiler.adopt.shell.trimming import changed
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -203,6 +204,9 @@ class Evaluator(Value):
                 if element.words is None or not quoted or "*" not in raw
                 else element.as_text()
             )
+        other = changed(raw, self.value)
+        if other is not None:
+            return Piece(other.text, splits=not quoted, changes=other.changes, names=other.names)
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)
