@@ -8,7 +8,7 @@ from compiler.engines.adopting import ChangeKind
 from launching import SERVER, Outcome, outcome, read_text
 
 
-SECRET = "Tr0ub4dor-and-3-horses-correct"  # noqa: S105 - of a comic
+SECRET = "Tr0ub4dor-and-3-horses-correct"
 POD = """\
 apiVersion: v1
 kind: Pod
