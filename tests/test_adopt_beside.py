@@ -206,3 +206,15 @@ def test_places_of_a_makefile() -> None:
         "memory.page_size": (2, 21, 23),
         "serve.port": (5, 59, 61),
     }
+
+
+def test_the_place_of_a_variable_that_one_target_sets() -> None:
+    """A value is shown on the line of the target whose recipe is read, not on another target's."""
+    text = (
+        f"other: ARGS = --tp 4\nrun: ARGS := --tp 4\nrun:\n\t{SERVER} --model-path /m/a $(ARGS)\n"
+    )
+    done = outcome(read_text(text, name="Makefile"))
+    assert done.adopted is not None
+    (span,) = [each.span for each in done.adopted.settings if each.path == ("parallel", "tensor")]
+    assert span is not None
+    assert (span.line, span.column) == (2, 19)

@@ -166,3 +166,17 @@ def test_an_open_value_stays_open() -> None:
     """Nothing is cut off what is known at start only."""
     done = outcome(read_text(f"{SERVER} --model-path /m/a --port ${{P##*:}}\n"))
     assert "serve.port" not in done.settings
+
+
+def test_a_list_with_gaps() -> None:
+    """An index that holds nothing has no turn, and is not counted."""
+    text = f"""\
+A=(/m/a /m/b)
+A[5]=/m/f
+for i in "${{!A[@]}}"; do
+  {SERVER} --model-path "${{A[$i]}}" --tp 1 --port 3${{#A[@]}}
+done
+"""
+    assert "starts the launch 3 times" in loops(text)[0]
+    told = outcome(read_text(text, given={"i": "5"})).settings
+    assert (told["model.path"], told["serve.port"]) == ("/m/f", 33)

@@ -162,7 +162,6 @@ EXAMPLES = {
     "compiler.remedy.levers": "a variable of one engine that a change may set: to be that engine's own answer",
     "compiler.adopt.spent": "first words of the variables that servers and their libraries read",
     "compiler.catalog.writing": "where the log of one of them prints the figure of a new GPU's file",
-    "compiler.checkpoint.families": "reasons why a model runs by the class of another",
     "compiler.cli.session": "how an engine with its release is written",
     "compiler.reference": "a profile",
 }

@@ -240,7 +240,9 @@ def _variables_of(recipe: _Recipe, parts: _Parts, whole: Variables) -> Variables
             is_own = True
             own.set_at(each.variable, each.place)
             if each.told is not None:
-                own.texts[each.variable], own.fixed[each.variable] = each.value, each.told
+                used = (each.variable, *each.told.used)
+                own.texts[each.variable] = each.value
+                own.fixed[each.variable] = evolve(each.told, used=used)
             else:
                 _set(each.variable, each.sign, each.value, own, is_sure=True)
         elif not each.reached(parts.needed).isdisjoint(recipe.names):
