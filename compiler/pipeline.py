@@ -94,7 +94,7 @@ def check_profiles(
         else:
             fragments.append(name)
             loose += (*found, *check_fragment(resolved))
-    loose += _check_together(judged, inputs)
+    loose += _check_together(judged, inputs, advised=advised)
     loose += unused_fragments(inputs.documents) if whole else ()
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(
@@ -113,7 +113,9 @@ def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnosti
     return resolved, (*found, *clashes)
 
 
-def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnostic, ...]:
+def _check_together(
+    judged: Sequence[Judged], inputs: Inputs, *, advised: bool
+) -> tuple[Diagnostic, ...]:
     """What services do to each other. Origins are not kept for a whole tree: what is found merges again."""
     plans = [each.plan for each in judged if each.plan is not None]
     if len(plans) < 2:  # noqa: PLR2004 - one alone has no neighbour
@@ -127,7 +129,16 @@ def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnosti
             raise ValueError(f"{name} was planned, and does not merge any more")
         return resolved.origins
 
-    return check_neighbours(plans, where)
+    def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
+        from compiler.remedy.objections import Rules  # noqa: PLC0415 - few trees share a GPU too tightly
+        from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
+
+        memory = evolve(plan.profile.memory, max_pool_tokens=tokens, fraction=fraction)
+        again = Replanner(plan=plan, catalog=inputs.catalog)
+        after = again(evolve(plan.profile, memory=memory))
+        return after if Rules()(after) is None else None
+
+    return check_neighbours(plans, where, capped=capped if advised else None)
 
 
 def is_deployable(resolved: Resolved) -> bool:

@@ -221,6 +221,7 @@ class Plan(Value):
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         unfolds: what its prefill steps unfold; `None` when they unfold nothing.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
+        untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
@@ -242,6 +243,7 @@ class Plan(Value):
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
     required_tokens: int | None = None
+    untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
     memory: Memory | None = None

@@ -110,6 +110,7 @@ def plan_of(
     if spelled is None and engine is not None:
         spelled = engine.spell(asked, facts.release, fraction=written)
     memory = sized.memory if sized else None
+    untold = engine.untold(asked, facts.release) if engine is not None else None
     return Plan(
         profile_name=name,
         target_name=None,
@@ -125,6 +126,7 @@ def plan_of(
         environment=spelled.environment if spelled else (),
         attention_backend=sized.attention_backend if sized else None,
         required_tokens=sized.required_tokens if sized and profile.serve.context != AUTO else None,
+        untold=untold,
         prefill_chunk=sized.prefill_chunk if sized else None,
         unfolds=sized.unfolds if sized else None,
         verify_width=sized.verify_width if sized else 1,
@@ -137,6 +139,7 @@ def plan_of(
             *(sized.assumptions if sized else ()),
             *_left_to_engine(asked, profile, memory),
             *_unprobed(profile, engine),
+            *((f"its probe waits for health: {untold}",) if untold and asked.targets else ()),
         ),
     )
 

@@ -44,7 +44,11 @@ def service_of(profile: Profile, target: Target, *, model: Model | None) -> Serv
 
 def unit_name(profile: Profile) -> str:
     """The served name, else the model's, in the characters a unit may have."""
-    name = profile.model.served_name or profile.model.id.rpartition("/")[2]
+    return as_unit(profile.model.served_name or profile.model.id.rpartition("/")[2])
+
+
+def as_unit(name: str) -> str:
+    """A name in the characters that a unit may have."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or "model"
 
 

@@ -102,6 +102,7 @@ def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
         "kv_cache_dtype": "auto",
         "api_key": None,
         "enable_metrics": False,
+        "node_rank": 0,
     }
     flag = None
     given: dict[str, list[str]] = {}
@@ -167,7 +168,8 @@ def start_lines(scenario: Scenario, settings: Mapping[str, Any]) -> Iterator[tup
         yield from graphs(s, ranks, "target")
     if drafts:
         yield from graphs(s, ranks, "draft")
-    yield "listen", prefixed(ranks[0], summary(s))
+    if settings["node_rank"] == 0:  # it is the first rank that says so
+        yield "listen", prefixed(ranks[0], summary(s))
 
 
 def on_all(ranks: Sequence[str], texts: Sequence[str], phase: str) -> Iterator[tuple[str, str]]:
@@ -334,6 +336,10 @@ class Engine:
 
     def answer(self, path: str, *, key: str | None) -> tuple[int, bytes]:
         """The status and the body for a path."""
+        if self.settings["node_rank"] > 0:  # `launch_dummy_health_check_server`
+            healthy = ("/health", "/health_generate", "/ping")
+            known = healthy if self.scenario.version >= (0, 5, 4) else healthy[:2]
+            return (200 if path in known else 404), b""
         open_to_all = path.startswith(("/health", "/metrics"))
         if not open_to_all and self.settings["api_key"] not in (None, key):
             return 401, b'{"error":"Unauthorized"}'
@@ -387,6 +393,10 @@ class Engine:
             while phase == "load" and half in line and "hang" in s.faults:
                 time.sleep(60)
         self.listen()
+        if self.settings["node_rank"] > 0:
+            say(prefixed("", "Dummy health check server started in background thread"))
+            while True:
+                time.sleep(60)
         say("INFO:     Application startup complete.")
         say(f"INFO:     Uvicorn running on http://{self.settings['host']}:{self.settings['port']}")
         time.sleep(s.warmup_s + (s.late_s if "late" in s.faults else 0.0))

@@ -37,6 +37,7 @@ def test_what_hangs_on_an_open_value_is_a_doubt() -> None:
     assert (code, verdict.split()[1]) == (0, "unknown")
     assert "warning[nodes-not-divisible]" in found
     assert "it may not be so: the launch leaves `--tp` and `--dist-init-addr` open" in found
+    assert "a finding that depends on it is a warning, not an error" in found
     assert "dist-init-missing" not in found, "the flag is there, with whatever value"
     assert "pool-too-small" not in found
     assert "`--var TP=... --var MASTER=...`" in found

@@ -1214,6 +1214,15 @@ def test_another_release_is_tried_without_editing(tree: Checkout) -> None:
     assert "--speculative-draft-window-size" in other["argv"]
 
 
+def test_a_release_by_itself_is_of_the_default_engine(tree: Checkout) -> None:
+    """A bare version reads as `sglang@` it, as for every verb that asks for an engine."""
+    whole, bare = (
+        tree.run("check", "k2.6-200k", "--json", "--engine", each).out
+        for each in ("sglang@0.5.13", "0.5.13")
+    )
+    assert bare == whole
+
+
 @pytest.mark.parametrize("asked", ["sglang", "@0.5.11", "sglang@", "s g@1"])
 def test_an_engine_that_is_none(tree: Checkout, asked: str) -> None:
     """What is no engine with a release is a usage error."""

@@ -13,6 +13,15 @@ import pytest
 import yaml
 
 from checkouts import REPOSITORY, Done, command, environment, run
+from compiler.catalog import Kind, open_catalog
+from compiler.cli.init import CONTEXT_TOKENS
+from compiler.cli.offered import offers
+from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.starter import FirstService, TextReader, profile_files
+
+
+CATALOGUE = open_catalog()
 
 
 QWEN = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "gpu01")
@@ -121,11 +130,117 @@ def test_what_a_refused_tree_may_be_asked_for_instead(
         assert [each.split()[0] for each in offered] == ["--context", "--concurrency", "--count"]
 
 
-def test_a_tree_that_no_option_mends(tmp_path: Path) -> None:
-    """Where no number of GPUs, no context and no concurrency passes, the end says to mend what is above."""
-    made = poolproof(tmp_path, "init", *QWEN[:4], "--count", "3", "--host", "a")
+def test_a_number_of_gpus_that_does_not_divide(tmp_path: Path) -> None:
+    """Where the model is cut over no such number, and copies and stages do not fit, the end names a number that passes."""
+    words = ("--model", "Qwen/Qwen3-32B", "--gpu", "l4", "--count", "3", "--host", "a")
+    made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
-    assert made.err.endswith("nothing was written; mend what is said above, and ask again\n")
+    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    assert [each.split("  ")[1] for each in offered] == ["--count 4"]
+    assert "With `tensor = 3` alone, " in made.err
+    assert written(tmp_path) == set()
+
+
+def test_a_model_that_no_number_of_gpus_holds(tmp_path: Path) -> None:
+    """The end says up to how many GPUs were tried."""
+    words = (
+        "--model",
+        "moonshotai/Kimi-K2.5",
+        "--gpu",
+        "rtx-5060-ti",
+        "--count",
+        "8",
+        "--host",
+        "a",
+    )
+    made = poolproof(tmp_path, "init", *words)
+    assert made.code == 1
+    assert made.err.endswith(
+        "up to 32 GPUs of this kind were tried, and none passes: ask for another kind\n"
+    )
+
+
+def test_a_refusal_names_what_was_typed(tmp_path: Path) -> None:
+    """No file was written, so that none is pointed into: the options are named, with what each comes to."""
+    made = poolproof(tmp_path, "init", "--model", "Qwen/Qwen3-235B-A22B", *QWEN[2:])
+    assert made.code == 1
+    assert "profiles/" not in made.err
+    assert "`--model Qwen/Qwen3-235B-A22B`: 219.01 GiB" in made.err
+    assert "`--gpu h100`: 77.90 GiB" in made.err
+    assert "--count 8  pass" in made.err
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "count", "expected"),
+    [
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "h100", 8, {"parallel": {"expert": 2}}),
+        ("Qwen/Qwen2.5-7B-Instruct", "l40s", 8, {"parallel": {"tensor": 4, "data": 2}}),
+        ("Qwen/Qwen3-32B", "l40s", 3, {"parallel": {"tensor": 1, "pipeline": 3}}),
+        ("zai-org/GLM-4.5V", "l40s", 8, {"flags": {"mm-enable-dp-encoder": True}}),
+    ],
+)
+def test_a_layout_that_the_engine_takes(
+    tmp_path: Path, model: str, gpu: str, count: int, expected: dict[str, object]
+) -> None:
+    """Where tensor parallel over all GPUs is refused, the profile has the next best layout, and says why."""
+    made = poolproof(
+        tmp_path, "init", "--model", model, "--gpu", gpu, "--count", str(count), "--host", "a"
+    )
+    assert made.code == 0, made.err
+    assert f"With `tensor = {count}` alone, " in made.err
+    (path,) = (tmp_path / "profiles").glob("*.toml")
+    text = path.read_text("utf-8")
+    assert f"# With `tensor = {count}` alone, " in text
+    profile = tomllib.loads(text)
+    assert {key: profile[key] for key in ("parallel", "flags") if key in profile} == expected
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    assert poolproof(tmp_path, "fmt", "--check").code == 0
+
+
+_EACH = 9
+"""Of the models of the catalogue each so many-th is tried."""
+
+
+def _asked(model: str, gpu: str, count: int) -> FirstService:
+    known, _ = CATALOGUE.model(model)
+    assert known is not None
+    return FirstService(
+        model=model,
+        model_path="/srv/models/m",
+        gpu=gpu,
+        count=count,
+        engine="sglang",
+        version=CATALOGUE.versions("sglang")[-1],
+        flags={},
+        python="/opt/sglang/bin/python",
+        context=min(CONTEXT_TOKENS, known.context or CONTEXT_TOKENS),
+        concurrency=1,
+        is_described=True,
+        target="a",
+        user="sglang",
+    )
+
+
+def _judged(wanted: FirstService) -> Checked:
+    inputs = Inputs(reader=TextReader(profile_files(wanted)), catalog=CATALOGUE)
+    return check_profiles((wanted.profile,), inputs)
+
+
+@pytest.mark.parametrize("gpu", ["h100", "l40s"])
+def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str) -> None:
+    """On 1, 2, 4, and 8 GPUs each gets a tree that passes, or only memory refuses it and more GPUs or less are offered."""
+    for model in CATALOGUE.ids(Kind.MODEL)[::_EACH]:
+        for count in (1, 2, 4, 8):
+            wanted = laid_out(_asked(model, gpu, count), CATALOGUE, judge=_judged)
+            found = _judged(wanted)
+            if not found.refused:
+                continue
+            codes = {each.code for each in found.all_diagnostics if each.is_error}
+            assert codes <= ABOUT_MEMORY, (model, count)
+            passing = dict(offers(wanted, found.judged[0], CATALOGUE, judge=_judged))
+            counts = [int(each.split()[1]) for each in passing if each.startswith("--count ")]
+            assert passing or gpu == "l40s", (model, count)
+            assert all(each > count for each in counts), (model, count)
 
 
 def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
@@ -148,6 +263,17 @@ def test_a_model_nobody_described_is_said_to_be_unknown(tmp_path: Path) -> None:
     assert tomllib.loads(profile)["memory"] == {"fraction": 0.85}
     assert "not proved" in profile
     assert poolproof(tmp_path, "compile").code == 0
+
+
+def test_a_model_whose_memory_is_not_worked_out_there(tmp_path: Path) -> None:
+    """No fraction can be fitted on such a GPU, so the tree is written with one that is said not to be proved."""
+    words = ("--model", "deepseek-ai/DeepSeek-V4-Flash", "--gpu", "mi300x", "--count", "8")
+    made = poolproof(tmp_path, "init", *words, "--host", "a")
+    assert made.code == 0, made.err
+    profile = (tmp_path / "profiles/deepseek-v4-flash-a.toml").read_text()
+    assert tomllib.loads(profile)["memory"] == {"fraction": 0.85}
+    assert "not proved" in profile
+    assert poolproof(tmp_path, "check").code == 0
 
 
 def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
@@ -192,10 +318,10 @@ def test_a_release_with_or_without_its_engine(tmp_path: Path, engine: str) -> No
 
 @pytest.mark.parametrize("engine", ["vllm@0.5.10", "sglang@", "@0.5.10"])
 def test_an_engine_that_init_does_not_write(tmp_path: Path, engine: str) -> None:
-    """A starter tree is for an engine that is known, at a release."""
+    """A starter tree is one for SGLang."""
     made = poolproof(tmp_path, "init", *QWEN, "--engine", engine)
     assert made.code == 2
-    assert "expected a release of `sglang`" in made.err
+    assert "expected a release" in made.err
 
 
 def on_a_terminal(folder: Path, *words: str, answers: bytes) -> str:
@@ -323,6 +449,8 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 def test_the_next_step_can_be_pasted(tmp_path: Path) -> None:
     """A folder with a space is quoted for a shell; an empty name is no folder."""
-    assert "next: cd 'our team' && poolproof" in poolproof(tmp_path, "init", "our team", *QWEN).err
+    said = poolproof(tmp_path, "init", "our team", *QWEN).err
+    assert "next: cd 'our team' && poolproof" in said
+    assert "where no index of yours has it" in said
     assert poolproof(tmp_path, "init", "", *QWEN).code == 2
     assert {each.split("/")[0] for each in written(tmp_path)} == {"our team"}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from compiler.catalog import FolderReader, open_catalog
+from compiler.engines.sglang.answering import SGLANG
 from compiler.language.load import DiskReader
+from compiler.memory.weights import GIB
 from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.ranges import Range
 from compiler.report.verdicts import tree_lines
-from deployments import check_texts
+from deployments import check_texts, codes_of, help_of, only_plan
 
 
 SHARED = Path(__file__).parent / "rules" / "shared"
@@ -132,3 +136,146 @@ def test_a_setting_by_force_is_told_once(profiles: Path) -> None:
     ]
     assert len(found) == 2
     assert found[0] == found[1]
+
+
+QWEN = """
+extends = ["base/sglang-plain"]
+model.id = "Qwen/Qwen3-8B"
+gpus = {{ kind = "rtx-pro-6000-blackwell", count = 1, indices = [0] }}
+serve = {{ context = {context}, concurrency = 1, max_running_requests = 8, port = {port} }}
+memory = {{ fraction = {fraction}, chunked_prefill = 2048{more} }}
+targets.one = {{ kind = "systemd", unit = "{unit}" }}
+"""
+
+
+def qwen(unit: str, *, more: str = "", context: int = 4096, fraction: object = 0.85) -> str:
+    port = 30000 + 1000 * (ord(unit) - ord("a"))
+    return QWEN.format(unit=unit, context=context, port=port, fraction=fraction, more=more)
+
+
+FOR_ONE = re.compile(r"((?:`[^`]+ = [^`]+`(?: and )?)+) in `(\w)`")
+
+
+@pytest.mark.parametrize(
+    ("fractions", "changed"),
+    [
+        ({"a": 0.85, "b": 0.85}, {"a": ["max_pool_tokens"], "b": ["max_pool_tokens"]}),
+        ({"a": 0.4, "b": 0.85}, {"b": ["max_pool_tokens"]}),
+        ({"a": 0.85, "b": 0.85, "c": 0.85}, {name: ["max_pool_tokens"] for name in "abc"}),
+        ({"a": '"fit"', "b": '"fit"'}, {name: ["max_pool_tokens", "fraction"] for name in "ab"}),
+        ({"a": 0.85, "b": 0.2}, {"a": ["max_pool_tokens"], "b": ["max_pool_tokens", "fraction"]}),
+    ],
+)
+def test_services_that_share_a_gpu_on_purpose(
+    profiles: Path, fractions: Mapping[str, object], changed: Mapping[str, Sequence[str]]
+) -> None:
+    """The help holds the fewest pools to their promises, at higher fractions where it must; done so, all promises hold."""
+    texts = {name: qwen(name, fraction=fraction) for name, fraction in fractions.items()}
+    before = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
+    first = before[0].help[0]
+    told = {
+        name: dict(re.findall(r"`memory\.(\w+) = ([\w.]+)`", settings))
+        for settings, name in FOR_ONE.findall(first)
+    }
+    assert {name: list(settings) for name, settings in told.items()} == changed
+    assert first.endswith(f"beside the {'other' if len(texts) == 2 else 'others'}")
+    after = {name: mended(name, fractions[name], told.get(name, {})) for name in texts}
+    found = check_texts(profiles, after)
+    assert set(codes_of(found)) <= {"gpu-shared"}
+
+
+def mended(name: str, fraction: object, settings: Mapping[str, str]) -> str:
+    cap = settings.get("max_pool_tokens")
+    more = "" if cap is None else f", max_pool_tokens = {cap}"
+    return qwen(name, fraction=settings.get("fraction", fraction), more=more)
+
+
+def test_a_pool_that_is_held_already_wants_a_higher_fraction(profiles: Path) -> None:
+    """Where the caps are there, the fractions alone are named, and the least: a thousandth below it is not enough."""
+    texts = {name: qwen(name, fraction=0.2, more=", max_pool_tokens = 4093") for name in "ab"}
+    found = next(each for each in check_texts(profiles, texts).all_diagnostics if each.is_error)
+    least = re.findall(r"`memory\.fraction = ([\d.]+)` in", found.help[0])
+    assert "max_pool_tokens" not in found.help[0]
+    assert len(least) == 2
+    for step, codes in ((0, {"gpu-shared"}), (-0.001, {"promise-uncertain-beside"})):
+        fraction = round(float(least[0]) + step, 3)
+        after = {
+            name: qwen(name, fraction=fraction, more=", max_pool_tokens = 4093") for name in "ab"
+        }
+        assert set(codes_of(check_texts(profiles, after))) == codes
+
+
+def test_no_cap_is_offered_where_none_is_enough(profiles: Path) -> None:
+    """Promises that are too large for one GPU, and more services than a finding names, are told without one."""
+    large = {name: qwen(name, context=32_768) for name in "ab"}
+    large = {
+        name: text.replace("concurrency = 1,", "concurrency = 12,") for name, text in large.items()
+    }
+    large = {name: text.replace("= 8,", "= 12,") for name, text in large.items()}
+    for texts in (large, {name: qwen(name) for name in "abcde"}):
+        found = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
+        assert found
+        assert found[0].help[0] == "give each its own `gpus.indices`"
+
+
+def test_a_forgotten_unit_is_told_with_a_name_that_is_free(profiles: Path) -> None:
+    """The name that is offered is the profile's own, and another where a unit of the host has that."""
+    texts = {
+        "a": service(gpu=0, port=30000, unit="x").replace(', unit = "x"', ""),
+        "b": service(gpu=1, port=30100, unit="x").replace(', unit = "x"', ""),
+    }
+    checked = check_texts(profiles, texts)
+    assert help_of(checked, "unit-shared").split("\n") == [
+        'to have both, set `unit = "b"` in `[targets.one]` of `b`',
+        'where one is meant to replace the other, set `unit = "nobodys"` in both targets',
+    ]
+    texts["c"] = service(gpu=2, port=30200, unit="b")
+    assert '`unit = "b-2"`' in help_of(check_texts(profiles, texts), "unit-shared")
+
+
+def test_what_says_that_two_services_are_meant(profiles: Path) -> None:
+    """GPUs without one in common, and another port, are each a reason of its own."""
+    one, other = (service(gpu=gpu, port=30000 + gpu, unit="x") for gpu in (0, 1))
+    for gpu, port, notes in (
+        (
+            1,
+            30001,
+            ["one uses GPU 0, the other GPU 1", "one listens on port 30000, the other on 30001"],
+        ),
+        (1, 30000, ["one uses GPU 0, the other GPU 1"]),
+        (0, 30001, ["one listens on port 30000, the other on 30001"]),
+    ):
+        other = service(gpu=gpu, port=port, unit="x")
+        texts = {n: t.replace(', unit = "x"', "") for n, t in (("a", one), ("b", other))}
+        checked = check_texts(profiles, texts)
+        (found,) = (each for each in checked.all_diagnostics if each.code == "unit-shared")
+        assert [each.partition(":")[0] for each in found.notes[:-1]] == notes
+
+
+@pytest.mark.parametrize("more", ["", ", max_pool_tokens = 4093"])
+def test_what_others_take_is_lost_once(profiles: Path, more: str) -> None:
+    """What is taken is missing from the pool and from the reserve together: a pool that stays whole leaves all of it to the reserve."""
+    plan = only_plan(check_texts(profiles, {"a": qwen("a", fraction=0.5, more=more)}))
+    memory = plan.memory
+    assert memory is not None
+    taken = Range.exactly(10.0)
+    left = SGLANG.beside(memory, taken=taken, most_tokens=plan.profile.memory.max_pool_tokens)
+    lost = memory.reserve.available_gib.best - left.reserve.available_gib.best
+    pool = (memory.pool.tokens.best - left.pool.tokens.best) * memory.pool.cell_bytes / GIB
+    assert lost + pool == pytest.approx(10.0, abs=0.01)
+    assert lost == pytest.approx(10.0 if more else 5.0, abs=0.01)
+
+
+def test_what_is_taken_may_be_known_badly(profiles: Path) -> None:
+    """Whatever others may hold, what is left is a range, and no more than there was."""
+    plan = only_plan(
+        check_texts(profiles, {"a": qwen("a", fraction=0.2, more=", max_pool_tokens = 9000")})
+    )
+    memory = plan.memory
+    assert memory is not None
+    for high in (0.0, 1.0, 20.0, 90.0):
+        for best in (0.0, high / 2, high):
+            left = SGLANG.beside(memory, taken=Range(0.0, best, high), most_tokens=9000)
+            assert left.reserve.available_gib.low <= memory.reserve.available_gib.low
+            assert left.reserve.available_gib.best <= memory.reserve.available_gib.best
+            assert left.pool.tokens.low <= memory.pool.tokens.low

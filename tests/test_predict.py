@@ -433,6 +433,18 @@ def test_without_a_count_the_layout_says_it(words: str, count: int) -> None:
     assert result.stderr.startswith(f"no --count: the command's layout takes {count} GPU")
 
 
+def test_without_an_engine_the_newest_is_taken() -> None:
+    """The newest release that is described judges the command, and is named on stderr; a bare release is one of SGLang."""
+    asked = server("--model-path Qwen/Qwen3-8B").split()
+    options = ("--gpu", "h200", "--count", "1")
+    result = CliRunner().invoke(command, [*options, "--json", "--", *asked], standalone_mode=False)
+    newest = open_catalog().versions("sglang")[-1]
+    bare = run(*options, "--engine", newest, "--", *asked)
+    assert (int(result.return_value), json.loads(result.stdout)) == bare
+    assert bare[1]["plans"][0]["engine"]["version"] == newest
+    assert result.stderr.startswith(f"no --engine: `sglang@{newest}` is taken")
+
+
 def test_json_is_printed_for_a_refused_command() -> None:
     """An object all the same, and exit 1."""
     code, printed = run(

@@ -181,3 +181,29 @@ def test_a_broken_promise_is_found_later(rig: Rig) -> None:
     assert "pool: 98,319 tokens promised, 70,000 there" in told
     assert "warning[unit-drop-in]" in rig("status").err
     assert STATE in rig.host.systemctl("cat", UNIT)
+
+
+SECOND_NODE = """
+[flags]
+nnodes = 2
+node-rank = 1
+dist-init-addr = "10.0.0.2:5000"
+"""
+
+
+@pytest.mark.slow
+def test_a_second_node_of_a_server(rig: Rig) -> None:
+    """It is ready when it is healthy, though it tells no pool; `verify` leaves the promise to node 0, `status` is as of any."""
+    scenario = {"step_s": 0.01, "pool_tokens": 1000}
+    done = rig("switch", rig.compile("worker", scenario=scenario, concurrency=1, more=SECOND_NODE))
+    assert f"{UNIT}: generation 1 is current, and ready after " in done.out
+    assert rig.runs("worker")
+    assert "its pool is not checked" in "".join(rig.host.journal(UNIT))
+    verified = rig("verify", "--unit", UNIT)
+    assert "the promise is kept" not in verified.out
+    assert "verify the promise on the node that tells it" in verified.out
+    assert rig.status["active"] == "active"
+    before = rig.state.invocation
+    grown = rig.compile("worker", scenario=scenario, concurrency=2, more=SECOND_NODE)
+    assert "runs on" in rig("switch", grown).out
+    assert (rig.state.invocation, rig.loads()) == (before, 1)

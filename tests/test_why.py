@@ -388,6 +388,32 @@ def test_a_setting_that_is_not_set(tree: Checkout) -> None:
     assert "`memory.fraction`" in done.err
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("--mem-fraction-static", "memory.fraction = "),
+        ("mem-fraction-static", "memory.fraction = "),
+        ("--tensor-parallel-size", "parallel.tensor = "),
+        ("--tp=8", "parallel.tensor = "),
+        ("--enable-metrics", "flags.enable-metrics = true"),
+        ("enable_metrics", "flags.enable-metrics = true"),
+        ("--schedule-policy", "flags.schedule-policy is not set"),
+    ],
+)
+def test_a_flag_is_its_setting(once: Checkout, asked: str, told: str) -> None:
+    """A flag by any of its names, with its dashes or without, is asked for as the setting that writes it."""
+    done = once.run("why", STORY, asked)
+    assert done.code == 0, done.err
+    assert done.out.startswith(told)
+
+
+def test_a_flag_that_the_release_does_not_have(once: Checkout) -> None:
+    """It is no setting either, and is not taken for an option of the verb."""
+    done = once.run("why", STORY, "--no-such-flag")
+    assert (done.code, done.out) == (1, "")
+    assert "there is no setting `--no-such-flag`" in done.err
+
+
 def test_a_table(tree: Checkout) -> None:
     """A table stands for all that is below it."""
     out = tree.run("why", STORY, "parsers").out

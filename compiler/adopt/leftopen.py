@@ -101,7 +101,7 @@ def _left_open(adopted: Adopted, names: str, *, sizes: bool) -> Diagnostic:
 
 
 def _means(*, sizes: bool) -> Iterator[str]:
-    yield "what hangs on it is said as a warning"
+    yield "a finding that depends on it is a warning, not an error"
     if sizes:
         yield "memory is not judged"
 

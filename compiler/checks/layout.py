@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 from compiler.diagnostics import Diagnostic, error, present
 from compiler.engines.known import ENGINES
@@ -78,7 +79,7 @@ def heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         where.primary("parallel.tensor", text=f"{ranks} ranks"),
         secondary=present(where.label("model.id", f"{model.heads} attention heads")),
         notes=("the server stops with a bare assertion while it builds the model",),
-        help=(f"tensor parallel sizes that divide: {_fitting_sizes(model, parallel)}",),
+        help=(_fitting_sizes(model, parallel),),
         path="parallel.tensor",
     )
 
@@ -94,10 +95,15 @@ def _undivided(model: Model, ranks: int) -> tuple[str, ...]:
 
 
 def _fitting_sizes(model: Model, parallel: Parallel) -> str:
-    replicas = parallel.data if parallel.dp_attention else 1
-    return ", ".join(
-        str(ranks * replicas) for ranks in _USUAL_RANKS if not _undivided(model, ranks)
-    )
+    """The largest smaller size that divides, and all that do."""
+    shares, copies = (parallel.data, 1) if parallel.dp_attention else (1, parallel.data)
+    sizes = [ranks * shares for ranks in _USUAL_RANKS if not _undivided(model, ranks)]
+    said = f"tensor parallel sizes that divide: {', '.join(map(str, sizes))}"
+    best = max((each for each in sizes if each < parallel.tensor), default=None)
+    if best is None:
+        return said
+    gpus = counted(best * parallel.pipeline * copies, "GPU")
+    return f"set `parallel.tensor = {best}`, on {gpus}; {said}"
 
 
 @rule("experts-not-divisible")
@@ -112,6 +118,7 @@ def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"tensor parallel size {parallel.tensor} is no multiple of expert parallel size {parallel.expert}",
             where.primary("parallel.expert", text=f"{parallel.expert} groups"),
             secondary=present(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
+            help=(_groups(parallel, moe.routed_experts if moe is not None else parallel.tensor),),
             path="parallel.expert",
         )
     elif moe is not None and moe.routed_experts % parallel.expert:
@@ -120,5 +127,15 @@ def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"{moe.routed_experts} experts do not divide over expert parallel size {parallel.expert}",
             where.primary("parallel.expert", text=f"{parallel.expert} groups"),
             secondary=present(where.label("model.id", f"{moe.routed_experts} experts")),
+            help=(_groups(parallel, moe.routed_experts),),
             path="parallel.expert",
         )
+
+
+def _groups(parallel: Parallel, experts: int) -> str:
+    """The largest smaller number of groups that both divide into."""
+    both = gcd(parallel.tensor, experts)
+    below = min(parallel.expert, both)
+    return (
+        f"set `parallel.expert = {next(each for each in range(below, 0, -1) if both % each == 0)}`"
+    )

@@ -49,7 +49,7 @@ def _variables(
 @click.option("--overwrite", is_flag=True, help="Write over a PROFILE that is there.")
 @click.option("--check", "check_only", is_flag=True, help="Judge the launch, and write nothing.")
 @click.option(
-    "--engine", callback=engine_release, metavar="NAME@VERSION", help="The release it runs on."
+    "--engine", callback=engine_release, metavar="[NAME@]VERSION", help="The release it runs on."
 )
 @click.option("--gpu", metavar="KIND", help="GPU id of the catalogue.")
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of the server.")

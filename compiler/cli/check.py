@@ -36,7 +36,7 @@ from compiler.profile import Name, Text
 @click.option("--bars", is_flag=True, help="Draw the memory of each service.")
 @click.option(
     "--engine",
-    metavar="NAME@VERSION",
+    metavar="[NAME@]VERSION",
     callback=engine_release,
     help="Try another release than the profiles name, without editing them.",
 )

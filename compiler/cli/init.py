@@ -14,11 +14,11 @@ from attrs import evolve
 
 from compiler.catalog import Catalog, Kind, open_catalog
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, show, write_lines
+from compiler.cli.session import Session, engine_release, show, write_lines
+from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
 from compiler.diagnostics import Diagnostic, listed, reason_of
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
-from compiler.memory.outcome import MEMORY_CODES
 from compiler.near import near
 from compiler.pipeline import Checked, Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
@@ -41,18 +41,17 @@ def _host(_: click.Context, option: click.Parameter, value: str | None) -> str |
 
 
 def _release(
-    _: click.Context, option: click.Parameter, value: str | None
+    context: click.Context, option: click.Parameter, value: str | None
 ) -> tuple[str, str | None]:
-    """A release by itself, or after its engine as the other verbs take it."""
-    if value is None or "@" not in value:
-        return DEFAULT, value
-    name, _at, version = value.partition("@")
-    if name not in ENGINES or not version:
+    given = engine_release(context, option, value)
+    if given is None:
+        return DEFAULT, None
+    if given[0] not in ENGINES:
+        known = listed([f"`{each}`" for each in ENGINES])
         raise click.BadParameter(
-            f"expected a release of {listed([f'`{each}`' for each in ENGINES])}: `0.5.11`, or `{DEFAULT}@0.5.11`",
-            param=option,
+            f"expected a release of {known}: `0.5.11`, or `{DEFAULT}@0.5.11`", param=option
         )
-    return name, version
+    return given
 
 
 def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> Path:
@@ -80,8 +79,8 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
     "--engine",
     "release",
     callback=_release,
-    metavar="VERSION",
-    help=f"The engine's release, such as `0.5.11` or `{DEFAULT}@0.5.11`; the newest that is described.",
+    metavar="[NAME@]VERSION",
+    help=f"The engine's release, such as `0.5.11` or `{DEFAULT}@0.5.11`; else the newest that is described.",
 )
 @click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
 @click.option(
@@ -96,35 +95,28 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     What no option says is asked for on a terminal. Nothing that is there is written over.
     """
     catalog = open_catalog()
-    wanted, checked, session = _judged(_wanted(given, catalog), catalog)
-    texts = profile_files(wanted)
-    files = {**files_around(), **{f"profiles/{name}.toml": text for name, text in texts.items()}}
+    wanted = _wanted(given, catalog)
+    plain = profile_files(wanted)
+    files = {**files_around(), **{f"profiles/{name}.toml": text for name, text in plain.items()}}
     taken = [path for path in files if (folder / path).exists() or (folder / path).is_symlink()]
     if taken:
         click.echo(
-            f"nothing was written: {', '.join(f'`{path}`' for path in taken)} is there already",
+            f"nothing was written: {', '.join(f'`{path}`' for path in taken)} {'is' if len(taken) == 1 else 'are'} there already",
             err=True,
         )
         return Exit.REFUSED
+    wanted = laid_out(wanted, catalog, judge=lambda asked: _judge(asked, catalog)[0])
+    checked, session = _judge(wanted, catalog)
     if checked.refused:
-        return _refuse(wanted, checked, session)
+        return _refuse(wanted, checked, catalog)
     filled = evolve(wanted, fraction=_fraction(checked, catalog))
-    again, its_session = _judge(filled, profile_files(filled), catalog)
+    again, its_session = _judge(filled, catalog)
     if not again.refused:
         checked, session, wanted = again, its_session, filled
-        files |= {f"profiles/{name}.toml": text for name, text in profile_files(filled).items()}
+    files |= {f"profiles/{name}.toml": text for name, text in profile_files(wanted).items()}
     show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
     return _write(folder, files, wanted)
-
-
-def _judged(wanted: FirstService, catalog: Catalog) -> tuple[FirstService, Checked, Session]:
-    """What is wanted, judged; with a guessed fraction where nobody can tell what the engine does with memory."""
-    checked, session = _judge(wanted, profile_files(wanted), catalog)
-    if any(each.code == "fit-unknown" for each in checked.all_diagnostics):
-        guessed = evolve(wanted, is_described=False)
-        return guessed, *_judge(guessed, profile_files(guessed), catalog)
-    return wanted, checked, session
 
 
 def _fraction(checked: Checked, catalog: Catalog) -> float | None:
@@ -139,20 +131,22 @@ def _fraction(checked: Checked, catalog: Catalog) -> float | None:
     return usual_fraction(plan, Trials(replan=Replanner(plan=plan, catalog=catalog)))
 
 
-def _refuse(wanted: FirstService, checked: Checked, session: Session) -> int:
+def _refuse(wanted: FirstService, checked: Checked, catalog: Catalog) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
-    from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
+    from compiler.cli.offered import COUNTS, in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
-    catalog = session.inputs.catalog
-    found = tuple(map(in_options, checked.all_diagnostics))
-    show(found, session)
+    texts = {f"profiles/{name}.toml": text for name, text in profile_files(wanted).items()}
+    found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
+    show(found)
+    if wanted.layout is not None:
+        click.echo(wanted.layout.said(wanted.count), err=True)
     write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(
             wanted,
             checked.judged[0],
             catalog,
-            judge=lambda asked: _judge(asked, profile_files(asked), catalog)[0],
+            judge=lambda asked: _judge(asked, catalog)[0],
         )
     )
     if passing:
@@ -160,8 +154,11 @@ def _refuse(wanted: FirstService, checked: Checked, session: Session) -> int:
         wide = max(map(len, passing))
         for option, gives in passing.items():
             click.echo(f"  {option.ljust(wide)}  {gives}", err=True)
-    elif all(each.code in MEMORY_CODES for each in found if each.is_error):
-        click.echo("nothing was written; ask for less of both, or for other GPUs", err=True)
+    elif all(each.code in ABOUT_MEMORY for each in found if each.is_error):
+        click.echo(
+            f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, and none passes: ask for another kind",
+            err=True,
+        )
     else:
         click.echo("nothing was written; mend what is said above, and ask again", err=True)
     return Exit.REFUSED
@@ -239,10 +236,8 @@ def _meant(given: str, known: Sequence[str], what: str) -> str:
     raise click.UsageError(said)
 
 
-def _judge(
-    wanted: FirstService, texts: Mapping[str, str], catalog: Catalog
-) -> tuple[Checked, Session]:
-    inputs = Inputs(reader=TextReader(texts), catalog=catalog)
+def _judge(wanted: FirstService, catalog: Catalog) -> tuple[Checked, Session]:
+    inputs = Inputs(reader=TextReader(profile_files(wanted)), catalog=catalog)
     checked = check_profiles((wanted.profile,), inputs)
     return checked, Session(
         workspace=Workspace(Path()), inputs=inputs, names=(wanted.profile,), named=True
@@ -274,9 +269,15 @@ def _write(folder: Path, files: Mapping[str, str], wanted: FirstService) -> int:
         return Exit.MACHINE
     for path in sorted(files):
         click.echo(f"wrote {folder / path}")
+    if wanted.layout is not None:
+        click.echo(wanted.layout.said(wanted.count), err=True)
     place = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     click.echo(
         f"next: {place}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
+        err=True,
+    )
+    click.echo(
+        "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml",
         err=True,
     )
     return Exit.OK

@@ -8,21 +8,23 @@ from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog
-from compiler.diagnostics import Diagnostic
-from compiler.judged import Judged
+from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.diagnostics import Diagnostic, Label
+from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import Checked
 from compiler.plan import Plan
-from compiler.remedy.change import CERTAIN, LIKELY, Remedy, Unhelpful
-from compiler.remedy.levers import MORE_GPUS
+from compiler.remedy.change import Remedy
 from compiler.remedy.moves import with_concurrency
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, most_that_passes
-from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
 from compiler.starter import FirstService
 
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+"""Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
 
 _OPTIONS: Mapping[str, str] = {
     "serve.context": "--context",
@@ -34,11 +36,44 @@ _OPTIONS: Mapping[str, str] = {
 }
 
 
-def in_options(found: Diagnostic) -> Diagnostic:
-    """A finding with such advice only as the options of `init` can follow."""
+_TYPED: Mapping[str, str] = {
+    "id": "--model",
+    "kind": "--gpu",
+    "count": "--count",
+    "version": "--engine",
+    "context": "--context",
+    "concurrency": "--concurrency",
+}
+"""The option that a line of the new profiles was made of, by its key."""
+
+
+def in_options(found: Diagnostic, texts: Mapping[str, str]) -> Diagnostic:
+    """A finding in words of the options of `init`: no file is written that it could point into.
+
+    Args:
+        found: of the profiles that would have been written.
+        texts: these, by the path that a finding names.
+    """
+    labels = (found.primary, *found.secondary)
+    told = (_note(each, texts) for each in labels if each is not None and each.text)
+    notes = tuple(dict.fromkeys(filter(None, told)))
+    bare = evolve(found, primary=None, secondary=(), notes=(*notes, *found.notes))
     if found.code in MEMORY_CODES:
-        return evolve(found, help=())
-    return only_in_flags(found, _OPTIONS)
+        return evolve(bare, help=())
+    return only_in_flags(bare, _OPTIONS)
+
+
+def _note(label: Label, texts: Mapping[str, str]) -> str | None:
+    lines = texts.get(label.span.file, "").splitlines()
+    if not 0 < label.span.line <= len(lines):
+        return None
+    key, _, value = lines[label.span.line - 1].partition(" = ")
+    said = value.partition("  #")[0].replace("_", "").strip('"')
+    if key in _TYPED:
+        return f"`{_TYPED[key]} {said}`: {label.text}"
+    if key in {"tensor", "pipeline", "data", "expert"}:
+        return f"`{key} = {said}`: {label.text}"
+    return f"the fraction of the memory {label.text}" if key == "fraction" else None
 
 
 def offers(
@@ -48,24 +83,61 @@ def offers(
     *,
     judge: Callable[[FirstService], Checked],
 ) -> Iterator[tuple[str, str]]:
-    """Options that pass with the rest as asked, each with what comes of it: the most of a promise, the fewest GPUs."""
+    """Options that pass with the rest as asked, each with what comes of it: the most of a promise, the fewest GPUs.
+
+    `wanted` has the layout that came nearest.
+    """
     plan = refused.plan
     if plan is None or plan.memory is None:
         return
     trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
-    alone = [each for each in _alone(plan, trials) if isinstance(each, Remedy)]
-    for remedy in alone or _both(plan, trials):
-        asked = _asked(wanted, remedy)
-        checked = judge(asked)
+    asked = [_asked(wanted, each) for each in _smaller(plan, trials)]
+    counts = list(_counts(wanted, refused, catalog, judge=judge))
+    if not asked and not counts:
+        asked = [_asked(wanted, each) for each in _both(plan, trials)]
+    for each in (*asked, *counts):
+        checked = judge(each)
         if not checked.refused:
-            yield _option(wanted, asked), verdict_line(checked.judged[0])
+            yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_seldom(each)}"
 
 
-def _alone(plan: Plan, trials: Trials) -> Iterator[Remedy | Unhelpful | None]:
-    yield most_that_passes(Most.CONTEXT, plan, trials)
-    yield most_that_passes(Most.CONCURRENCY, plan, trials)
-    for goal in (CERTAIN, LIKELY):
-        yield try_lever(MORE_GPUS, plan, trials, goal=goal)
+_ONE_HOST = 8
+"""GPUs that the usual server has at most."""
+
+
+def _seldom(asked: FirstService) -> str:
+    return "; few hosts have as many GPUs" if asked.count > _ONE_HOST else ""
+
+
+def _smaller(plan: Plan, trials: Trials) -> Iterator[Remedy]:
+    for most in (Most.CONTEXT, Most.CONCURRENCY):
+        found = most_that_passes(most, plan, trials)
+        if isinstance(found, Remedy):
+            yield found
+
+
+def _counts(
+    wanted: FirstService,
+    refused: Judged,
+    catalog: Catalog,
+    *,
+    judge: Callable[[FirstService], Checked],
+) -> Iterator[FirstService]:
+    """The fewest GPUs that pass, and the fewest that do so without a doubt; for a number that does not divide, fewer too."""
+    more = [each for each in COUNTS if each > wanted.count]
+    fewer = [each for each in reversed(COUNTS) if each < wanted.count]
+    is_memory = wanted.layout is None and all(
+        each.code in ABOUT_MEMORY for each in refused.diagnostics if each.is_error
+    )
+    for counts in (more,) if is_memory else (fewer[:1], more):
+        for count in counts:
+            asked = laid_out(evolve(wanted, count=count, layout=None), catalog, judge=judge)
+            found = judge(asked)
+            if found.refused:
+                continue
+            yield asked
+            if found.judged[0].verdict is Verdict.PASS:
+                break
 
 
 def _both(plan: Plan, trials: Trials) -> Iterator[Remedy]:
@@ -82,7 +154,6 @@ def _asked(wanted: FirstService, remedy: Remedy) -> FirstService:
         wanted,
         context=profile.serve.tokens,
         concurrency=profile.serve.concurrency,
-        count=profile.gpus.count,
     )
 
 

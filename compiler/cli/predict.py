@@ -11,11 +11,13 @@ from typing import Any
 import click
 from attrs import frozen
 
+from compiler.catalog import Catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
+from compiler.engines import DEFAULT
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
 from compiler.judged import Judged
@@ -56,7 +58,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     help="GPUs of the server, on all its nodes; else those that the command's layout takes.",
 )
-@click.option("--engine", callback=engine_release, required=True, metavar="NAME@VERSION")
+@click.option(
+    "--engine",
+    callback=engine_release,
+    metavar="[NAME@]VERSION",
+    help="The release it runs on; else the newest that is described.",
+)
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
 @click.option(
     "--checkpoint",
@@ -76,7 +83,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     gpu: str,
     gpu_memory: float | None,
     count: int | None,
-    engine: tuple[str, str],
+    engine: tuple[str, str] | None,
     model_config: Path | None,
     checkpoint: Path | None,
     free_before: float | None,
@@ -87,11 +94,12 @@ def command(  # noqa: PLR0913 - click hands over each option
 ) -> int:
     """Judge a launch command: will it start, and will its pool hold its context?"""
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
-    name, version = engine
+    catalog = catalogue_here()
+    name, version = engine or _newest(catalog)
     judged: tuple[Judged, ...] = ()
     hidden = secret_values(shlex.join(words)) | given_secrets(words, flags=())
     if not any(each.is_error for each in read.diagnostics):
-        predictor = make_predictor(catalogue_here(), engine=name, version=version)
+        predictor = make_predictor(catalog, engine=name, version=version)
         if predictor.release is not None:
             hidden |= given_secrets(words, flags=predictor.release.flags)
         found = predictor.layout(words, gpu=gpu) if count is None else count
@@ -114,6 +122,14 @@ def command(  # noqa: PLR0913 - click hands over each option
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _newest(catalog: Catalog) -> tuple[str, str]:
+    version = catalog.versions(DEFAULT)[-1]
+    click.echo(
+        f"no --engine: `{DEFAULT}@{version}` is taken, the newest that is described", err=True
+    )
+    return DEFAULT, version
 
 
 def _gpus(count: int) -> str:

@@ -87,12 +87,15 @@ def _unlistable(fault: OSError) -> Diagnostic:
 def engine_release(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> tuple[Name, Text] | None:
-    """An option's engine with its release, `sglang@0.5.11`."""
+    """An option's engine with its release, `sglang@0.5.11`; a release by itself is one of the default engine."""
     if value is None:
         return None
-    name, _, version = value.partition("@")
+    from compiler.engines import DEFAULT  # noqa: PLC0415 - only where it is asked for
+
+    given = value if "@" in value or not value[:1].isdigit() else f"{DEFAULT}@{value}"
+    name, _, version = given.partition("@")
     if not (name.isalnum() and version and version.isprintable()):
-        said = "expected an engine and its release: `sglang@0.5.11`"
+        said = "expected a release, `0.5.11`, or an engine with its release, `sglang@0.5.11`"
         raise click.BadParameter(said, ctx=context, param=option)
     return Name(name), Text(version)
 

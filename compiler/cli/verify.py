@@ -22,6 +22,8 @@ from compiler.ranges import Range
 
 
 SCHEMA = 1
+KEPT = "the promise is kept"
+ELSEWHERE = "the node is ready; verify the promise on the node that tells it"
 WIDEST = 40
 """Characters of a flag's value in the table; JSON has all of them."""
 
@@ -70,7 +72,7 @@ def _finish(
     say(notes)
     show(found)
     if code is Exit.OK:
-        click.echo("\nthe promise is kept")
+        click.echo(f"\n{KEPT if _kept(rows, found) else ELSEWHERE}")
     return code
 
 
@@ -84,7 +86,7 @@ def _json(
         "schema": SCHEMA,
         "profile": None if promised is None else promised.profile,
         "source": None if observed is None else observed.source.replace("`", ""),
-        "kept": bool(rows) and not found,
+        "kept": _kept(rows, found),
         "rows": [
             {
                 "name": each.name,
@@ -109,6 +111,13 @@ def _json(
             for each in found
         ],
     }
+
+
+def _kept(rows: Sequence[Row], found: Sequence[Diagnostic]) -> bool | None:
+    """Whether the promise is known to be kept; `None` where that is for another node to tell."""
+    if any(each.state is State.ELSEWHERE for each in rows):
+        return False if found else None
+    return bool(rows) and not found
 
 
 def _range_json(range_: Range) -> dict[str, float]:

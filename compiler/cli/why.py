@@ -25,13 +25,19 @@ from compiler.workspace import OUT
 _LINE = re.compile(r"(.+):([0-9]{1,9})")
 
 
-@click.command(name="why")
-@click.argument("what", nargs=-1, required=True, metavar="PROFILE KEY... | out/FILE:LINE...")
+@click.command(name="why", context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "what",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="PROFILE KEY... | out/FILE:LINE...",
+)
 def command(what: tuple[str, ...]) -> int:
     """Say where a value comes from, or what made a line of out/.
 
-    With a PROFILE and a KEY (memory.fraction, or a table such as memory): who sets it, who lost, and why. With a line of a
-    file below out/: the settings and the facts of the catalogue that it depends on.
+    With a PROFILE and a KEY (memory.fraction, a table such as memory, or a flag such as --mem-fraction-static): who sets
+    it, who lost, and why. With a line of a file below out/: the settings and the facts of the catalogue that it depends on.
     """
     lines = [line for each in what if (line := _LINE.fullmatch(each)) is not None]
     if len(lines) == len(what):
@@ -53,6 +59,11 @@ def command(what: tuple[str, ...]) -> int:
 def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     path = split_key(key)
     several = histories(resolved, path) if path else ()
+    if not several:
+        from compiler.cli.whyflag import setting_of_flag  # noqa: PLC0415 - a setting does without the engines
+
+        setting = setting_of_flag(key, resolved, session.inputs.catalog)
+        several = histories(resolved, setting) if setting else ()
     if not several:
         show((_unknown_key(key),), session)
         return Exit.REFUSED

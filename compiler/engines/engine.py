@@ -256,6 +256,9 @@ class Engine(Protocol):
     def nodes(self, profile: Profile, release: Release | None) -> int:
         """The hosts that the server spans; its GPUs are shared out evenly over them."""
 
+    def untold(self, profile: Profile, release: Release | None) -> str | None:
+        """Why the server does not tell the size of its pool, a clause, where another node answers for it; else `None`."""
+
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         """The GPUs and ports that the server takes of its host."""
 

@@ -175,6 +175,10 @@ class Observer(Protocol):
     def endpoints(self) -> tuple[tuple[str, ...], ...]:
         """The paths to ask, in groups of alternatives: of a group the first that tells something is enough."""
 
+    @property
+    def health(self) -> str:
+        """The path that is answered with 200 once a server is ready, on every node."""
+
     def phase(self, line: str) -> tuple[Phase, str] | None:
         """The phase that a line says has been reached, with a short detail; most lines say none."""
 
@@ -194,6 +198,9 @@ class Observer(Protocol):
 
     def address(self, argv: Sequence[str]) -> tuple[str, int]:
         """The address and the port that a command line makes the server listen on."""
+
+    def untold(self, argv: Sequence[str]) -> str | None:
+        """Why a server with this command line does not tell the size of its pool, as `Engine.untold`; else `None`."""
 
     def secret_file(self, argv: Sequence[str]) -> str | None:
         """The file that holds the API key, where a command line names one."""

@@ -16,6 +16,7 @@ from compiler.host.observe import (
     Observed,
     joined,
     observe_file,
+    observe_health,
     observe_journal,
     observe_server,
     observe_stream,
@@ -57,6 +58,19 @@ def observe(
 
     Errors: `server-silent`, `log-unreadable`, `log-incomplete`.
     """
+    observed = _observe(asked, observer=observer, promised=promised, must_answer=must_answer)
+    if promised is None or observed.start is not None or not must_answer or asked.log is not None:
+        return observed
+    untold = observer.untold(promised.argv)
+    address = _address(promised, observer=observer) if asked.url is None else asked.url
+    if untold is None or (asked.url is None and not address.is_loopback):
+        return observed
+    return observe_health(address, observer=observer, untold=untold)
+
+
+def _observe(
+    asked: MeantServer, *, observer: Observer, promised: Promised | None, must_answer: bool
+) -> Observed:
     if asked.unit is not None:
         journal = observe_journal(asked.unit, scope=asked.scope, observer=observer)
         if promised is None:
@@ -76,16 +90,20 @@ def observe(
 
 def ask_unit(asked: MeantServer, unit: str, *, observer: Observer, promised: Promised) -> Observed:
     """What the endpoints of a unit's server tell. Errors: `server-silent`."""
-    host, port = observer.address(promised.argv)
-    address = Address(scheme="http", host=reached_at(host), port=port)
+    address = _address(promised, observer=observer)
     if not address.is_loopback:
         fault = error(
             "server-silent",
-            f"the server of `{unit}` listens on `{host}` alone, which is not asked by itself",
+            f"the server of `{unit}` listens on `{address.host}` alone, which is not asked by itself",
             help=(f"say where to ask it: `--url {address.url}`",),
         )
         return Observed(start=None, source=unit, fault=fault)
     return _ask(asked, address, observer=observer, promised=promised)
+
+
+def _address(promised: Promised, *, observer: Observer) -> Address:
+    host, port = observer.address(promised.argv)
+    return Address(scheme="http", host=reached_at(host), port=port)
 
 
 def _ask(

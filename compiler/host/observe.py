@@ -123,6 +123,23 @@ def observe_server(address: Address, *, key: str | None, observer: Observer) -> 
     return Observed(start=known, source=address.url, notes=tuple(tried))
 
 
+def observe_health(address: Address, *, observer: Observer, untold: str) -> Observed:
+    """Ask a node that another one answers for whether it is ready: it tells no more.
+
+    Errors: `server-silent`.
+    """
+    answer = get(address, observer.health, key=None)
+    if answer.is_fine:
+        return Observed(start=Start(is_serving=True), source=address.url, notes=(untold,))
+    fault = error(
+        "server-silent",
+        f"the server at `{address.url}` is not ready",
+        notes=(f"`{observer.health}`: {_why(answer, has_key=False, may_send=False)}", untold),
+        help=("wait until all nodes are there: none is ready before the others",),
+    )
+    return Observed(start=None, source=address.url, fault=fault)
+
+
 def _ask(
     group: tuple[str, ...], address: Address, *, key: str | None, observer: Observer
 ) -> tuple[Start | None, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.observing import FlagState, Observer, Start
@@ -33,6 +33,7 @@ class State(StrEnum):
     """Nothing tells which: the server keeps what it resolved, not what it was given."""
     UNTOLD = "not told"
     SHOWN = "measured"
+    ELSEWHERE = "another node tells it"
     UNCHECKED = "not checked"
     BROKEN = "broken"
 
@@ -79,11 +80,18 @@ def verify(promised: Promised, start: Start, *, observer: Observer) -> Verified:
     Errors: `promise-broken`, `promise-unchecked`.
     """
     rows = (
-        *promises(promised, start),
+        *_told(promised, start, observer=observer),
         *_flags(promised, start, observer=observer),
         *_memory(promised, start, observer=observer),
     )
     return Verified(rows=rows, diagnostics=tuple(findings(rows)))
+
+
+def _told(promised: Promised, start: Start, *, observer: Observer) -> Iterator[Row]:
+    """The promises, with what is not for this node to tell."""
+    is_told = observer.untold(promised.argv) is None
+    for each in promises(promised, start):
+        yield each if is_told or each.measured is not None else evolve(each, state=State.ELSEWHERE)
 
 
 def promises(promised: Promised, start: Start) -> Iterator[Row]:

@@ -131,7 +131,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
             promised=f"{plan.required_tokens:,}",
             planned=said(memory.pool.tokens, ",.0f")
             if memory
-            else f"not known; {'nothing' if plan.probe is None else 'the probe'} compares it",
+            else f"not known; {_comparing(plan)} compares it",
         )
     if memory is not None:
         yield Setting(
@@ -219,3 +219,10 @@ def _service(judged: Judged) -> tuple[str, ...]:
         str(Duration(service.start_timeout_s)),
         f"{service.restarts} in {Duration(service.start_limit_interval_s)}",
     )
+
+
+def _comparing(plan: Plan) -> str:
+    """What compares the pool when the server runs."""
+    if plan.probe is None:
+        return "nothing"
+    return "the probe of another node" if plan.untold else "the probe"

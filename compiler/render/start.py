@@ -53,7 +53,7 @@ def probe_command(plan: Plan, *, service: Service) -> CommandLine | None:
         return None
     python = plan.profile.engine.python or plan.command[0]
     options = [("--url", probe_url(plan.profile.serve.host, port=plan.profile.serve.port))]
-    if plan.required_tokens is not None:
+    if plan.required_tokens is not None and plan.untold is None:
         options.append(("--required-tokens", str(plan.required_tokens)))
     options.append(("--timeout", str(service.start_timeout_s)))
     if plan.profile.secrets.api_key is not None:

@@ -27,6 +27,7 @@ def unit_values(plan: Plan, *, service: Service) -> dict[str, object]:
         "environment_file": environment_file(plan, service=service),
         "start": engine_command(plan),
         "probe": probe_command(plan, service=service),
+        "untold": plan.untold,
         "start_timeout": _seconds(service.unit_start_timeout_s),
         "stop_timeout": _seconds(service.stop_timeout_s),
         "restart_delay": _seconds(service.restart_delay_s),

@@ -1,9 +1,10 @@
 """A team's first tree: profiles for their model and GPUs, and what a code host needs to review them."""
 
 from compiler.starter.around import files_around
+from compiler.starter.layouts import layouts
 from compiler.starter.profiles import profile_files
 from compiler.starter.reading import TextReader
-from compiler.starter.wanted import FirstService
+from compiler.starter.wanted import FirstService, Layout
 
 
-__all__ = ["FirstService", "TextReader", "files_around", "profile_files"]
+__all__ = ["FirstService", "Layout", "TextReader", "files_around", "layouts", "profile_files"]

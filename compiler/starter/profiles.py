@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 from compiler.language.written import key_toml, number_toml, text_toml, written
@@ -12,7 +13,7 @@ from compiler.starter.wanted import FirstService
 def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     return {
-        "base/service": _SERVICE + _flags(wanted.flags),
+        "base/service": _SERVICE + _first_flags(wanted.flags),
         f"base/{wanted.name}": _model(wanted),
         f"base/{wanted.engine}-{wanted.version}": _engine(wanted),
         f"hw/{hardware(wanted)}": _hardware(wanted),
@@ -35,7 +36,7 @@ port = 30000
 """
 
 
-def _flags(flags: Mapping[str, Argument]) -> str:
+def _first_flags(flags: Mapping[str, Argument]) -> str:
     if not flags:
         return ""
     return "\n[flags]\n" + "".join(
@@ -91,16 +92,45 @@ schema = 1
 extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
-
+{_parallel(wanted)}
 # The promise: the pool must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
-{_memory(wanted)}
+{_memory(wanted)}{_flags(wanted)}
 [targets.{key_toml(wanted.target)}]
 kind = "systemd"
 user = {text_toml(wanted.user)}
 """
+
+
+def _parallel(wanted: FirstService) -> str:
+    """What this model wants otherwise than the fragment of the GPUs, and why."""
+    layout = wanted.layout
+    if layout is None:
+        return ""
+    sizes = {
+        "tensor": (layout.tensor, wanted.count),
+        "pipeline": (layout.pipeline, 1),
+        "data": (layout.data, 1),
+        "expert": (layout.expert, 1),
+    }
+    rows = "".join(f"{key} = {size}\n" for key, (size, plain) in sizes.items() if size != plain)
+    return f"\n{_comment(layout.said(wanted.count))}[parallel]\n{rows}" if rows else ""
+
+
+def _flags(wanted: FirstService) -> str:
+    layout = wanted.layout
+    if layout is None or not layout.whole_vision:
+        return ""
+    return f"\n{_comment(layout.said(wanted.count))}[flags]\nmm-enable-dp-encoder = true\n"
+
+
+_WIDE = 120
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, _WIDE - len("# ")))
 
 
 def _memory(wanted: FirstService) -> str:
@@ -124,5 +154,5 @@ fraction = {fraction:g}
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 [memory]
-fraction = 0.85  # not proved: nobody described the model, the GPU, or the engine's memory; `poolproof catalog` tells how to
+fraction = 0.85  # not proved: the model's memory on this GPU is not described; `poolproof catalog` tells how to
 """

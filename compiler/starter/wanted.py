@@ -12,6 +12,49 @@ from compiler.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Layout(Value):
+    """How a model lies on the GPUs where tensor parallel over all of them is refused.
+
+    Attributes:
+        tensor: GPUs that one copy of the model is cut over.
+        data: copies of it.
+        pipeline: stages of it, each cut over `tensor` GPUs.
+        expert: groups that the experts stand in.
+        whole_vision: whether every GPU keeps the vision tower whole.
+        because: what tensor parallel alone was refused for, in a clause.
+    """
+
+    tensor: int
+    data: int = 1
+    pipeline: int = 1
+    expert: int = 1
+    whole_vision: bool = False
+    because: str = ""
+
+    def said(self, count: int) -> str:
+        """Why it is laid out so, as a sentence."""
+        ways = (
+            (f"{self.data} copies of the model run, {_each(self.tensor)}", self.data > 1),
+            (
+                f"its layers run in {self.pipeline} stages, {_each(self.tensor)}",
+                self.pipeline > 1,
+            ),
+            (f"the experts stand in {self.expert} groups {self._group()}", self.expert > 1),
+            ("every GPU keeps the vision tower whole", self.whole_vision),
+        )
+        how = ", and ".join(way for way, is_so in ways if is_so)
+        return f"With `tensor = {count}` alone, {self.because}. So {how}."
+
+    def _group(self) -> str:
+        size = self.tensor // self.expert
+        return f"of {size} GPUs" if size > 1 else "of one GPU"
+
+
+def _each(tensor: int) -> str:
+    return f"each on {tensor} GPUs" if tensor > 1 else "one on each GPU"
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class FirstService(Value):
     """One service to begin with.
 
@@ -26,6 +69,7 @@ class FirstService(Value):
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
+        layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         is_described: whether the model, the GPU, and what the engine does with memory are, so that the fraction can be found.
         target: the host's name.
@@ -45,6 +89,7 @@ class FirstService(Value):
     is_described: bool
     target: str
     user: str
+    layout: Layout | None = None
     fraction: float | None = None
 
     @property

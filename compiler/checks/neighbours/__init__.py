@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.checks.neighbours import folders, gpus, ports
+from compiler.checks.neighbours import alternatives, folders, gpus, ports
+from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, hosts_of
 from compiler.diagnostics import Diagnostic
 from compiler.plan import Plan
 
 
-_RULES = (folders.unit_folders, folders.state_folders, gpus.shared_gpus, ports.clashing_ports)
+_RULES = (folders.unit_folders, folders.state_folders, alternatives.replaced_units)
 
 
-def check_neighbours(plans: Sequence[Plan], where: Where) -> tuple[Diagnostic, ...]:
-    """Judge the services of each host together, and the folders of all; `where` gives a profile's origins."""
-    found = [each for host in hosts_of(plans) for judge in _RULES for each in judge(host, where)]
+def check_neighbours(
+    plans: Sequence[Plan], where: Where, *, capped: Capped | None = None
+) -> tuple[Diagnostic, ...]:
+    """Judge the services of each host together, and the folders of all.
+
+    `where` gives a profile's origins; without `capped` nothing is planned again for what mends a shared GPU.
+    """
+    found: list[Diagnostic] = []
+    for host in hosts_of(plans):
+        found += (each for judge in _RULES for each in judge(host, where))
+        found += gpus.shared_gpus(host, where, capped)
+        found += ports.clashing_ports(host, where)
     return (*found, *folders.out_folders(plans, where))

@@ -114,4 +114,6 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
 
 def _label(listener: Listener, where: Where) -> Label:
     origins = where(listener.resident.name)
-    return origins.primary(listener.use.setting, "serve.port", text=listener.said)
+    # A port that no file sets is the default of a service, which its target stands for.
+    target = f"targets.{listener.resident.plan.target_name}.kind"
+    return origins.primary(listener.use.setting, "serve.port", target, text=listener.said)

@@ -9,8 +9,10 @@ from attrs import field, frozen
 
 from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
+from compiler.engines.sglang.following import untold
 from compiler.engines.sglang.overrides import declared
 from compiler.engines.sglang.rules import rules_for
+from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory, Plan
 from compiler.profile import Argument, Profile
@@ -83,6 +85,10 @@ class _Sglang(Value):
         from compiler.engines.sglang import footprint  # noqa: PLC0415 - only some runs have several nodes
 
         return footprint.nodes(profile, release)
+
+    def untold(self, profile: Profile, release: Release | None) -> str | None:
+        settings = settings_of(profile, release)
+        return untold(rank=settings.whole("node-rank"), nodes=settings.whole("nnodes"))
 
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         # Only services that share a host have one.

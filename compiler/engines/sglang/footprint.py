@@ -139,7 +139,8 @@ def beside(memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
     """Both budgets when others hold `taken` GiB of each GPU before the load; `most_tokens` caps the pool anyway.
 
     The fraction is of the free memory, so the pool's rest loses `taken x fraction` and the reserve the other part
-    (`rest = free_after - free_before x (1 - fraction)`, 0.5.11 model_runner_kv_cache_mixin.py).
+    (`rest = free_after - free_before x (1 - fraction)`, 0.5.11 model_runner_kv_cache_mixin.py). What a pool under its cap does
+    not lose the reserve does.
     """
     fraction, pool = memory.fraction, memory.pool
     rest = _less(pool.rest_gib, taken.scaled(fraction))
@@ -148,6 +149,7 @@ def beside(memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
         _share(pool.tokens.best, rest.best, of=pool.rest_gib.best),
         _share(pool.tokens.high, rest.high, of=pool.rest_gib.high),
     )
+    lost = taken.scaled(1 - fraction)
     if most_tokens is not None:
         cells = (pool.cell_bytes, *pool.cell_choices)
         tokens = Range(
@@ -155,12 +157,28 @@ def beside(memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:
             min(pool.tokens.best, _whole(rest.best, pool.cell_bytes)),
             min(pool.tokens.high, _whole(rest.high, min(cells))),
         )
-    available = _less(memory.reserve.available_gib, taken.scaled(1 - fraction))
+        lost = _not_given_up(memory, tokens, taken=taken, least=lost)
+    available = _less(memory.reserve.available_gib, lost)
     return evolve(
         memory,
         pool=evolve(pool, tokens=tokens, rest_gib=rest),
         reserve=evolve(memory.reserve, available_gib=available),
     )
+
+
+def _not_given_up(memory: Memory, tokens: Range, *, taken: Range, least: Range) -> Range:
+    """What a capped pool that comes to so many tokens leaves to the reserve to lose, GiB."""
+    pool = memory.pool
+    cells = (pool.cell_bytes, *pool.cell_choices)
+    low, best, high = (
+        max(under, taken_gib - max(0.0, before - after) * cell / GIB)
+        for under, taken_gib, before, after, cell in (
+            (least.low, taken.low, pool.tokens.high, tokens.high, min(cells)),
+            (least.best, taken.best, pool.tokens.best, tokens.best, pool.cell_bytes),
+            (least.high, taken.high, pool.tokens.low, tokens.low, max(cells)),
+        )
+    )
+    return Range(min(low, best), best, max(best, high))
 
 
 def _less(there: Range, gone: Range) -> Range:

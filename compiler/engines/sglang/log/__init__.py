@@ -22,6 +22,7 @@ class _Log(Value):
     """SGLang's `Observer`."""
 
     endpoints: tuple[tuple[str, ...], ...] = answers.ENDPOINTS
+    health: str = answers.HEALTH
 
     def phase(self, line: str) -> tuple[Phase, str] | None:
         return phase(line)
@@ -42,6 +43,9 @@ class _Log(Value):
 
     def address(self, argv: Sequence[str]) -> tuple[str, int]:
         return flags.address(argv)
+
+    def untold(self, argv: Sequence[str]) -> str | None:
+        return flags.untold(argv)
 
     def secret_file(self, argv: Sequence[str]) -> str | None:
         return flags.secret_file(argv)

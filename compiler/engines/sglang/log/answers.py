@@ -16,6 +16,7 @@ from compiler.engines.observing import KvPool, Start
 from compiler.engines.sglang.log.arguments import shareable
 
 
+HEALTH = "/health"
 METRICS = "/metrics"
 MODEL = ("/model_info", "/get_model_info")
 ENDPOINTS: tuple[tuple[str, ...], ...] = (("/server_info", "/get_server_info"), (METRICS,), MODEL)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from compiler.engines.observing import FlagSeen, FlagState
+from compiler.engines.sglang import following
 from compiler.secrecy import is_secret
 from compiler.yamltext import parse_yaml
 
@@ -124,6 +126,18 @@ def address(argv: Sequence[str]) -> tuple[str, int]:
     port = str(given.get("port", ""))
     is_port = port.isdecimal() and len(port) < 6 and 0 < int(port) <= _LAST_PORT  # noqa: PLR2004 - its digits
     return str(given.get("host", DEFAULT_HOST)), int(port) if is_port else DEFAULT_PORT
+
+
+def untold(argv: Sequence[str]) -> str | None:
+    """As in `Observer`, of the node that the command line names."""
+    given = asked(argv)
+    rank, nodes = (_number(given.get(name)) for name in ("node_rank", "nnodes"))
+    return following.untold(rank=rank, nodes=nodes)
+
+
+def _number(value: object) -> int | None:
+    """A number that the server could have been given; a damaged plan may hold anything."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else None
 
 
 def folders(argv: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -63,5 +63,5 @@ def counts_agree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"{loaded} adapters may be loaded, and {fault}",
         at(given, where, _LOADED, text=f"{loaded} adapters", beside=beside),
         because="the server stops with an assertion at start",
-        help=(f"set `{_LOADED}` to {max(batch, len(paths))} or more, or `{_BATCH}` to less",),
+        help=(f"set `{_LOADED} = {max(batch, len(paths))}` or more, or `{_BATCH}` to less",),
     )

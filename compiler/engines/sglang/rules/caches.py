@@ -9,7 +9,7 @@ from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.launch import requested_running_requests
 from compiler.engines.sglang.releases import StatePools, counting
 from compiler.engines.sglang.rules.pages import used_page
-from compiler.engines.sglang.rules.places import at, caution, refusal
+from compiler.engines.sglang.rules.places import at, caution, line, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.states import slots_per_request
 from compiler.facts import Model, StateKind
@@ -45,7 +45,7 @@ def tier_behind_a_cache(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             text="keeps prefixes in host memory, too",
             beside={_RADIX_OFF: "keeps none at all"},
         ),
-        help=("leave one of the two out",),
+        help=(f"leave {line(given, _TIER)} or {line(given, _RADIX_OFF)} out",),
     )
 
 
@@ -211,7 +211,7 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         because=f"a running request may hold {counted(each, 'slot')}: its own, and copies for the prefix cache",
         help=(
-            f"set `{_SLOTS}` to {wanted * each * replicas}",
+            f"set `{_SLOTS} = {wanted * each * replicas}`",
             f"or set `{_RUNNING} = {max(1, admitted)}`",
         ),
     )

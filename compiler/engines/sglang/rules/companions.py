@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -57,7 +57,7 @@ def wants_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 "flag-companion",
                 f"`--{pair.flag}` needs `--{pair.other}`",
                 at(given, where, pair.flag, text="not by itself"),
-                help=(f"set `{pair.other}`, or leave the flag out",),
+                help=(f"set `{pair.other}`, or leave {line(given, pair.flag)} out",),
             )
 
 
@@ -74,7 +74,7 @@ def excludes_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 "flags-exclusive",
                 f"`--{pair.flag}` and `--{pair.other}` exclude each other",
                 at(given, where, pair.flag, text="one of two", beside={pair.other: "the other"}),
-                help=("leave one of the two out",),
+                help=(f"leave {line(given, pair.flag)} or {line(given, pair.other)} out",),
             )
 
 
@@ -99,5 +99,5 @@ def prefill_and_decode_at_once(plan: Plan, where: Origins) -> Iterator[Diagnosti
         f"`--enable-pdmux` needs {', '.join(missing)}",
         at(given, where, "enable-pdmux", text="prefill and decode at once"),
         because="the server stops with an assertion at start",
-        help=("set what is missing, or leave the flag out",),
+        help=(f"set {' and '.join(missing)}, or leave `enable-pdmux = true` out",),
     )

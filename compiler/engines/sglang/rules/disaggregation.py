@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -52,7 +52,7 @@ def prefixes_of_a_decode_server(plan: Plan, where: Origins) -> Iterator[Diagnost
                 text="keeps prefixes",
                 beside={"speculative.algorithm": f"`{asked.algorithm}`"},
             ),
-            help=(f"leave `{_RADIX}` out, or speculation",),
+            help=(f"leave {line(given, _RADIX)} or `[speculative]` out",),
         )
 
 
@@ -79,7 +79,7 @@ def offload_of_a_decode_server(plan: Plan, where: Origins) -> Iterator[Diagnosti
         "handover-offload",
         f"`--{_OFFLOAD}` {summary}",
         at(given, where, _OFFLOAD, text="moves KV to a storage", beside={_MODE: "this server"}),
-        help=(advice, "or leave the flag out"),
+        help=(advice, f"or leave {line(given, _OFFLOAD)} out"),
     )
 
 
@@ -105,5 +105,5 @@ def a_real_transfer(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "a server that only prefills cannot hand KV over by `fake`",
         at(given, where, _TRANSFER, text="for tests of decoding", beside={_MODE: "prefills"}),
         because="the server stops with an assertion at start",
-        help=(f'set `{_TRANSFER}` to `"mooncake"` or `"nixl"`',),
+        help=(f'set `{_TRANSFER} = "mooncake"` or `{_TRANSFER} = "nixl"`',),
     )

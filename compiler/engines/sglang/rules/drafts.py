@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.rules.places import at, caution, refusal
+from compiler.engines.sglang.rules.places import at, caution, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -60,7 +60,7 @@ def mixed_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 text="mixes prefill and decode",
                 beside={"parallel.pipeline": f"{plan.profile.parallel.pipeline} stages"},
             ),
-            help=("leave the flag out",),
+            help=(f"leave {line(given, _MIXED)} out",),
         )
     elif plan.profile.speculative is not None and given.before("0.5.20"):
         yield caution(
@@ -74,7 +74,7 @@ def mixed_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"speculative.algorithm": "does not mix prefill and decode"},
             ),
             because="speculation switches it off, with a warning in the log",
-            help=("leave the flag out",),
+            help=(f"leave {line(given, _MIXED)} out",),
         )
 
 

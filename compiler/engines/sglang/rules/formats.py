@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -42,7 +42,7 @@ def format_of_the_checkpoint(plan: Plan, where: Origins) -> Iterator[Diagnostic]
         "quantization-checkpoint",
         f"the checkpoint is quantized by `{method}`, and `--{_FORMAT}` says `{asked}`",
         at(given, where, _FORMAT, text=f"`{asked}`", beside={"model.id": f"`{method}`"}),
-        help=("leave the flag out: the checkpoint says it itself",),
+        help=(f"leave {line(given, _FORMAT)} out: the checkpoint says it itself",),
     )
 
 
@@ -75,7 +75,7 @@ def runner_takes_format(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"the kernels `{runner}` do not read experts in `{asked}`",
         at(given, where, _RUNNER, text=f"`{runner}`", beside={_FORMAT: f"`{asked}`"}),
         because=f"the server stops with an assertion at start; it takes {', '.join(f'`{each}`' for each in sorted(allowed))}, and bf16",
-        help=(f"choose another `{_RUNNER}`, or leave it out",),
+        help=(f"leave {line(given, _RUNNER)} out, or name another",),
     )
 
 
@@ -93,7 +93,7 @@ def runner_of_the_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"the kernels `flashinfer_trtllm` are not for the draft's experts, `--{_DRAFT_RUNNER}`",
         at(given, where, _DRAFT_RUNNER, text="for the draft"),
         because="the server stops with an assertion at start",
-        help=(f'set `{_DRAFT_RUNNER}` to `"triton"` or `"auto"`',),
+        help=(f'set `{_DRAFT_RUNNER} = "triton"` or `{_DRAFT_RUNNER} = "auto"`',),
     )
 
 
@@ -137,7 +137,7 @@ def kernels_fit_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"the kernels `{asked}` are asked for, and {fault}",
         at(given, where, _PRODUCTS, text=f"`{asked}`", beside=beside),
         because=f"the server stops while it builds the model; they run on {' and '.join(f'{each}.x' for each in allowed)}",
-        help=(f'leave `{_PRODUCTS}` out, or set it to `"triton"`',),
+        help=(f'leave {line(given, _PRODUCTS)} out, or set `{_PRODUCTS} = "triton"`',),
     )
 
 

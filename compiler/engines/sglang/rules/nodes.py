@@ -43,7 +43,9 @@ def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             },
         ),
         because="the server stops at start: tensor x pipeline must be a multiple of the nodes",
-        help=(f"choose sizes whose product is a multiple of {nodes}",),
+        help=(
+            f"set `parallel.tensor = {-(-ranks // nodes) * nodes}`, or another product with `parallel.pipeline` that {nodes} divides",
+        ),
     )
 
 
@@ -61,7 +63,7 @@ def rank_is_a_node(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"node {rank} is none of {nodes}",
         at(given, where, _RANK, text=f"node {rank}", beside={_NODES: f"{nodes} nodes"}),
         because=f"nodes are numbered {last}; the server does not check it, and waits for ranks that never come",
-        help=(f"set `--node-rank` to {last}, and `--nnodes` to the number of nodes",),
+        help=(f"set `node-rank` to {last}, and `nnodes` to the number of nodes",),
     )
 
 
@@ -91,7 +93,7 @@ def nodes_meet(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             at(given, where, _NODES, text="several nodes"),
             because="each node waits for the others at an address of its own host, until its time is up",
             help=(
-                "set `--dist-init-addr HOST:PORT`, the same on all nodes, with the host of node 0",
+                'set `dist-init-addr = "HOST:PORT"`, the same on all nodes, with the host of node 0',
             ),
         )
     elif ":" not in address and "$" not in address:
@@ -157,7 +159,7 @@ def first_gpu_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={"gpus.indices": f"{counted(visible, 'GPU')}, counted from 0"},
         ),
         because=f"{base} + {ranks - 1} x {step} = {last}; the server numbers the GPUs that it sees from 0",
-        help=(f"set `--base-gpu-id` to {max(0, visible - ranks)} or less, or leave it out",),
+        help=(f"set `base-gpu-id = {max(0, visible - ranks)}` or less, or leave it out",),
     )
 
 

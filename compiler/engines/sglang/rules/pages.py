@@ -87,5 +87,5 @@ def chunk_in_whole_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside=pages if own is not None else {},
         ),
         because=ASSERTS,
-        help=(f"set `{_CHUNK}` to {max(1, chunk // used) * used * groups}",),
+        help=(f"set `{_CHUNK} = {max(1, chunk // used) * used * groups}`",),
     )

@@ -37,7 +37,7 @@ def head_needs_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "dp-head-alone",
         "`--enable-dp-lm-head` needs data parallel attention",
         at(given, where, "enable-dp-lm-head", text="a data parallel head"),
-        help=("set `parallel.dp_attention = true`, or leave the flag out",),
+        help=("set `parallel.dp_attention = true`, or leave `enable-dp-lm-head = true` out",),
     )
 
 
@@ -55,7 +55,7 @@ def dense_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"dense MLPs cannot run on {size} ranks",
         at(given, where, "moe-dense-tp-size", text=f"{size} ranks"),
         because="the server stops with an assertion at start",
-        help=(f"set `--moe-dense-tp-size` to 1{also}, or leave it out",),
+        help=(f"set `moe-dense-tp-size = 1`{also}, or leave it out",),
     )
 
 
@@ -95,7 +95,9 @@ def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={"parallel.tensor": f"{parallel.tensor} ranks"},
         ),
         because="the server stops with an assertion at start",
-        help=("choose sizes that divide the tensor parallel size, with one pipeline stage",),
+        help=(
+            f"set sizes that divide {parallel.tensor}, the tensor parallel size, and `parallel.pipeline = 1`",
+        ),
     )
 
 
@@ -142,13 +144,17 @@ def balancing_needs_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     given = given_by(plan)
     if not given.on("enable-eplb") or not given.since("0.5.1") or expert_groups(given) > 1:
         return
+    ranks = plan.profile.parallel.tensor
     yield refusal(
         given,
         "balance-without-experts",
         "`--enable-eplb` needs expert parallel groups to move experts between",
         at(given, where, "enable-eplb", text="balances experts over groups"),
         because=ASSERTS,
-        help=("set `parallel.expert`, or leave the flag out",),
+        help=(
+            *((f"set `parallel.expert = {ranks}`",) if ranks > 1 else ()),
+            f"{'or ' if ranks > 1 else ''}leave `enable-eplb = true` out",
+        ),
     )
 
 
@@ -176,7 +182,7 @@ def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         help=(
             'set `moe-a2a-backend`, for instance to `"deepep"`',
             *(("or set `parallel.dp_attention = true`",) if attention_does else ()),
-            "or leave the flag out",
+            "or leave `enable-two-batch-overlap = true` out",
         ),
     )
 

@@ -11,6 +11,8 @@ from compiler.diagnostics import Diagnostic, Label, error, present, warning
 from compiler.engines.sglang.given import Given
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import Parallel
+from compiler.quantities import counted
 from compiler.value import Value
 
 
@@ -38,6 +40,19 @@ def removal(plan: Plan, where: Origins, *settings: str) -> str:
     if inherited:
         steps.append(f"add `unset = {inherited}`".replace("'", '"'))
     return " and ".join(steps)
+
+
+def line(given: Given, name: str) -> str:
+    """A flag that is given, as the line of a profile that gives it; advice for a launch command turns it into the flag."""
+    value = given.value(name)
+    said = "true" if value is True else f'"{value}"' if isinstance(value, str) else f"{value}"
+    return f"`{given.setting(name).removeprefix('flags.')} = {said}`"
+
+
+def shared_by(parallel: Parallel, tensor: int) -> str:
+    """Another tensor parallel size, with the GPUs that it takes."""
+    copies = 1 if parallel.dp_attention else parallel.data
+    return f"set `parallel.tensor = {tensor}`, on {counted(tensor * parallel.pipeline * copies, 'GPU')}"
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -32,7 +32,7 @@ def priorities_want_a_queue(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"priorities do not run with the policy `{policy}`",
         at(given, where, _POLICY, text=f"`{policy}`", beside={_PRIORITY: "orders by priority"}),
         because="the server stops with an assertion at start",
-        help=(f'set `{_POLICY}` to `"fcfs"` or `"lof"`',),
+        help=(f'set `{_POLICY} = "fcfs"` or `{_POLICY} = "lof"`',),
     )
 
 
@@ -58,6 +58,7 @@ def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     allowed = _deterministic_backends(given)
     if backend in allowed:
         return
+    named = " or ".join(f'`engine.attention_backend = "{each}"`' for each in sorted(allowed))
     yield refusal(
         given,
         "deterministic-backend",
@@ -70,7 +71,7 @@ def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={_DETERMINISTIC: "wants the same answers"},
         ),
         because=f"the server refuses to start; it takes {', '.join(f'`{each}`' for each in sorted(allowed))}",
-        help=("leave the backend to the server, or set one of these",),
+        help=(f"set {named}, or leave the choice to the server",),
     )
 
 
@@ -109,5 +110,5 @@ def compiled_for_every_batch(plan: Plan, where: Origins) -> Iterator[Diagnostic]
             beside={_COMPILE: "each compiled"},
         ),
         because="the server stops with an assertion at start: every batch size would be compiled and tuned",
-        help=("leave one of the two out",),
+        help=(f"leave {line(given, _PADDING)} or {line(given, _COMPILE)} out",),
     )

@@ -149,7 +149,9 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 if block is not None
                 else "the plan takes the draft's own block size, and the server would take the flag",
             ),
-            help=("remove the flag, and set `speculative.block_size`: it sets both",),
+            help=(
+                f"leave `speculative-num-draft-tokens = {tokens}` out, and set `speculative.block_size`: it sets both",
+            ),
             path="speculative.block_size",
         )
     if block is not None and plan.draft is not None and block != plan.draft.block_size:

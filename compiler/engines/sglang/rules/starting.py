@@ -9,6 +9,7 @@ from compiler.engines.sglang.given import given_by
 from compiler.engines.sglang.rules.places import labels
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import Parallel
 from compiler.rules import rule
 
 
@@ -40,9 +41,16 @@ def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         where.primary("parallel.data", text=f"{parallel.data} groups"),
         secondary=labels(where, parallel__tensor=f"{parallel.tensor} ranks"),
         notes=("the server stops with a bare assertion at start",),
-        help=("choose a data parallel size that divides the tensor parallel size",),
+        help=(
+            f"set `parallel.data` to a size that divides {parallel.tensor}, such as `parallel.data = {_below(parallel)}`",
+        ),
         path="parallel.data",
     )
+
+
+def _below(parallel: Parallel) -> int:
+    """The largest number of groups below the one that is set that the ranks divide into."""
+    return next(each for each in range(parallel.data, 0, -1) if parallel.tensor % each == 0)
 
 
 _OBJECT_STORES = ("s3://", "gs://", "az://")  # utils/runai_utils.py, SUPPORTED_SCHEMES

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.rules.pages import used_page
-from compiler.engines.sglang.rules.places import STOPS, at, caution, refusal
+from compiler.engines.sglang.rules.places import STOPS, at, caution, line, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -115,7 +115,9 @@ def block_has_no_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={"speculative.algorithm": "drafts a block"},
         ),
         because="the server changes it with a warning in its log; the block is what decides",
-        help=("leave the flag out, and set `speculative.block_size`",),
+        help=(
+            f"leave {' and '.join(line(given, name) for name in ignored)} out, and set `speculative.block_size`",
+        ),
     )
 
 

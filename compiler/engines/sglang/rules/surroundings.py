@@ -10,7 +10,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.launch import takes_images
-from compiler.engines.sglang.rules.places import at, caution
+from compiler.engines.sglang.rules.places import at, caution, line
 from compiler.engines.sglang.settings import settings_of
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -173,7 +173,7 @@ def does_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"`--{name}` does nothing without `{wanted}`",
             at(given, where, name, text="without effect"),
             because="the server takes the flag and does not use it",
-            help=(f"set `{wanted.removeprefix('--')}`, or leave the flag out",),
+            help=(f"set `{wanted.removeprefix('--')}`, or leave {line(given, name)} out",),
         )
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.launch import takes_images
 from compiler.engines.sglang.rules.parallel import expert_groups
-from compiler.engines.sglang.rules.places import at, caution, refusal
+from compiler.engines.sglang.rules.places import at, caution, refusal, shared_by
 from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Format, Model, Role, VisionPart
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import Parallel
 from compiler.rules import rule
 
 
@@ -43,6 +46,33 @@ def _sliced(given: Given, model: Model, role: Role) -> tuple[int, int]:
     return (model.intermediate if model.dense_layers else 0), ranks
 
 
+def _mended(plan: Plan, model: Model, role: Role, *, unit: int) -> Iterator[str]:
+    """The fewest groups of experts with whole units on each rank, and the largest smaller size that has them."""
+    parallel = plan.profile.parallel
+    groups = range(parallel.expert + 1, parallel.tensor + 1) if role is Role.EXPERTS else ()
+    experts = model.moe.routed_experts if model.moe is not None else 1
+    several = (evolve(parallel, expert=each) for each in groups if not experts % each)
+    fewer = (
+        evolve(parallel, tensor=each)
+        for each in reversed(_USUAL_RANKS)
+        if each < parallel.tensor and not each % (parallel.expert if groups else 1)
+    )
+    lead = ""
+    for ways in (several, fewer):
+        way = next((each for each in ways if _is_whole(plan, model, role, each, unit=unit)), None)
+        if way is not None and way.tensor == parallel.tensor:
+            yield f"set `parallel.expert = {way.expert}`"
+            lead = "or "
+        elif way is not None:
+            yield f"{lead}{shared_by(way, way.tensor)}"
+
+
+def _is_whole(plan: Plan, model: Model, role: Role, parallel: Parallel, *, unit: int) -> bool:
+    tried = evolve(plan, profile=evolve(plan.profile, parallel=parallel))
+    width, ranks = _sliced(given_by(tried), model, role)
+    return parallel.tensor % parallel.expert == 0 and (ranks == 1 or width % (ranks * unit) == 0)
+
+
 _NAMES = {Role.EXPERTS: "an expert", Role.DENSE: "the dense MLP"}
 
 
@@ -65,7 +95,6 @@ def whole_blocks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             continue
         if ranks == 1 or width % (ranks * _BLOCK) == 0:
             continue
-        fitting = [str(each) for each in _USUAL_RANKS if width % (each * _BLOCK) == 0]
         yield refusal(
             given,
             "block-tiles",
@@ -81,14 +110,7 @@ def whole_blocks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 },
             ),
             because=f"{width:,} / {ranks} = {width / ranks:g}, no multiple of {_BLOCK}; the server stops while it builds the model",
-            help=(
-                f"let {', '.join(fitting)} ranks share it"
-                + (
-                    ": tensor parallel size over `parallel.expert` counts"
-                    if role is Role.EXPERTS
-                    else ""
-                ),
-            ),
+            help=tuple(_mended(plan, model, role, unit=_BLOCK)),
         )
 
 
@@ -121,7 +143,7 @@ def whole_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"model.id": f"four bits in groups of {form.group_size}"},
             ),
             because=f"{width:,} / {ranks} = {width / ranks:g}, no multiple of {form.group_size}; the load or the first step is likely to fail",
-            help=(f"choose a size that divides {width // form.group_size:,} groups",),
+            help=tuple(_mended(plan, model, role, unit=form.group_size)),
         )
 
 
@@ -142,6 +164,9 @@ def vision_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     if not takes_images(settings_of(plan.profile, plan.release), model):
         return
+    shares = parallel.data if parallel.dp_attention else 1
+    sizes = [each * shares for each in _USUAL_RANKS if vision.heads % each == 0]
+    fitting = max((each for each in sizes if each < parallel.tensor), default=None)
     yield refusal(
         given,
         "vision-heads",
@@ -155,10 +180,10 @@ def vision_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         because="the server stops with an assertion while it builds the model",
         help=(
-            f"tensor parallel sizes that divide: {', '.join(str(each) for each in _USUAL_RANKS if vision.heads % each == 0)}",
+            *((shared_by(parallel, fitting),) if fitting else ()),
             *(
                 (
-                    "or set `mm-enable-dp-encoder = true` under `[flags]`: every rank keeps the tower",
+                    f"{'or ' if fitting else ''}set `mm-enable-dp-encoder = true` under `[flags]`: every rank keeps the tower",
                 )
                 if plan.release is not None and "--mm-enable-dp-encoder" in plan.release.flags
                 else ()
