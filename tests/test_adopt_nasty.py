@@ -306,7 +306,7 @@ def test_a_full_disk_leaves_what_was_there(
     given = [str(script), "--engine", "sglang@0.5.11", "-o", str(profile), *options]
     done = CliRunner().invoke(command, given, standalone_mode=False)
     assert (done.exception, done.return_value) == (None, 5)
-    assert "cannot be written: No space left on device" in done.output
+    assert "cannot be written: no space left on device" in done.output
     kept = {"run.sh", "p.toml"} if options else {"run.sh"}
     assert {each.name for each in tmp_path.iterdir()} == kept
     assert not options or profile.read_text("utf-8") == "before\n"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.adopt.around import Around, Wanted, look_around
+from compiler.adopt.around import Around, Wanted, look_around, with_kind
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.diffusion import diffusion_findings
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
@@ -29,6 +29,7 @@ _BESIDE = frozenset({"description", "targets", "engine"})
 
 
 _PATH_IN_TEMPLATE = re.compile(r"(?<=\{\{)[\s.]*(?:\w+\.)*")
+_ELEMENT = re.compile(r"\$\{\w+\[")
 _COUNT = "gpus.count"
 _HANGS_ON = {
     "serve.context": "serve.context",
@@ -109,6 +110,7 @@ def adopt(
     chosen, faults = choose(launch, shelf, version=version, newest=wanted.newest)
     if chosen is None:
         return None, faults
+    wanted, told = with_kind(wanted, launch, shelf.catalog)
     around = look_around(launch, chosen, wanted, names=names)
     folder = Folder(
         engine=engine,
@@ -124,6 +126,7 @@ def adopt(
         *chosen.changes,
         *_of_words(launch),
         *_noted(launch, chosen),
+        *told,
         *_secret(launch, chosen),
         *around.changes,
         *_of_nodes(launch, folded),
@@ -259,7 +262,9 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         name
         for word in (launch.command.words if words is None else words)
         for each in word.unknown
-        if (
+        # Of an element of a list its index is what is open.
+        if not (_ELEMENT.match(each) and len(word.unknown) > 1)
+        and (
             name := placeholder_name(each)
             or re.sub(
                 r"\W.*", "", _PATH_IN_TEMPLATE.sub("", each).replace("~", "HOME").lstrip("${ ")

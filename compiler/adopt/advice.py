@@ -21,7 +21,7 @@ def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     """`flags` are those that settings write in the launch's release (`serve.context` -> `--context-length`)."""
     return evolve(
         found,
-        summary=_named(found.summary, flags),
+        summary=_told(found.summary, flags),
         help=tuple(_aligned(_told(line, flags)) for line in found.help),
     )
 

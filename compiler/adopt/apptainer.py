@@ -13,6 +13,7 @@ from attrs import evolve
 from compiler.adopt.container import Container, not_carried
 from compiler.adopt.containervariables import VARIABLES, container_variables
 from compiler.adopt.files import Files
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Word
 from compiler.adopt.mounts import CHANGING, mounts_of
 
@@ -53,6 +54,7 @@ def read_apptainer(words: Sequence[Word], *, files: Files) -> Container | None:
     return Container(
         inside=at + 1,
         image=words[at],
+        form=Form.APPTAINER,
         environment=variables.told,
         passed=variables.passed,
         mounts=mounts_of((name, value) for name, value, _ in options),

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.objects import named_gpu
 from compiler.adopt.spent import (
     secret_goes,
     secret_texts,
@@ -21,6 +22,7 @@ from compiler.adopt.spent import (
 )
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
+from compiler.catalog import Catalog
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -104,6 +106,22 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
     )
 
 
+def with_kind(
+    wanted: Wanted, launch: Launch, catalog: Catalog
+) -> tuple[Wanted, tuple[Change, ...]]:
+    """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it."""
+    label = launch.command.gpu
+    if label is None or wanted.gpu is not None:
+        return wanted, ()
+    kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
+    if kind is None:
+        text = f"the label `{value}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
+        return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
+    text = f"the GPU is `{kind}`: the label `{value}` names it"
+    taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)
+    return evolve(wanted, gpu=kind), (taken,)
+
+
 def known_name(profile: Profile, *, names: Names) -> Profile:
     """The profile with its model as the catalogue spells it: `qwen/qwen3-32b` is the hub's `Qwen/Qwen3-32B`, too."""
     known = names.identify(profile.model.id)
@@ -125,7 +143,7 @@ def _environment(
         changes += word.changes
         if name in hidden:
             secrets.append(word)
-            goes = secret_goes(word, is_replaced=name in spent and word.text in given)
+            goes = secret_goes(name, word, is_replaced=name in spent and word.text in given)
             text = f"the variable `{name}` holds a secret: {goes}"
             changes.append(Change(kind=ChangeKind.SECRET, text=text, span=word.span))
         elif name == _VENV or name in spent:
@@ -200,7 +218,8 @@ def _gpus(
         variables.get(_VISIBLE),
         count=count,
         # `--base-gpu-id` and its like choose among what is seen.
-        in_order=not any("gpu-id" in each.flag for each in chosen.reading.carried),
+        in_order=not any(each.setting.startswith("parallel.") for each in chosen.reading.open)
+        and not any("gpu-id" in each.flag for each in chosen.reading.carried),
     )
     return (*settings, *((indices,) if indices is not None else ())), changes
 

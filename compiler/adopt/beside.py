@@ -31,6 +31,7 @@ def other_commands(commands: Iterable[Command], is_own: Callable[[Command], bool
         if each.words
         and not each.is_untaken
         and each.words[0].text not in _NO_LOSS
+        and not _activates(each)
         and not each.words[0].text.startswith("--")
         and not is_own(each)
     ]
@@ -39,6 +40,17 @@ def other_commands(commands: Iterable[Command], is_own: Callable[[Command], bool
     names = dict.fromkeys(f"`{_shown(each)}`" for each in others)
     text = f"the script's other commands are not carried: {', '.join(names)}"
     return Change(kind=ChangeKind.DROPPED, text=text, span=others[0].words[0].span, first=True)
+
+
+def _activates(command: Command) -> bool:
+    """Whether it is the step into a virtual environment: `engine.python` has that."""
+    first, *rest = command.words
+    return (
+        first.text in {"source", "."}
+        and bool(rest)
+        and rest[0].text.endswith("/bin/activate")
+        and not any(each.unknown for each in rest)
+    )
 
 
 def _shown(command: Command) -> str:

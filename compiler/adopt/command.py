@@ -12,6 +12,7 @@ from compiler.adopt.apptainer import read_apptainer
 from compiler.adopt.beside import other_commands
 from compiler.adopt.container import Container, read_container
 from compiler.adopt.files import NO_FILES, Files
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Launch, Word
 from compiler.adopt.mounts import inside_of
 from compiler.adopt.nested import EVAL, SHELL_OPTION, nested_sheet
@@ -70,6 +71,11 @@ def launches_of(
             image=outer.image or inner.image,
             devices=outer.devices or inner.devices,
             mounts=outer.mounts or inner.mounts,
+            form=outer.form if outer.form is not Form.SHELL else inner.form,
+            ports=outer.ports or inner.ports,
+            is_hosts_network=outer.is_hosts_network or inner.is_hosts_network,
+            names=outer.names | inner.names,
+            gpu=outer.gpu or inner.gpu,
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
             called=outer.called or inner.called,
@@ -217,6 +223,12 @@ def _around(command: Command, *, program: int, files: Files) -> Command:
         }
         changes += container.changes
         image, devices, mounts = container.image, container.devices, container.mounts
+        command = evolve(
+            command,
+            form=container.form,
+            ports=container.ports,
+            is_hosts_network=container.is_hosts_network,
+        )
         findings = (*findings, *container.findings)
         front = command.words[container.inside : program]
     environment, front = unset_by_env(environment, front)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from compiler.adopt.adopted import Adopted
 from compiler.adopt.around import known_name
 from compiler.adopt.diffusion import OF_ANOTHER_SERVER, is_diffusion
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Launch
 from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.leftopen import open_settings, still_errors
@@ -22,7 +23,7 @@ from compiler.secrecy import quoted_without_secrets
 
 
 ABOUT_PROFILES = frozenset(
-    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated"}
+    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated", "variable-owned"}
 )
 """Errors that no launch has, only a profile of one."""
 NO_TARGET = f'add `[targets.HOST]` with `kind = "systemd"`, or adopt it with `--target {DEFAULT_TARGET.upper()}`'
@@ -40,6 +41,7 @@ def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, 
         told = f"it has no target: its promise is not judged, and nothing is compiled of it; {NO_TARGET}"
         changes.append(Change(kind=ChangeKind.OPEN, text=told, span=span))
         text = f'{text}\n[targets.{DEFAULT_TARGET}]\nkind = "systemd"\n'
+    changes += _as_root(adopted)
     changes += _spelled_otherwise(adopted, catalog)
     errors = list(still_errors(_judged(text, catalog), adopted))
     if is_diffusion(adopted.launch):
@@ -55,6 +57,19 @@ def left_to_say(text: str, adopted: Adopted, catalog: Catalog) -> tuple[Change, 
         quoted_without_secrets(_said(each, adopted.launch), adopted.hidden) for each in errors
     )
     return (*changes, *(Change(kind=ChangeKind.OPEN, text=each, span=span) for each in told_once))
+
+
+def _as_root(adopted: Adopted) -> Iterator[Change]:
+    """A launch that no unit starts does not say who runs it; a unit's own lines say it."""
+    profile = adopted.profile
+    targets = profile.targets if profile is not None else {}
+    command = adopted.launch.command
+    is_unit = command.unit is not None and command.form is not Form.QUADLET
+    if is_unit or any(each.user is not None or each.manager == "user" for each in targets.values()):
+        return
+    name = next(iter(targets), DEFAULT_TARGET.upper())
+    text = f'it has no user, so that the unit that is written runs as root: set `user = "..."` under `[targets.{name}]`'
+    yield Change(kind=ChangeKind.ASSUMED, text=text, span=entry_span(adopted.launch))
 
 
 def _spelled_otherwise(adopted: Adopted, catalog: Catalog) -> Iterator[Change]:

@@ -10,14 +10,17 @@ from attrs import evolve, frozen
 
 from compiler.adopt.composedevices import asked_of, left_of
 from compiler.adopt.composeextends import extended
+from compiler.adopt.composenetwork import is_hosts_network, network_of, other_ports, ports_of
 from compiler.adopt.container import container_devices, not_carried
 from compiler.adopt.devices import all_of
 from compiler.adopt.files import Files, as_source, unreadable
+from compiler.adopt.form import Form
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
-from compiler.adopt.mounts import CHANGING, mount_of, mounts_of, other_port, published
+from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
+from compiler.adopt.volumes import items_of
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
 from compiler.source import Source
@@ -25,6 +28,7 @@ from compiler.value import Value
 from compiler.yamltext import Yaml, parse_places
 
 
+_DOTENV = ".env"
 # What was looked at, or means nothing without a container.
 _LOOKED_AT = frozenset(
     {
@@ -48,7 +52,14 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         return _empty(
             source, unreadable(source.name, "there is no `services:` with a service in it")
         )
-    reader = _Reader(source=source, files=files, given={**_dotenv(source, files), **given})
+    beside = _dotenv(source, files)
+    reader = _Reader(
+        source=source,
+        files=files,
+        given={**beside, **given},
+        kept={name: _kept(source, files, name, given=given) for name in {**beside, **given}},
+    )
+    network = network_of(services, reader.word)
     commands: list[Command] = []
     found: list[Diagnostic] = []
     for name, written in services.pairs:
@@ -57,6 +68,7 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
             found.append(fault_of_it)
             continue
         command, faults = reader.command(name, service)
+        command = network.around(command, name.text or "")
         found += faults
         commands += [command] if command.words else []
     return Sheet(commands=tuple(commands), diagnostics=tuple(found), sources={source.name: source})
@@ -66,10 +78,21 @@ def _empty(source: Source, fault: Diagnostic) -> Sheet:
     return Sheet(diagnostics=(fault,), sources={source.name: source})
 
 
+def _kept(source: Source, files: Files, name: str, *, given: Mapping[str, str]) -> Kept:
+    """Where the value of a variable is that the file only names: in `.env`, or with who adopts it."""
+    path = str(PurePosixPath(source.name).parent / _DOTENV)
+    return Kept(
+        path="" if name in given else path,
+        is_private=None if name in given else files.is_private(path),
+        is_apart=True,
+        name=name,
+    )
+
+
 def _dotenv(source: Source, files: Files) -> Mapping[str, str]:
     """Compose reads `.env` beside the file."""
-    data = files.read(str(PurePosixPath(source.name).parent / ".env"))
-    text, _ = as_source(".env", data) if data else (None, ())
+    data = files.read(str(PurePosixPath(source.name).parent / _DOTENV))
+    text, _ = as_source(_DOTENV, data) if data else (None, ())
     return read_env_file(text.text).values if text is not None else {}
 
 
@@ -80,6 +103,7 @@ class _Reader(Value):
     source: Source
     files: Files
     given: Mapping[str, str]
+    kept: Mapping[str, Kept]
 
     def command(self, name: Yaml, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
         """What one service runs."""
@@ -95,7 +119,7 @@ class _Reader(Value):
             words=(*entrypoint, *command),
             environment=environment,
             changes=(
-                *self.ports(service),
+                *other_ports(service, self.word),
                 *self.changes(service, carried=tuple(each.node for each in asked)),
             ),
             mounts=tuple(self.mounts(service)),
@@ -105,14 +129,18 @@ class _Reader(Value):
             findings=shared_memory(
                 ((key.text or "", self.told(value)) for key, value in service.pairs),
                 span=self.source.span(name.start, name.end),
+                form=Form.COMPOSE,
             ),
+            form=Form.COMPOSE,
+            ports=tuple(ports_of(service, self.word)),
+            is_hosts_network=is_hosts_network(service),
             called=self.source.span(name.start, name.end),
         ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:
         """One scalar, interpolated."""
         span = self.source.span(node.start, max(node.start, node.end))
-        return interpolate(node.text or "", self.given, span=span)
+        return interpolate(node.text or "", self.given, span=span, kept=self.kept)
 
     def words(self, node: Yaml | None) -> tuple[tuple[Word, ...], tuple[Diagnostic, ...]]:
         """The words of a command: a list as it is, a text as a shell splits it."""
@@ -170,7 +198,7 @@ class _Reader(Value):
         return (
             Word(text=f"${name}", span=span, unknown=(f"${name}",))
             if value is None
-            else Word(text=value, span=span)
+            else Word(text=value, span=span, kept=self.kept.get(name))
         )
 
     def env_file(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
@@ -196,7 +224,7 @@ class _Reader(Value):
         text, faults = as_source(full, data) if data.strip() else (None, ())
         if text is None:
             return {}, faults
-        kept = Kept(path=full, is_private=self.files.is_private(full))
+        kept = Kept(path=full, is_private=self.files.is_private(full), is_apart=True)
         return {
             name: Word(text=value, span=path.span, kept=kept)
             for name, value in read_env_file(text.text).values.items()
@@ -218,26 +246,10 @@ class _Reader(Value):
 
     def mounts(self, service: Yaml) -> Iterator[Mount]:
         """What of the host is in the container, in the short form and the long one."""
-        for each in self.items(service, "volumes"):
+        for each in items_of(service, "volumes"):
             source, target = each.get("source"), each.get("target")
             if each.text is not None:
                 yield from mounts_of([("volumes", self.word(each))])
             elif source is not None and target is not None:
                 mount = mount_of(self.word(source), self.word(target).text)
                 yield from () if mount is None else (mount,)
-
-    def ports(self, service: Yaml) -> Iterator[Change]:
-        """The ports that clients know by another number."""
-        for each in self.items(service, "ports"):
-            outer, inner = each.get("published"), each.get("target")
-            if each.text is not None:
-                yield from published([("ports", self.word(each))])
-            elif outer is not None and inner is not None:
-                yield from other_port(
-                    self.word(outer).text, self.word(inner).text, self.word(outer)
-                )
-
-    def items(self, service: Yaml, key: str) -> tuple[Yaml, ...]:
-        """The items of a list of a service."""
-        told = service.get(key)
-        return told.items if told is not None else ()

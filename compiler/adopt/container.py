@@ -10,8 +10,10 @@ from attrs import evolve, field, frozen
 from compiler.adopt.containervariables import VARIABLES, container_variables
 from compiler.adopt.devices import VISIBLE_INSIDE, all_of, devices_of
 from compiler.adopt.files import NO_FILES, Files
-from compiler.adopt.launch import Change, Devices, Mount, Word
-from compiler.adopt.mounts import CHANGING, mounts_of, published
+from compiler.adopt.form import Form
+from compiler.adopt.launch import Change, Devices, Mount, Port, Word
+from compiler.adopt.mounts import CHANGING, mounts_of
+from compiler.adopt.ports import is_hosts_network, ports_of_options, published
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
@@ -73,6 +75,9 @@ class Container(Value):
     changes: tuple[Change, ...] = ()
     devices: Devices | None = None
     mounts: tuple[Mount, ...] = ()
+    form: Form = Form.DOCKER
+    ports: tuple[Port, ...] = ()
+    is_hosts_network: bool = False
     findings: tuple[Diagnostic, ...] = ()
 
 
@@ -94,9 +99,12 @@ def read_container(words: Sequence[Word], *, files: Files = NO_FILES) -> Contain
         passed=variables.passed,
         devices=container_devices(options, variables.told),
         mounts=mounts_of(options),
+        ports=ports_of_options(options),
+        is_hosts_network=is_hosts_network(options),
         findings=shared_memory(
             ((name, value.text if value is not None else "") for name, value in options),
             span=words[at].span,
+            form=Form.DOCKER,
         ),
         changes=(
             *published(options),

@@ -75,7 +75,7 @@ def _read(path: Word, files: Files) -> Mapping[str, Word] | None:
     if data is None:
         return None
     source, _ = as_source(place, data) if data.strip() else (None, ())
-    kept = Kept(path=path.text, is_private=files.is_private(place))
+    kept = Kept(path=path.text, is_private=files.is_private(place), is_apart=True)
     return {
         name: _passed(name, path) if value is None else Word(text=value, span=path.span, kept=kept)
         for name, value in (_lines(source.text) if source is not None else ())

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.container import not_carried
 from compiler.adopt.files import unreadable
+from compiler.adopt.form import Form
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Sheet, Word
 from compiler.adopt.places import locate
@@ -74,6 +75,7 @@ def read_dockerfile(source: Source, *, given: Mapping[str, str]) -> Sheet:
         environment=stage.environment,
         changes=tuple(_changes(stage)),
         image=stage.image,
+        form=Form.IMAGE,
     )
     return Sheet(commands=(command,), sources={source.name: source})
 

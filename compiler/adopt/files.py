@@ -38,12 +38,14 @@ class Files(Value):
         read: the bytes of a file by its path; `None` when there is none, or it cannot be read.
         beside: the names in a folder, sorted; none when there is no such folder.
         moved: where a path stands on the host, of which a container may have another; `None` where that is not known.
+        here: the folder that a path is told from which is not absolute; `None` where that is not known.
         is_private: whether a file is kept from all but its owner and group; `None` where that is not known.
     """
 
     read: Callable[[str], bytes | None]
     beside: Callable[[str], tuple[str, ...]]
     is_private: Callable[[str], bool | None] = lambda _: None
+    here: str | None = None
     moved: Callable[[str], str | None] = lambda path: path
 
 

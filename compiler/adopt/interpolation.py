@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
-from compiler.adopt.launch import Change, Word
+from compiler.adopt.launch import Change, Kept, Word
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 
@@ -18,8 +19,15 @@ _EXPANSION = re.compile(
 )
 
 
-def interpolate(text: str, given: Mapping[str, str], *, span: Span | None) -> Word:
-    """A text of a compose file as the container gets it."""
+def interpolate(
+    text: str,
+    given: Mapping[str, str],
+    *,
+    span: Span | None,
+    kept: Mapping[str, Kept] = MappingProxyType({}),
+) -> Word:
+    """A text of a compose file as the container gets it; `kept` says where the variables have their values."""
+    places: list[Kept] = []
     unknown: list[str] = []
     changes: list[Change] = []
 
@@ -30,9 +38,11 @@ def interpolate(text: str, given: Mapping[str, str], *, span: Span | None) -> Wo
         value = given.get(name)
         sign, rest = found["sign"] or "", found["rest"] or ""
         if value is not None and (value or not sign.startswith(":")):
+            if name in kept and not sign.endswith("+"):
+                places.append(kept[name])
             return rest if sign.endswith("+") else value
         if sign.endswith("-"):
-            default = interpolate(rest, given, span=span)
+            default = interpolate(rest, given, span=span, kept=kept)
             unknown.extend(default.unknown)
             changes.extend(default.changes)
             told = f"`{found[0]}` is taken to be `{default.text}`, its default"
@@ -42,4 +52,10 @@ def interpolate(text: str, given: Mapping[str, str], *, span: Span | None) -> Wo
         return found[0]
 
     told = _EXPANSION.sub(replace, text)
-    return Word(text=told, span=span, unknown=tuple(unknown), changes=tuple(changes))
+    return Word(
+        text=told,
+        span=span,
+        unknown=tuple(unknown),
+        changes=tuple(changes),
+        kept=next(iter(places), None),
+    )

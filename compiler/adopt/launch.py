@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic, Span
 from compiler.engines.adopting import ChangeKind, Found
 from compiler.source import Source
@@ -35,10 +36,14 @@ class Kept(Value):
     Attributes:
         path: as the launch names it.
         is_private: whether others cannot read it; `None` where that is not known.
+        is_apart: whether the word's place only names it, or the variable in it.
+        name: what the variable is called there, where the launch names it itself, as `${HF_TOKEN}`.
     """
 
     path: str
     is_private: bool | None = None
+    is_apart: bool = False
+    name: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -99,6 +104,15 @@ class Mount(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Port(Value):
+    """A port of a container that is published: the host's address and number, where they are said, and its own."""
+
+    address: str = ""
+    outer: str = ""
+    inner: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Command(Value):
     """One command of a file, with what surrounds it.
 
@@ -110,6 +124,11 @@ class Command(Value):
         image: the container's image, when it runs in one.
         devices: the GPUs that this container is given, where it says which.
         mounts: what the container has of the host's.
+        form: how the lines are written that it stands in.
+        ports: those that are published of the container's.
+        is_hosts_network: whether its container has the network of the host.
+        names: those of hosts that only what it stands in resolves.
+        gpu: the kind of GPU that it asks for, in the words of a cluster.
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
@@ -123,6 +142,11 @@ class Command(Value):
     image: Word | None = None
     devices: Devices | None = None
     mounts: tuple[Mount, ...] = ()
+    form: Form = Form.SHELL
+    ports: tuple[Port, ...] = ()
+    is_hosts_network: bool = False
+    names: frozenset[str] = frozenset()
+    gpu: Word | None = None
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None
@@ -137,11 +161,13 @@ class Document(Value):
         name: as the script calls it; empty where it goes to another program.
         text: with the variables of the script replaced.
         is_exact: whether it stands in the script as it is.
+        elsewhere: where the values stand that are put into it, as offsets.
     """
 
     name: str
     text: Word
     is_exact: bool
+    elsewhere: tuple[tuple[int, int], ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 from attrs import define, evolve, field
 
 from compiler.adopt.launch import Change, Document, Sheet, Word
-from compiler.adopt.makevariables import LONGEST, Told, Variables, expanded, joined, unsure
+from compiler.adopt.makevariables import (
+    LONGEST,
+    Own,
+    Place,
+    Told,
+    Variables,
+    expanded,
+    joined,
+    unsure,
+)
 from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -44,29 +53,6 @@ class _Recipe:
 
 
 @define
-class _Own:
-    """A variable that is set for some targets; `told` where it is worked out where it stands, with `:=`."""
-
-    names: tuple[str, ...]
-    variable: str
-    sign: str
-    value: str
-    told: Told | None
-    _reached: set[str] | None = None
-
-    def reached(self, needed: Mapping[str, set[str]]) -> set[str]:
-        """All that is made for its targets, each of which needs others."""
-        if self._reached is None:
-            self._reached = set()
-            left = list(self.names)
-            while left:
-                more = needed.get(left.pop(), set()) - self._reached
-                self._reached |= more
-                left += more
-        return self._reached
-
-
-@define
 class _Parts:
     """What a Makefile has said so far."""
 
@@ -75,8 +61,9 @@ class _Parts:
     fixed: dict[str, Told] = field(factory=dict)
     defaults: set[str] = field(factory=set)
     recipes: list[_Recipe] = field(factory=list)
-    own: list[_Own] = field(factory=list)
+    own: list[Own] = field(factory=list)
     needed: dict[str, set[str]] = field(factory=dict)
+    places: dict[str, tuple[Place, ...]] = field(factory=dict)
     prefix: str = "\t"
     is_one_shell: bool = False
     steps: list[str] = field(factory=list)
@@ -88,8 +75,13 @@ class _Parts:
             texts=self.texts,
             fixed=self.fixed,
             defaults=frozenset(self.defaults),
+            places=self.places,
             steps=self.steps,
         )
+
+    def set_at(self, name: str, place: Place) -> None:
+        """Keeps where a variable is set."""
+        self.places[name] = (*self.places.get(name, ()), place)
 
 
 def read_makefile(source: Source, *, given: Mapping[str, str]) -> Sheet:
@@ -113,6 +105,7 @@ def _may_launch(recipe: _Recipe, names: Sequence[str]) -> bool:
 def _parts(text: str, given: Mapping[str, str]) -> _Parts:
     made = _Parts(given=given, texts=dict(given))
     lines = text.split("\n")
+    starts = (0, *accumulate(len(each) + 1 for each in lines))
     number = depth = 0
     while number < len(lines):
         start, parts = number, [lines[number]]
@@ -127,29 +120,34 @@ def _parts(text: str, given: Mapping[str, str]) -> _Parts:
         define_ = _DEFINE.fullmatch(whole)
         if define_ is not None:
             number = _define(define_["name"], lines, number, made, is_sure=depth == 0)
+            made.set_at(define_["name"], (starts[start], starts[min(number, len(lines))] - 1))
             continue
         condition = _CONDITION.match(whole)
         depth += 0 if condition is None else -1 if condition[0] == "endif" else 1
         plain = whole.partition(" #")[0].rstrip()
         told = _ASSIGNED.fullmatch(plain)
         target = _TARGET.match(whole)
+        place = (starts[start], starts[number] - 1)
         if told is not None:
-            _assign(told, made, is_sure=depth == 0)
+            _assign(told, made, place, is_sure=depth == 0)
         elif target is not None:
-            _target(target, parts, made, line=start + 1)
+            _target(target, parts, made, place, line=start + 1)
     made.recipes = [each for each in made.recipes if each.lines]
     return made
 
 
-def _target(found: re.Match[str], parts: Sequence[str], made: _Parts, *, line: int) -> None:
+def _target(
+    found: re.Match[str], parts: Sequence[str], made: _Parts, place: Place, *, line: int
+) -> None:
     """A rule, which may have a recipe behind `;`, or a variable of some targets alone."""
     names = tuple(found["names"].split())
     told = _ASSIGNED.fullmatch(found["rest"].strip().partition(" #")[0].rstrip())
     if told is not None:
         if len(made.own) >= _MOST_OWN:
             _set(told["name"], "=", told["value"], made, is_sure=False)
+            made.set_at(told["name"], place)
         elif told["name"] not in made.given or "override" in told["front"]:
-            own = _Own(
+            own = Own(
                 names=names,
                 variable=told["name"],
                 sign=told["sign"],
@@ -157,6 +155,7 @@ def _target(found: re.Match[str], parts: Sequence[str], made: _Parts, *, line: i
                 told=expanded(told["value"].strip(), made.variables)
                 if told["sign"].startswith(":")
                 else None,
+                place=place,
             )
             made.own.append(own)
         return
@@ -189,12 +188,13 @@ def _add_to(made: _Parts, first: int, parts: Sequence[str]) -> None:
         recipe.lines += [each.removeprefix(made.prefix) for each in parts]
 
 
-def _assign(told: re.Match[str], made: _Parts, *, is_sure: bool) -> None:
+def _assign(told: re.Match[str], made: _Parts, place: Place, *, is_sure: bool) -> None:
     name, value = told["name"], told["value"].strip()
     if name == ".RECIPEPREFIX":
         made.prefix = value[:1] or "\t"
     elif name not in made.given or "override" in told["front"]:
         _set(name, told["sign"], value, made, is_sure=is_sure)
+        made.set_at(name, place)
 
 
 def _set(name: str, sign: str, value: str, made: _Parts, *, is_sure: bool) -> None:
@@ -228,27 +228,28 @@ def _variables_of(recipe: _Recipe, parts: _Parts, whole: Variables) -> Variables
     One that a target sets is set for what that target needs, too, when it is made for it.
     """
     own = _Parts(
-        given={}, texts=dict(parts.texts), fixed=dict(parts.fixed), defaults=set(parts.defaults)
+        given={},
+        texts=dict(parts.texts),
+        fixed=dict(parts.fixed),
+        defaults=set(parts.defaults),
+        places=dict(parts.places),
     )
     is_own = False
     for each in parts.own:
-        if any(_fits(name, pattern) for name in recipe.names for pattern in each.names):
+        if each.is_for(recipe.names):
             is_own = True
+            own.set_at(each.variable, each.place)
             if each.told is not None:
-                own.texts[each.variable], own.fixed[each.variable] = each.value, each.told
+                used = (each.variable, *each.told.used)
+                own.texts[each.variable] = each.value
+                own.fixed[each.variable] = evolve(each.told, used=used)
             else:
                 _set(each.variable, each.sign, each.value, own, is_sure=True)
         elif not each.reached(parts.needed).isdisjoint(recipe.names):
             is_own = True
+            own.set_at(each.variable, each.place)
             _set(each.variable, "=", each.value, own, is_sure=False)
     return own.variables if is_own else whole
-
-
-def _fits(name: str, pattern: str) -> bool:
-    front, percent, end = pattern.partition("%")
-    if not percent:
-        return name == pattern
-    return len(name) > len(front) + len(end) and name.startswith(front) and name.endswith(end)
 
 
 def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -> Document:
@@ -263,7 +264,9 @@ def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -
     taken += [f"`$({each})` is taken not to be set" for each in dict.fromkeys(told.unset)]
     changes = tuple(Change(kind=ChangeKind.ASSUMED, text=each, span=span) for each in taken)
     word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
-    return Document(name="recipe.sh", text=word, is_exact=False)
+    names = dict.fromkeys(told.used)
+    elsewhere = tuple(place for each in names for place in variables.places.get(each, ()))
+    return Document(name="recipe.sh", text=word, is_exact=False, elsewhere=elsewhere)
 
 
 def _lines(recipe: _Recipe, made: _Parts) -> Iterator[str]:

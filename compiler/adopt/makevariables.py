@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from compiler.value import Value
 
@@ -23,17 +23,22 @@ _MOST_CALLS = 300
 _MOST_STEPS = 50_000
 """Variables that are worked out, one within another; a long public Makefile has some hundreds."""
 
+Place = tuple[int, int]
+"""The offsets of the lines that set a variable."""
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Variables(Value):
     """What a Makefile has said so far; `defaults` are the names that a caller is asked to set, `made` what is worked out.
 
-    `fixed` are those that were worked out where they stand (`:=`), and those that may have another value; `calls` and `steps` count.
+    `fixed` are those that were worked out where they stand (`:=`), and those that may have another value; `calls` and `steps` count;
+    `places` are the offsets of the lines that set each.
     """
 
     texts: Mapping[str, str] = field(factory=dict)
     fixed: Mapping[str, Told] = field(factory=dict)
     defaults: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[Place, ...]] = field(factory=dict)
     made: MutableMapping[str, Told] = field(factory=dict)
     calls: list[str] = field(factory=list)
     steps: list[str] = field(factory=list)
@@ -58,6 +63,34 @@ class Told(Value):
         )
 
 
+@define
+class Own:
+    """A variable that is set for some targets; `told` where it is worked out where it stands, with `:=`."""
+
+    names: tuple[str, ...]
+    variable: str
+    sign: str
+    value: str
+    told: Told | None
+    place: Place
+    _reached: set[str] | None = None
+
+    def reached(self, needed: Mapping[str, set[str]]) -> set[str]:
+        """All that is made for its targets, each of which needs others."""
+        if self._reached is None:
+            self._reached = set()
+            left = list(self.names)
+            while left:
+                more = needed.get(left.pop(), set()) - self._reached
+                self._reached |= more
+                left += more
+        return self._reached
+
+    def is_for(self, names: Sequence[str]) -> bool:
+        """Whether one of some targets is among its own."""
+        return any(_fits(name, pattern) for name in names for pattern in self.names)
+
+
 def joined(parts: Sequence[Told]) -> Told:
     """Several, one behind the other."""
     return Told("".join(each.text for each in parts)).beside(*parts)
@@ -65,7 +98,7 @@ def joined(parts: Sequence[Told]) -> Told:
 
 def unsure(name: str) -> Told:
     """A variable that may have any value; both brackets mean the same there, and these are the shell's."""
-    return Told(f"${{{name}}}", (f"${{{name}}}",))
+    return Told(f"${{{name}}}", (f"${{{name}}}",), (name,))
 
 
 def expanded(text: str, variables: Variables, *, depth: int = 0) -> Told:
@@ -178,3 +211,11 @@ def _split(text: str) -> Iterator[str]:
             yield text[start:at]
             start = at + 1
     yield text[start:]
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a target is one of a pattern (`%.sh`)."""
+    front, percent, end = pattern.partition("%")
+    if not percent:
+        return name == pattern
+    return len(name) > len(front) + len(end) and name.startswith(front) and name.endswith(end)

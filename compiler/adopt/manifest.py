@@ -16,7 +16,17 @@ from attrs import evolve, frozen
 from compiler.adopt.container import not_carried
 from compiler.adopt.devices import counted
 from compiler.adopt.files import unreadable
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Devices, Setting, Sheet, Word
+from compiler.adopt.objects import (
+    GPU_RESOURCES,
+    Object,
+    are_only_gpus,
+    gpu_of,
+    left_behind,
+    listened_ports,
+    objects_of,
+)
 from compiler.adopt.places import locate
 from compiler.adopt.tasks import files_of, script_of
 from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
@@ -33,7 +43,6 @@ _TABLES = ("env", "envs", "environment")
 _LOOKED_AT = frozenset({*_PROGRAM, *_TABLES, "name", "image", "imagePullPolicy", "enabled"})
 _TASK_LOOKED_AT = frozenset({"run", "commands", *_TABLES, "name", "type", "image"})
 _COUNTS = frozenset({"replicas", "size", "parallelism", "completions", "num_nodes", "nodes"})
-_GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 _LONGEST = 100
 """Characters of a value that is only named."""
 
@@ -46,7 +55,9 @@ def read_manifest(source: Source, *, given: Mapping[str, str]) -> Sheet:
         about = "; render the chart first: `helm template`" if "{{" in source.text else ""
         found = unreadable(source.name, f"this is no YAML: {problem}{about}", line=line)
         return Sheet(diagnostics=(found,), sources={source.name: source})
-    reader = _Reader(source=source, given=given)
+    objects = tuple(objects_of(documents))
+    names = frozenset(each.name for each in objects if each.name)
+    reader = _Reader(source=source, given=given, objects=objects, names=names)
     seen: set[int] = set()
     commands = tuple(
         each for document in documents for each in reader.commands(document, (), seen=seen)
@@ -62,6 +73,8 @@ class _Reader(Value):
 
     source: Source
     given: Mapping[str, str]
+    objects: tuple[Object, ...]
+    names: frozenset[str]
 
     def commands(self, node: Yaml, above: tuple[Yaml, ...], *, seen: set[int]) -> Iterator[Command]:
         """The commands at a node and below it, each once; `above` are the tables that hold it, the nearest last."""
@@ -107,6 +120,11 @@ class _Reader(Value):
             mounts=tuple(
                 volumes_of(node, pod, self.word, lambda word: self.expanded(word, environment))
             ),
+            form=Form.POD if image is not None else Form.SHELL,
+            ports=tuple(listened_ports(node)),
+            names=self.names,
+            gpu=gpu_of(pod, node, self.place),
+            is_hosts_network=pod is not None and text_of(pod, "hostNetwork").lower() == "true",
             findings=memory_of_pod(node, pod, span=self.place(node.get("image") or node))
             if image is not None
             else (),
@@ -231,7 +249,7 @@ class _Reader(Value):
         for part in ("limits", "requests"):
             table = resources.get(part) if resources is not None else None
             for key, value in table.pairs if table is not None else ():
-                if key.text in _GPUS and value.text is not None:
+                if key.text in GPU_RESOURCES and value.text is not None:
                     return counted(self.word(value)), value
         return None, None
 
@@ -250,8 +268,9 @@ class _Reader(Value):
             ]
         for table in above:
             pairs += [(key.text or "", value) for key, value in table.pairs if key.text in _COUNTS]
+        yield from left_behind(self.objects, above, self.place)
         for key, value in pairs:
-            if key == "resources" and asked is not None and _only(value, asked):
+            if key == "resources" and asked is not None and are_only_gpus(value, asked):
                 continue
             word = Word(text="", span=self.place(value))
             yield not_carried(f"`{key}: {self.short(value)}`", word)
@@ -269,13 +288,3 @@ class _Reader(Value):
 
 def _is_program(node: Yaml | None) -> bool:
     return node is not None and not node.is_null and (bool(node.items) or node.text is not None)
-
-
-def _only(resources: Yaml, asked: Yaml) -> bool:
-    """Whether resources are GPUs and nothing else."""
-    tables = [value for _, value in resources.pairs if not value.is_null]
-    return all(
-        key.text in _GPUS and value.text == asked.text
-        for table in tables
-        for key, value in table.pairs
-    )

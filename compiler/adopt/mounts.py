@@ -1,4 +1,4 @@
-"""What a container mounts goes in; the paths of a launch in it come out as the host has them, and which port clients use."""
+"""What a container mounts goes in; the paths of a launch in it come out as the host has them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from posixpath import normpath
 from attrs import evolve
 
 from compiler.adopt.files import Files
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Launch, Mount, Word
 from compiler.adopt.masking import masked
+from compiler.adopt.ports import PORTS
+from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 
 
 _VOLUMES = frozenset({"-v", "--volume", "Volume", "--bind", "-B", "volumes"})
 _MOUNTS = frozenset({"--mount", "Mount"})
-_PORTS = frozenset({"-p", "--publish", "PublishPort", "ports"})
-CHANGING = _VOLUMES | _MOUNTS | _PORTS
+CHANGING = _VOLUMES | _MOUNTS | PORTS
 """Options that decide what the server finds, and where it is found."""
 _FOLDER = "PWD"
 _FROM_FOLDER = re.compile(r"(?:\.(?=/|$)|(?P<up>\.\.)(?=/|$)|\$PWD\b|\$\{PWD\}|\$\(pwd\)|`pwd`)/?")
@@ -94,12 +96,20 @@ def inside_of(mounts: Sequence[Mount], files: Files) -> Files:
     return evolve(files, moved=there)
 
 
-def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
-    """A launch in a container with the host's paths, and a word about each; `given` may have the folder it is run in."""
+def on_host(launch: Launch, given: Mapping[str, str], *, here: str | None = None) -> Launch:
+    """A launch in a container with the host's paths, and a word about each; `given` may have the folder it is run in.
+
+    `here` is the folder that names of files are told from: Compose knows the folder of its own file.
+    """
     command, image = launch.command, launch.command.image
     if image is None:
         return launch
-    command = evolve(command, mounts=tuple(_absolute(each, given) for each in command.mounts))
+    folder = given.get(_FOLDER)
+    own_folder = _folder_of(image.span, here) if command.form is Form.COMPOSE else None
+    from_file = folder is None and own_folder is not None
+    mounts = tuple(_absolute(each, folder or own_folder) for each in command.mounts)
+    noted = tuple(_from_file(command.mounts, mounts, own_folder) if from_file else ())
+    command = evolve(command, mounts=mounts, changes=(*command.changes, *noted))
     own: list[str] = []
     words = [*command.words[: launch.found.arguments]]
     flag = ""
@@ -107,7 +117,9 @@ def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
         flag = word.text.partition("=")[0] if word.text.startswith("--") else flag
         is_file = not (flag and any(each.startswith(flag) for each in _NO_FILES))
         words.append(_moved(word, command, own) if is_file else word)
-    environment = {name: _moved(word, command, []) for name, word in command.environment.items()}
+    environment = {
+        name: _moved_variable(word, command, own) for name, word in command.environment.items()
+    }
     changes = (*command.changes, *_kept_models(command))
     if own:
         shown = ", ".join(f"`{each}`" for each in dict.fromkeys(own))
@@ -118,9 +130,44 @@ def on_host(launch: Launch, given: Mapping[str, str]) -> Launch:
     return evolve(launch, command=told)
 
 
-def _absolute(mount: Mount, given: Mapping[str, str]) -> Mount:
+def _folder_of(span: Span | None, here: str | None) -> str | None:
+    """The folder of the file that a place is in; `None` where it is not known."""
+    if span is None or not span.file:
+        return None
+    folder = PurePosixPath(here or "") / PurePosixPath(span.file).parent
+    return normpath(str(folder)) if folder.is_absolute() else None
+
+
+def _from_file(
+    before: Sequence[Mount], after: Sequence[Mount], folder: str | None
+) -> Iterator[Change]:
+    """A word about the folders that Compose takes from where its file lies."""
+    placed = [one for one, other in zip(before, after, strict=True) if one is not other]
+    if placed:
+        shown = ", ".join(f"`{each.source.text}`" for each in placed)
+        text = f"{shown}: from the folder of the compose file, which is `{folder}` here; say another, `--var {_FOLDER}=...`"
+        yield Change(kind=ChangeKind.ASSUMED, text=text, span=placed[0].source.span, first=True)
+
+
+def _moved_variable(word: Word, command: Command, own: list[str]) -> Word:
+    """A variable with its path as the host has it; one of several paths is only told of."""
+    parts = word.text.split(":")
+    if len(parts) == 1 or word.unknown or not all(each.startswith("/") for each in parts):
+        return _moved(word, command, own)
+    inside = [each for each in parts if _mount_at(each, _inner(command)) is not None]
+    if not inside:
+        return word
+    shown = ", ".join(f"`{each}`" for each in inside)
+    change = _noted(word, f"`{word.text}` has paths of the container in it ({shown}): {_SET_IT}")
+    return evolve(word, changes=(*word.changes, change))
+
+
+def _inner(command: Command) -> list[Mount]:
+    return [each for each in command.mounts if each.target != "/"]
+
+
+def _absolute(mount: Mount, folder: str | None) -> Mount:
     """A folder that is told from the one a launch is run in, where that is known: `./models`, `$(pwd)/models`."""
-    folder = given.get(_FOLDER)
     text = mount.source.text
     found = _FROM_FOLDER.match(text)
     if folder is None or mount.what or found is None:
@@ -136,7 +183,7 @@ def _kept_models(command: Command) -> Iterator[Change]:
     is_named = any(each.unknown or _HUB_NAME.fullmatch(each.text) for each in command.words)
     if "HF_HOME" in command.environment or not is_named:
         return
-    mount = _mount_at(_CACHE, [each for each in command.mounts if each.target != "/"])
+    mount = _mount_at(_CACHE, _inner(command))
     if mount is None:
         return
     there = moved(_CACHE, command.mounts)
@@ -195,21 +242,3 @@ def _why_open(there: Word) -> str:
     named = _NAMED.match(there.text.replace("~", "$HOME", 1))
     told = f": say `--var {named[1]}=...`" if named is not None else f": {_SET_IT}"
     return f"which is known at start only{told}"
-
-
-def published(options: Iterable[tuple[str, Word | None]]) -> Iterator[Change]:
-    """A word about each port that clients know by another number than the server does."""
-    for name, value in options:
-        if value is None or name not in _PORTS:
-            continue
-        text, _ = masked(value)
-        *front, inner = text.partition("/")[0].split(":")
-        if front:
-            yield from other_port(front[-1], inner, value)
-
-
-def other_port(outer: str, inner: str, word: Word) -> Iterator[Change]:
-    """The word about one."""
-    if outer.isdecimal() and inner.isdecimal() and outer != inner:
-        text = f"clients use port {outer}, which is the container's {inner}: on the host itself the server is found at its own port; set `serve.port = {outer}`, or tell the clients"
-        yield Change(kind=ChangeKind.DROPPED, text=text, span=word.span, first=True)

@@ -10,10 +10,12 @@ from compiler.adopt.container import container_devices, container_options, not_c
 from compiler.adopt.devices import devices_of
 from compiler.adopt.expansion import expand, shown
 from compiler.adopt.files import Files
+from compiler.adopt.form import Form
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Change, Command, Sheet, Word
-from compiler.adopt.mounts import CHANGING, mounts_of, published
+from compiler.adopt.mounts import CHANGING, mounts_of
 from compiler.adopt.places import locate
+from compiler.adopt.ports import is_hosts_network, ports_of_options, published
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.target import target_changes, target_settings
 from compiler.adopt.unitenvironment import unit_environment
@@ -63,10 +65,14 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         image=Word(text=image.value, span=image.span) if image is not None else None,
         devices=container_devices(_options(sheet), inside.variables),
         mounts=mounts_of(_all(sheet)),
+        form=Form.QUADLET,
+        ports=ports_of_options(_all(sheet)),
+        is_hosts_network=is_hosts_network(_all(sheet)),
         unit=sheet.name.rpartition(".")[0],
         findings=shared_memory(
             ((each.key, each.raw) for each in sheet.assigned if each.section == CONTAINER),
             span=image.span if image is not None else None,
+            form=Form.QUADLET,
         ),
     )
     return Sheet(

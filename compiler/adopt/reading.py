@@ -22,6 +22,7 @@ from compiler.adopt.launchfaults import (
     too_long,
 )
 from compiler.adopt.mounts import on_host
+from compiler.adopt.names import told_names
 from compiler.adopt.places import locate
 from compiler.adopt.readers import read_sheet_of
 from compiler.adopt.templates import undecided
@@ -81,7 +82,7 @@ def _launches(
     launches: list[Launch] = []
     for command in sheet.commands:
         several, faults = launches_of(command, sources=sheet.sources, files=files, said=given)
-        launches += (on_host(each, given) for each in several)
+        launches += (told_names(on_host(each, given, here=files.here)) for each in several)
         found += faults
     return launches, found
 

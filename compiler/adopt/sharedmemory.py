@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compiler.adopt.form import Form, memory_advice
 from compiler.diagnostics import Diagnostic, Label, Span, warning
 
 
 _OF_ITS_OWN = frozenset({"ipc", "ipc=private", "ipc=none", "ipc=shareable"})
 
 
-def shared_memory(told: Iterable[tuple[str, str]], *, span: Span | None) -> tuple[Diagnostic, ...]:
+def shared_memory(
+    told: Iterable[tuple[str, str]], *, span: Span | None, form: Form
+) -> tuple[Diagnostic, ...]:
     """A finding for a container whose shared memory is left as it is; `told` are its options with their values."""
     for name, value in told:
         key = name.lstrip("-").lower().replace("_", "").replace("-", "")
@@ -32,8 +35,6 @@ def shared_memory(told: Iterable[tuple[str, str]], *, span: Span | None) -> tupl
             notes=(
                 "a rank that finds it full is killed by a bus error: `scheduler died during initialization (exit code: -7)`",
             ),
-            help=(
-                "give it a size of its own, for instance 16 GiB, or the host's: `--shm-size 16g`, or `--ipc host`",
-            ),
+            help=(memory_advice(form),),
         ),
     )

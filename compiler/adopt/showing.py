@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from compiler.adopt.adopted import Adopted
+from compiler.adopt.form import Form, key_advice, variable_secret_advice
 from compiler.adopt.launch import Kept, Setting, Word
 from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
@@ -12,6 +14,10 @@ from compiler.engines.known import ENGINES
 from compiler.origins import Definition, Level, Origin, Origins
 from compiler.secrecy import hide
 from compiler.source import Source
+
+
+_REFERENCE = re.compile(r"\$(?:\w+|\{\w+\}|\(\w+\))")
+"""What names a variable, and holds nothing of it."""
 
 
 def origins(adopted: Adopted) -> Origins:
@@ -48,40 +54,55 @@ def flags_of_settings(adopted: Adopted) -> Mapping[str, str]:
         for path, owner in adopted.folded.owners.items()
         if path[0] != "flags"
     }
-    return {**known, **given}
+    flags = {**known, **given}
+    # A draft's directory is told by the flag of its name.
+    draft = flags.get("speculative.draft")
+    return {**flags, **({"speculative.draft_path": draft} if draft is not None else {})}
 
 
 def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
     """The secrets of a launch, in the words of the rules about profiles."""
     words = adopted.launch.command.words
     for flag, places in adopted.chosen.reading.secrets.items():
-        span = words[places[-1]].span
+        word, form = words[places[-1]], adopted.launch.command.form
+        if form is Form.POD and word.unknown:
+            # It comes out of a Secret, and only who is root on the node reads the command line of a pod.
+            continue
+        advice = key_advice(form, by_file=adopted.chosen.reading.secrets_by_file)
         yield error(
             "secret-in-argv",
             f"`{flag}` puts a secret on the command line",
-            Label(span, "looks like a secret", secret=True) if span is not None else None,
-            notes=("every user of the host reads a command line",),
-            help=(
-                "put it into a YAML file on the host, readable by the service's user only, and give that by `--config`",
+            _secret_label(word),
+            notes=(
+                "everybody who reads the manifest reads it"
+                if form is Form.POD
+                else "every user of the host reads a command line",
             ),
+            help=(advice,),
         )
     for word in adopted.around.secrets:
         if not word.unknown:
-            yield from _in_environment(word) if word.kept is None else _in_file(word, word.kept)
+            yield from (
+                _in_environment(word, adopted.launch.command.form)
+                if word.kept is None
+                else _in_file(word, word.kept)
+            )
 
 
-def _in_environment(word: Word) -> Iterator[Diagnostic]:
+def _in_environment(word: Word, form: Form) -> Iterator[Diagnostic]:
     yield error(
         "secret-in-env",
         "a variable of the launch holds a secret",
         _secret_label(word),
         notes=("everybody who reads the file reads it",),
-        help=("set the variable on the host, in a file that only the service's user reads",),
+        help=(variable_secret_advice(form),),
     )
 
 
 def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
     """A secret in a file that is none of ours is where it should be, as long as others cannot read it."""
+    if kept.is_private is None and kept.name:
+        return
     if kept.is_private is None:
         yield warning(
             "secret-in-env",
@@ -91,7 +112,9 @@ def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
             help=(f"let nobody else read it on the host: `chmod 600 {kept.path}`",),
         )
     elif not kept.is_private:
-        yield error(
+        # What names a variable holds no secret itself: nothing is wrong with it.
+        found = warning if kept.name else error
+        yield found(
             "secret-in-env",
             f"the environment file `{kept.path}` holds a secret, and every user of the host reads it",
             _secret_label(word),
@@ -102,6 +125,8 @@ def _in_file(word: Word, kept: Kept) -> Iterator[Diagnostic]:
 def _secret_label(word: Word) -> Label | None:
     if word.span is None:
         return None
+    if word.kept is not None and word.kept.is_apart:
+        return Label(word.span, "names it")
     return Label(word.span, "looks like a secret", secret=True)
 
 
@@ -114,11 +139,15 @@ def cover(
     }
     for word in secrets:
         span = word.span
+        if word.kept is not None and word.kept.is_apart:
+            continue
         source = covered.get(span.file) if span is not None else None
         if source is None or span is None:
             continue
         start = source.line_starts[span.line - 1] + span.column - 1
         end = source.line_starts[span.end_line - 1] + span.end_column - 1
+        if _REFERENCE.fullmatch(source.text[start:end]):
+            continue
         whole = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
         covered[span.file] = Source(source.name, source.text[:start] + whole + source.text[end:])
     return covered

@@ -154,13 +154,15 @@ def secret_texts(launch: Launch, chosen: Chosen) -> frozenset[str]:
     return frozenset(text.partition("=")[2] if text.startswith("--") else text for text in several)
 
 
-def secret_goes(word: Word, *, is_replaced: bool) -> str:
+def secret_goes(name: str, word: Word, *, is_replaced: bool) -> str:
     """Where a secret variable is to be set on the host; `is_replaced` when only a secret flag is made of it."""
     if is_replaced:
         return "only the command line is made of it, and the file of `[secrets]` takes its place"
-    if word.kept is None:
+    if word.kept is None or not word.kept.path:
         return "set it on the host, in a drop-in that is not committed"
     path = word.kept.path
+    if word.kept.name not in {"", name}:
+        return f"`{path}` has it as `{word.kept.name}`: set `{name}` on the host, in a file that only the service's user reads, and name that in a drop-in"
     if not path.startswith("/"):
         return (
             f"`{path}` stays as it is on the host; name it in a drop-in there, by its absolute path"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
 from compiler.adopt.places import locate
 from compiler.engines.adopting import ChangeKind
@@ -98,6 +99,7 @@ def _command(program: _Program, source: Source, given: Mapping[str, str]) -> Com
     called = source.span(program.start, program.start + len(f"[program:{program.name}]"))
     return Command(
         words=words,
+        form=Form.SUPERVISOR,
         environment=dict(_environment(program, source, given)),
         changes=tuple(_changes(program, source)),
         settings=(Setting(path=("description",), value=f"{program.name}, run by supervisord"),),

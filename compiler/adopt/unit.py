@@ -9,6 +9,7 @@ from attrs import evolve
 
 from compiler.adopt.expansion import expand, shown
 from compiler.adopt.files import Files, as_source
+from compiler.adopt.form import Form
 from compiler.adopt.hygiene import judge_unit
 from compiler.adopt.launch import Command, Sheet, Word
 from compiler.adopt.places import locate
@@ -77,6 +78,7 @@ def _exec(
         commands.append(
             Command(
                 words=tuple(shown(word) for word in told),
+                form=Form.UNIT,
                 environment=environment.variables,
                 changes=(*environment.changes, *changes),
             )

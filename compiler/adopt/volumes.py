@@ -11,8 +11,10 @@ from pathlib import PurePosixPath
 
 from attrs import evolve
 
+from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Mount, Word
-from compiler.adopt.mounts import mounts_of, published
+from compiler.adopt.mounts import mounts_of
+from compiler.adopt.ports import published
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.diagnostics import Diagnostic, Span
 from compiler.yamltext import Yaml
@@ -84,7 +86,9 @@ def memory_of_pod(node: Yaml, pod: Yaml | None, *, span: Span) -> tuple[Diagnost
     paths = [text_of(each, "mountPath") for each in items_of(node, "volumeMounts")]
     told = [("volume", each) for each in paths]
     told += [("ipc", "host")] if text_of(pod, "hostIPC").lower() == "true" else []
-    return tuple(evolve(each, help=(_MEND,)) for each in shared_memory(told, span=span))
+    return tuple(
+        evolve(each, help=(_MEND,)) for each in shared_memory(told, span=span, form=Form.POD)
+    )
 
 
 def items_of(table: Yaml | None, key: str) -> tuple[Yaml, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -28,6 +29,7 @@ class Written(Value):
         script: the script itself.
         signs: the parts for these characters.
         changes: what was taken for granted to come to its text.
+        elsewhere: where the values stand that are put into it, as offsets into the script.
     """
 
     source: Source
@@ -35,6 +37,7 @@ class Written(Value):
     signs: Mapping[int, str]
     is_exact: bool
     changes: tuple[Change, ...] = ()
+    elsewhere: tuple[tuple[int, int], ...] = ()
 
     def placed(self, sheet: Sheet) -> Sheet:
         """What was read of it, with the script's own places, and with what is not known as it is written."""
@@ -73,6 +76,9 @@ class Written(Value):
         if self.is_exact:
             return evolve(span, file=self.script.name)
         # Its variables are replaced there, so that columns are not the same.
+        found = self._found(span, line)
+        if found is not None:
+            return found
         text = self.script.line(line)
         first = len(text) - len(text.lstrip()) + 1
         return Span(
@@ -82,6 +88,29 @@ class Written(Value):
             end_line=line,
             end_column=max(first, len(text.rstrip()) + 1),
         )
+
+    def _found(self, span: Span, line: int) -> Span | None:
+        """Where a word stands as it is: on its own line, or in what is put there; rather behind the word before it."""
+        start, end = (
+            self.source.line_starts[at - 1] + column - 1
+            for at, column in ((span.line, span.column), (span.end_line, span.end_column))
+        )
+        text, before = self.source.text[start:end], self.source.text[:start].split()[-1:]
+        if not text.strip() or "\n" in text:
+            return None
+        first = self.script.line_starts[line - 1]
+        ranges = ((first, first + len(self.script.line(line))), *self.elsewhere)
+        pair = r"\s+".join(map(re.escape, (*before, text)))
+        for pattern, several in (
+            (rf"(?<![\w-]){pair}(?![\w.-])", ranges),
+            (rf"(?<![\w.-]){re.escape(text)}(?![\w.-])", ranges),
+        ):
+            for from_, to in several:
+                found = re.search(pattern, self.script.text[from_:to])
+                if found is not None:
+                    at = from_ + found.end() - len(text)
+                    return self.script.span(at, at + len(text))
+        return None
 
 
 def prepared(document: Document, script: Source) -> Written:
@@ -95,6 +124,7 @@ def prepared(document: Document, script: Source) -> Written:
         signs=signs,
         is_exact=document.is_exact,
         changes=document.text.changes,
+        elsewhere=document.elsewhere,
     )
 
 

@@ -104,6 +104,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
     from compiler.adopt.diffusion import is_diffusion  # noqa: PLC0415 - as above
     from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
+    from compiler.adopt.reach import unreached  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
     from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
@@ -113,7 +114,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     top = (*read.diagnostics, *read.findings, *faults)
     judged: tuple[Judged, ...] = ()
     if adopted is not None:
-        top = (*top, *known_findings(read, adopted), *secret_findings(adopted))
+        top = (*top, *known_findings(read, adopted), *secret_findings(adopted), *unreached(adopted))
         is_judged = not (is_guess(read, adopted) or is_diffusion(adopted.launch))
         if adopted.profile is not None and is_judged:
             name = entry_file(adopted)
@@ -123,8 +124,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             )
             flags = flags_of_settings(adopted)
             judged = tuple(
-                doubted(_for_launch(each, wanted, adopted, flags=flags), adopted)
-                for each in several
+                doubted(_for_launch(each, adopted, flags=flags), adopted) for each in several
             )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
@@ -137,7 +137,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
 
         show_findings(checked.all_diagnostics, read, adopted)
         show_changes(adopted, left_out=_SAID_OTHERWISE)
-        if adopted is not None and wanted.gpu is None:
+        if adopted is not None and not has_gpu(adopted):
             sys.stderr.write(
                 "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"
             )
@@ -229,6 +229,14 @@ def _inputs() -> Inputs:
     return Inputs(reader=DiskReader(folder), catalog=known)
 
 
+def has_gpu(adopted: Adopted) -> bool:
+    """Whether the kind of GPU is known: said, or named by the launch."""
+    from compiler.adopt.around import UNKNOWN_GPU  # noqa: PLC0415 - only this verb
+
+    kinds = (each.value for each in adopted.settings if each.path == ("gpus", "kind"))
+    return any(each != UNKNOWN_GPU for each in kinds)
+
+
 def entry_file(adopted: Adopted) -> str:
     """The file that holds the launch."""
     from compiler.adopt.launchfaults import entry_span  # noqa: PLC0415 - only this verb
@@ -253,21 +261,22 @@ def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...
     )
 
 
-def _for_launch(
-    judged: Judged, wanted: Wanted, adopted: Adopted, *, flags: Mapping[str, str]
-) -> Judged:
-    """Without what is about a profile that is not written, and with advice in flags."""
+def _for_launch(judged: Judged, adopted: Adopted, *, flags: Mapping[str, str]) -> Judged:
+    """Without what is about a profile that is not written, and with advice in the launch's own lines."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
     from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
+    from compiler.adopt.fitting import fitted  # noqa: PLC0415 - as above
 
-    kept = tuple(
-        in_flags(each, flags)
+    by_file = adopted.chosen.reading.secrets_by_file
+    fitting = (
+        fitted(in_flags(each, flags), adopted.launch.command, by_file=by_file)
         for each in judged.diagnostics
         if each.code not in ABOUT_PROFILES
-        and not (each.code == "gpu-unknown" and wanted.gpu is None)
+        and not (each.code == "gpu-unknown" and not has_gpu(adopted))
         # Of a model that is not named a stand-in is judged, which nobody can describe.
         and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
     )
+    kept = tuple(each for each in fitting if each is not None)
     return evolve(judged, diagnostics=kept, target_name=None)
 
 

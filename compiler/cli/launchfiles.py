@@ -95,4 +95,4 @@ def _files() -> Files:
         except (OSError, ValueError):
             return None
 
-    return Files(read=read, beside=beside, is_private=is_private)
+    return Files(read=read, beside=beside, is_private=is_private, here=str(Path.cwd()))

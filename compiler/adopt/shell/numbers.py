@@ -14,13 +14,16 @@ _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
 }
+_DIVIDING = frozenset({"/", "%"})
 _AROUND = frozenset({"arithmetic_expansion", "parenthesized_expression"})
 _LARGEST = 2**63  # what a shell counts with
 
 
 def evaluate_number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
-    """The number of a sum, or nothing where it is more than sums and products of known numbers; `look_up` says variables."""
+    """The number of a sum, or nothing where it is more than sums, products, and quotients of known numbers; `look_up` says variables."""
     number = _number(node, look_up)
     return number if number is not None and abs(number) < _LARGEST else None
 
@@ -37,7 +40,11 @@ def _number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
     if node.type == "binary_expression" and len(node.children) == len(("left", "sign", "right")):
         left, sign, right = node.children
         both = _number(left, look_up), _number(right, look_up)
-        made = _OPERATORS.get((sign.text or b"").decode())
+        spelled = (sign.text or b"").decode()
+        made = _OPERATORS.get(spelled)
+        # A shell divides towards zero, and by nothing not at all.
+        if spelled in _DIVIDING and ((both[0] or 0) < 0 or (both[1] or 0) <= 0):
+            return None
         if made is not None and both[0] is not None and both[1] is not None:
             return made(both[0], both[1])
     return None

@@ -135,18 +135,6 @@ def _exporting(known: Known, texts: Sequence[str]) -> Known:
     return known
 
 
-def turn_of(node: Node, evaluator: Evaluator) -> tuple[str, Word] | None:
-    """The variable of a loop, and what it holds: known where there is one turn only."""
-    variable = node.child_by_field_name("variable")
-    if variable is None:
-        return None
-    name = raw_text(variable)
-    over = node.children_by_field_name("value")
-    words = [word for each in over for word in evaluator.words(each)]
-    only = words[0] if len(words) == 1 and not words[0].unknown else open_word(name)
-    return name, only
-
-
 def unset(node: Node, evaluator: Evaluator) -> tuple[Known, frozenset[str]]:
     """Behind `unset`, and the functions that are gone."""
     known = evaluator.known

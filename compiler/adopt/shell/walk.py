@@ -9,28 +9,21 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field
 
 from compiler.adopt.launch import Command, Document, Word
+from compiler.adopt.shell.branches import Branches
 from compiler.adopt.shell.conditions import (
     Condition,
-    decide,
-    decide_case,
-    decide_clause,
-    decide_loop,
 )
 from compiler.adopt.shell.declaring import declared
-from compiler.adopt.shell.frames import MOST_CALLS, Frames
+from compiler.adopt.shell.frames import MOST_CALLS
 from compiler.adopt.shell.here import given_text, here_text, input_of, written_to
-from compiler.adopt.shell.known import joined
 from compiler.adopt.shell.printing import printed, prints_only
 from compiler.adopt.shell.redirects import Stream, arguments_behind, redirects_of
 from compiler.adopt.shell.simple import NO_WORDS, read_simple
 from compiler.adopt.shell.syntax import (
     counted_in,
-    leaves,
     raw_text,
-    set_in,
-    split_clause,
 )
-from compiler.adopt.shell.variables import assigned, learned, open_exports, turn_of, unset
+from compiler.adopt.shell.variables import assigned, learned, open_exports, unset
 
 
 if TYPE_CHECKING:
@@ -38,16 +31,13 @@ if TYPE_CHECKING:
 
 _RETURN = "return"
 _EVAL = "eval"
-_CLAUSES = frozenset({"elif_clause", "else_clause"})
 
 
 @define
-class Walk(Frames):
+class Walk(Branches):
     """Goes through a script, and keeps what it has said; of one that `only_prints` the output alone counts."""
 
     only_prints: bool = False
-    commands: list[Command] = field(factory=list)
-    documents: list[Document] = field(factory=list)
     _walks: Mapping[str, Callable[[Node], None]] = field(init=False, factory=dict)
 
     def script(self, root: Node) -> None:
@@ -57,11 +47,7 @@ class Walk(Frames):
             if name not in self.called:
                 self.called.add(name)
                 self.known = evolve(self.known, arguments=None)
-                self._branches([(Condition(), partial(self.within, source, body))])
-
-    def _run(self, nodes: Sequence[Node]) -> None:
-        for each in nodes:
-            self.statement(each)
+                self.branches([(Condition(), partial(self.within, source, body))])
 
     def __attrs_post_init__(self) -> None:
         """What is done with each kind of statement; all others are looked through."""
@@ -72,12 +58,12 @@ class Walk(Frames):
             "function_definition": self._define,
             "command": self._command,
             "redirected_statement": self._redirected,
-            "if_statement": self._if,
-            "case_statement": self._case,
-            "list": self._list,
-            "while_statement": self._loop,
-            "for_statement": self._loop,
-            "c_style_for_statement": self._loop,
+            "if_statement": self.if_,
+            "case_statement": self.case_,
+            "list": self.list_,
+            "while_statement": self.loop_,
+            "for_statement": self.loop_,
+            "c_style_for_statement": self.loop_,
             "subshell": self._apart,
             "pipeline": self._piped,
             "compound_statement": self._compound,
@@ -125,73 +111,6 @@ class Walk(Frames):
         if node.children[0].type == "((":
             self.known = self.known.without(list(counted_in(node)))
         self.statements(node)
-
-    def _branches(self, several: Sequence[tuple[Condition, Callable[[], None]]]) -> None:
-        """Branches of which at most one is taken, each with its condition."""
-        before, ends = self.known, []
-        is_sure = False
-        for condition, walk in several:
-            self.known = before
-            is_out = is_sure or condition.holds is False
-            if condition.holds is not None:
-                self.taken = tuple(dict.fromkeys((*self.taken, *condition.changes)))
-            is_open = not is_out and condition.holds is None
-            self.untaken += is_out
-            self.undecided += is_open
-            walk()
-            self.untaken -= is_out
-            self.undecided -= is_open
-            ends += [] if is_out else [self.known]
-            is_sure = is_sure or condition.holds is True
-        if not is_sure:
-            ends.append(before)
-        self.known = ends[0] if len(ends) == 1 else joined(before, ends)
-
-    def _if(self, node: Node) -> None:
-        several: list[tuple[Condition, Callable[[], None]]] = []
-        for clause in (node, *(each for each in node.named_children if each.type in _CLAUSES)):
-            condition, body = split_clause(clause)
-            self._run(condition)
-            told = decide_clause(condition, body, self.evaluator())
-            several.append((told, partial(self._run, body)))
-        self._branches(several)
-
-    def _case(self, node: Node) -> None:
-        several = decide_case(node, self.evaluator())
-        self._branches([(told, partial(self._run, body)) for told, body in several])
-
-    def _list(self, node: Node) -> None:
-        """`a && b`, `a || b`: what stands behind a test hangs on it."""
-        if len(node.children) != len(("left", "sign", "right")):
-            self.statements(node)
-            return
-        left, sign, right = node.children
-        self.statement(left)
-        told = decide(left, self.evaluator())
-        if sign.type == "&&" and not told.is_test:
-            # One step after the other, each of which works out.
-            self.statement(right)
-            return
-        told = told if sign.type == "&&" else told.negated()
-        told = Condition() if told.holds and leaves([right]) else told
-        self._branches([(told, partial(self.statement, right))])
-
-    def _loop(self, node: Node) -> None:
-        body = node.child_by_field_name("body")
-        condition = node.child_by_field_name("condition")
-        if condition is not None:
-            self.statement(condition)
-        told = decide_loop(node, self.evaluator())
-        turn = turn_of(node, self.evaluator())
-        if turn is not None and turn[0] not in self.known.said:
-            self.known = self.known.with_text(*turn)
-        if body is None:
-            return
-        if told.holds is not False:
-            # What one turn sets, the next one has.
-            names = [each for each in set_in(node) if each not in self.known.said]
-            self.known = self.known.without(names)
-        self._branches([(told, partial(self.statements, body))])
 
     def _redirected(self, node: Node) -> None:
         """A command with what its input comes from, and its output goes to."""
@@ -246,7 +165,7 @@ class Walk(Frames):
                 Command(
                     words=given_text(words, text),
                     environment=self.known.environment,
-                    changes=self.taken,
+                    changes=(*self.taken, *self.loops),
                     called=self.calls[0][1] if self.calls else None,
                     is_untaken=bool(self.untaken),
                 )

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Word
+from compiler.adopt.shell.arrays import of_array
 from compiler.adopt.shell.known import Known
 from compiler.adopt.shell.numbers import evaluate_number
 from compiler.adopt.shell.pieces import Piece, lengthened, split_piece
-from compiler.adopt.shell.syntax import is_cut_off
+from compiler.adopt.shell.syntax import is_cut_off, raw_text
+from compiler.adopt.shell.trimming import changed
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.value import Value
@@ -120,7 +122,7 @@ class Evaluator(Value):
         return word
 
     def _pieces(self, node: Node, *, quoted: bool) -> Sequence[Piece]:
-        raw = _raw(node)
+        raw = raw_text(node)
         match node.type:
             case (
                 "word"
@@ -201,9 +203,13 @@ class Evaluator(Value):
 
     def _expansion(self, node: Node, raw: str, *, quoted: bool) -> Piece:
         given = self._arguments(raw) or self._listed(raw)
+        given = given or of_array(node, raw, self.known, self.value)
         if given is not None:
             is_one = quoted and "*" in raw and given.words is not None
             return given.as_text((self.known.separators or "")[:1]) if is_one else given
+        other = changed(raw, self.value)
+        if other is not None:
+            return Piece(other.text, splits=not quoted, changes=other.changes, names=other.names)
         plain = _PLAIN.fullmatch(raw) or _NEEDED.fullmatch(raw)
         default = _DEFAULT.fullmatch(raw)
         instead = _INSTEAD.fullmatch(raw)
@@ -280,10 +286,6 @@ class Evaluator(Value):
         return Piece(
             text, unknown, splits=not quoted, changes=() if unknown or is_told else (taken,)
         )
-
-
-def _raw(node: Node) -> str:
-    return (node.text or b"").decode(errors="surrogateescape")
 
 
 def _unescaped(text: str, special: str) -> str:
