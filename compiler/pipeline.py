@@ -9,7 +9,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -120,6 +120,12 @@ def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnosti
         return ()
     from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
 
+    return check_neighbours(plans, origins_in(inputs))
+
+
+def origins_in(inputs: Inputs) -> Callable[[str], Origins]:
+    """The origins of a profile that was planned, by its name."""
+
     @cache
     def where(name: str) -> Origins:
         resolved, _ = resolve(name, inputs)
@@ -127,7 +133,7 @@ def _check_together(judged: Sequence[Judged], inputs: Inputs) -> tuple[Diagnosti
             raise ValueError(f"{name} was planned, and does not merge any more")
         return resolved.origins
 
-    return check_neighbours(plans, where)
+    return where
 
 
 def is_deployable(resolved: Resolved) -> bool:

@@ -12,18 +12,19 @@ HALF = 0.5
 """Who gives up more of a promise than that asks for another service."""
 
 RULE = (
-    "The certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large batches), "
-    "fewer requests at once, slower starts of long prompts, accuracy (the KV dtype), a smaller promise, more GPUs, and "
-    "the draft's speed. What gives up more than half of the promise comes last"
+    "What keeps the whole promise comes before what gives up a part of it, and what gives up more than half comes last. "
+    "Of each kind the certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large "
+    "batches), fewer requests at once, slower starts of long prompts, accuracy (the KV dtype), more GPUs, and the draft's speed"
 )
 """The order, in words."""
 
 
-def rank(plan: Plan, remedy: Remedy) -> tuple[bool, Outcome, int, int]:
+def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:
     """A change to a plan comes before those of a higher rank."""
     after = remedy.plan
     return (
         given_up(plan, after) > HALF,
+        given_up(plan, after) > 0,
         memory_outcome(memory_of(after)),
         remedy.cost,
         len(remedy.settings),
