@@ -10,13 +10,14 @@ from attrs import evolve
 from compiler.amend import Amended, Wanted, amend, stranger
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
+from compiler.cli.neighbours import names_beside
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
 from compiler.language.graph import link
 from compiler.memory.outcome import MEMORY_CODES, Outcome, memory_outcome
-from compiler.pipeline import Inputs, check_profiles, origins_in, resolve
+from compiler.pipeline import check_profiles, origins_in, resolve
 from compiler.plan import Plan
 from compiler.remedy.beside import Neighbours
 from compiler.remedy.fitting import fit
@@ -120,7 +121,7 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     Where it runs changes nothing about its own memory.
     """
     name = session.names[0]
-    around = _names_beside(name, session.inputs)
+    around = names_beside(name, session.inputs)
     checked = check_profiles((name, *around), session.inputs, advised=False)
     own = [each for each in checked.judged if each.profile_name == name]
     if not own:
@@ -133,24 +134,6 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     found = [each for one in own for each in one.diagnostics]
     found += () if beside is None else beside.errors(origins_in(session.inputs))
     return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
-
-
-def _names_beside(name: str, inputs: Inputs) -> tuple[str, ...]:
-    """The other profiles that have a target in common with this one: what may run beside it."""
-    hosts = _targets(name, inputs)
-    if not hosts:
-        return ()
-    try:
-        names = inputs.reader.names()
-    except OSError:
-        return ()  # whoever checks the tree is told
-    return tuple(each for each in names if each != name and hosts & _targets(each, inputs))
-
-
-def _targets(name: str, inputs: Inputs) -> frozenset[str]:
-    resolved, _ = resolve(name, inputs)
-    targets = None if resolved is None else resolved.values.get("targets")
-    return frozenset(targets) if isinstance(targets, Mapping) else frozenset()
 
 
 def _no_target(name: str) -> Diagnostic:

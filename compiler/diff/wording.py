@@ -57,7 +57,9 @@ def outcome(change: Change) -> str:
         case Kind.MENDED:
             return "compiles, and did not before"
         case Kind.CHANGED:
-            return "restart" if change.restart else "no restart"
+            if change.restart is None:
+                return "no restart"
+            return "restart, once its engine is installed" if change.restart.install else "restart"
 
 
 def identity(change: Change) -> str:

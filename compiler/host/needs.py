@@ -41,6 +41,7 @@ class Needs(Value):
         size: of its files, bytes.
         environment: what its environment file sets.
         engine: what the engine itself asks of the host; nothing where the engine is unknown.
+        version: the release that the plan is for; `None` for a private build, whose own number nobody knows.
         pool_bytes: the least that the plan expects of the pool on one GPU; `None` where memory was not worked out.
     """
 
@@ -59,6 +60,7 @@ class Needs(Value):
     size: int
     environment: Mapping[str, str]
     engine: HostNeeds
+    version: str | None
     pool_bytes: int | None
 
 
@@ -97,6 +99,7 @@ def read_needs(plan: Mapping[str, Any], folder: Path) -> Needs:
         engine=HostNeeds()
         if observer is None
         else observer.host_needs(argv, version=str(plan["engine"]["version"])),
+        version=None if plan["engine"].get("build") else str(plan["engine"]["version"]),
         pool_bytes=_pool_bytes(plan),
     )
 

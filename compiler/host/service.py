@@ -52,6 +52,16 @@ def parse_plan(content: bytes) -> Mapping[str, Any] | None:
     return plan if isinstance(plan.get("targets"), dict) else None
 
 
+def engine_in(content: bytes) -> str | None:
+    """The engine that a plan.json is for, as a person writes it; `None` where it does not say."""
+    plan = parse_plan(content)
+    engine = None if plan is None else plan.get("engine")
+    if not isinstance(engine, dict) or not {"name", "version"} <= engine.keys():
+        return None
+    build = f" with {engine['build']}" if engine.get("build") else ""
+    return f"{engine['name']} {engine['version']}{build}"
+
+
 def read_service(plan: Mapping[str, Any], target: str) -> Service | str:
     """What a plan says of a target; or why it cannot be run, as a sentence."""
     try:

@@ -105,9 +105,8 @@ def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -
         if begun is None:
             continue
         before = trials.plan(begun.profile)
-        ended = try_lever(second, before, trials, goal=goal)
-        if isinstance(ended, Unhelpful):
-            ended = _then(pair, ended, trials, goal)
+        tried = try_lever(second, before, trials, goal=goal)
+        ended = tried if isinstance(tried, Remedy) else _then(pair, tried, trials, goal)
         if ended is not None:
             return Remedy(
                 settings=(*begun.settings, *ended.settings),

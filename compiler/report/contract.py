@@ -65,10 +65,10 @@ class CheckJson(TypedDict):
     """
 
     schema: int
-    outcome: str | None
-    refused_by: list[str]
     diagnostics: list[DiagnosticJson]
     plans: list[PlanJson]
+    outcome: str | None
+    refused_by: list[str]
 
 
 def check_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
@@ -84,10 +84,10 @@ def _check(
     worst = max((each.verdict for each in judged), key=list(Verdict).index, default=None)
     return {
         "schema": SCHEMA,
-        "outcome": None if worst is None and not codes else outcome(codes, worst),
-        "refused_by": codes,
         "diagnostics": _diagnostics(top),
         "plans": [_plan(each, beside=beside) for each in judged],
+        "outcome": None if worst is None and not codes else outcome(codes, worst),
+        "refused_by": codes,
     }
 
 
