@@ -133,8 +133,8 @@ def _lead(answer: Answer) -> str:
     if answer.spare is not None:
         return "changes that make it certain, the cheapest first:"
     if answer.first:
-        return "changes that mend that too; the certain ones first, then the cheapest:"
-    return "changes that keep the promise; the certain ones first, then the cheapest:"
+        return "changes that mend that too, all of the promise first; then the certain ones, then the cheapest:"
+    return "changes that keep the promise, all of it first; then the certain ones, then the cheapest:"
 
 
 def _spare_lines(spare: Spare) -> Iterator[str]:
