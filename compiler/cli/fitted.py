@@ -134,7 +134,9 @@ def _lead(answer: Answer) -> str:
         return "changes that make it certain, the cheapest first:"
     if answer.first:
         return "changes that mend that too, all of the promise first; then the certain ones, then the cheapest:"
-    return "changes that keep the promise, all of it first; then the certain ones, then the cheapest:"
+    return (
+        "changes that keep the promise, all of it first; then the certain ones, then the cheapest:"
+    )
 
 
 def _spare_lines(spare: Spare) -> Iterator[str]:
