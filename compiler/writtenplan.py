@@ -232,14 +232,14 @@ def _engine(top: _Table) -> WrittenEngine:
 
 
 def _facts(top: _Table) -> WrittenFacts:
-    gpus, promise = top.table("gpus"), top.table("promise")
+    engine, gpus, promise = _engine(top), top.table("gpus"), top.table("promise")
     pool = top.known("pool", top.table)
     told = promise if "required_tokens" in promise.values else pool
     context = promise.values["context"]
     return WrittenFacts(
         profile=top.text("profile"),
         verdict=top.text("verdict"),
-        engine=_engine(top),
+        engine=engine,
         model=top.text("model"),
         draft=top.known("draft", top.text, always=False),
         gpus=WrittenGpus(
