@@ -72,6 +72,8 @@ _PREFIXES = ("sk-", "hf_", "nvapi-", "ghp_", "github_pat_", "gho_", "AKIA", "xox
 _SHORTEST = 12
 _SHORTEST_NAMED = 8
 """Of a word behind an ambiguous name in a text of any kind: `key: app`."""
+_LONGEST_COMMENT = 500
+"""Characters of a line that are looked at: one of a million is no comment."""
 _SHORTEST_SURE = 4
 """Of one behind a name that says it, and of what is hidden within other words, too."""
 # Words that a secret's name may end with, written together: `HFTOKEN`.
@@ -209,11 +211,15 @@ def _surely_named(text: str) -> Iterator[str]:
     for pattern in (_named(), _flagged()):
         for found in pattern.finditer(text):
             value = found["value"]
-            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-            is_said = re.search(r"(?:^|\s)#", line) is not None
             is_long = len(value) >= _SHORTEST_SURE and is_literal(value)
-            if is_long and not is_said and _surely_secret(found["name"]):
+            if is_long and _surely_secret(found["name"]) and not _in_comment(text, found.start()):
                 yield value
+
+
+def _in_comment(text: str, at: int) -> bool:
+    """Whether a place stands behind a `#` of its line."""
+    line = text[max(0, at - _LONGEST_COMMENT) : at].rpartition("\n")[2]
+    return re.search(r"(?:^|\s)#", line) is not None
 
 
 def _surely_secret(name: str) -> bool:

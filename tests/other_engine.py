@@ -135,6 +135,10 @@ class OtherEngine(Value):
         """One host."""
         return 1
 
+    def untold(self, profile: Profile, release: Release | None) -> str | None:
+        """Its server tells what there is to tell."""
+        return None
+
     def footprint(self, profile: Profile, release: Release | None) -> Footprint:
         """Its own port, and all its GPUs."""
         port = profile.serve.port

@@ -61,6 +61,8 @@ def test_what_is_to_be_filled_in_elsewhere() -> None:
         ("cat <<EOF>x", ()),
         ("diff <(a) >(b)", ()),
         ('x --end "<think>" --key "<KEY>"', ("<KEY>",)),
+        ('["--model-path", "<model>"]', ("<model>",)),
+        ("echo it's\nx '<s>' <s>", ("<s>",)),
         ("x <...> <org/model, e.g. a/b>", ("<...>", "<org/model, e.g. a/b>")),
         ("x /m/<name>:80 <a|b>", ("<name>",)),
     ],
@@ -165,6 +167,14 @@ def test_a_part_that_is_not_read(name: str, text: str, line: int) -> None:
     got = adopted(text, name)
     assert got.codes == ["launch-missing"]
     assert got.found[0].notes == (f"line {line} speaks of an engine, in a part that is not read",)
+
+
+def test_a_page_that_is_made_to_be_hard() -> None:
+    """Many parts on one line take no time."""
+    start = time.monotonic()
+    got = placeholders("".join(f"'<a{at}>' <think>" for at in range(50_000)))
+    assert 0 < len(got) < 1000
+    assert time.monotonic() - start < 5
 
 
 HARD = {

@@ -380,7 +380,7 @@ def test_a_full_disk_and_nothing_to_write(
     )
 
 
-LAST = 98
+LAST = 97
 """The most running requests of the other profile that leave its reserve enough beside the fraction of the first."""
 
 

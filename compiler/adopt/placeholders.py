@@ -15,22 +15,44 @@ _PLACEHOLDER = re.compile(
     r"(?<![<\w])<(?P<words>(?:\w|\.{3}|…)(?:[^<>\n|&;`$]*[^\s<>|&;`$])?)(?<! \d)>(?![>&(])"
 )
 _GLUED = re.compile(r"(?<=[\w=/:.@-])<(?P<words>[A-Za-z][\w.-]*)>(?![>&(])")
-_TAG = re.compile(r"[a-z]+\d*")
+_TOKENS = frozenset(
+    {
+        "think",
+        "s",
+        "pad",
+        "eos",
+        "bos",
+        "unk",
+        "mask",
+        "sep",
+        "cls",
+        "image",
+        "video",
+        "audio",
+        "tool_call",
+    }
+)
+"""Tokens of models, which stand in quotes: `"<think>"`."""
+_MOST = 500
+"""Parts of one block; a public one has ten."""
 
 
 def placeholders(text: str) -> tuple[str, ...]:
     """The parts of a text that stand for a value, each as it is written."""
-    return tuple(dict.fromkeys(found[0] for found in _found(text)))
+    return tuple(dict.fromkeys(found[0] for found, _ in _found(text)))
 
 
 def filled(text: str, given: Mapping[str, str]) -> str:
     """The text with those that are `given` by their names."""
-    for found in reversed(_found(text)):
+    parts: list[str] = []
+    at = 0
+    for found, is_quoted in _found(text):
         value = given.get(placeholder_name(found[0]))
         if value is not None:
-            told = value if _is_quoted(text, found.start()) else shlex.quote(value)
-            text = text[: found.start()] + told + text[found.end() :]
-    return text
+            told = value if is_quoted else shlex.quote(value)
+            parts += [text[at : found.start()], told]
+            at = found.end()
+    return "".join((*parts, text[at:]))
 
 
 def placeholder_name(part: str) -> str:
@@ -41,17 +63,18 @@ def placeholder_name(part: str) -> str:
     return name if name.isidentifier() else f"value_{name}".rstrip("_")
 
 
-def _found(text: str) -> list[re.Match[str]]:
-    several = (*_PLACEHOLDER.finditer(text), *_GLUED.finditer(text))
-    found = {each.start(): each for each in several}
-    # In quotes a word in small letters may be a token of the model: `"<think>"`.
-    return [
-        each
-        for _, each in sorted(found.items())
-        if not (_TAG.fullmatch(each["words"]) and _is_quoted(text, each.start()))
-    ]
-
-
-def _is_quoted(text: str, at: int) -> bool:
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return line.count('"') % 2 == 1 or line.count("'") % 2 == 1
+def _found(text: str) -> list[tuple[re.Match[str], bool]]:
+    """Where they stand, and whether in quotes, of which a line closes its own."""
+    several = {each.start(): each for each in _PLACEHOLDER.finditer(text)}
+    several |= {each.start(): each for each in _GLUED.finditer(text)}
+    kept: list[tuple[re.Match[str], bool]] = []
+    at = single = double = 0
+    for start, found in sorted(several.items()):
+        line = text.rfind("\n", at, start) + 1
+        single, double = (0, 0) if line else (single, double)
+        between = text[line or at : start]
+        single, double, at = single + between.count("'"), double + between.count('"'), start
+        is_quoted = single % 2 == 1 or double % 2 == 1
+        if not (is_quoted and found["words"] in _TOKENS):
+            kept.append((found, is_quoted))
+    return kept[:_MOST]

@@ -15,6 +15,7 @@ from compiler.engines.sglang.hosting import FLAG as HOSTING
 from compiler.engines.sglang.hosting import hosting_assumption, hosting_known
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
+from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import (
     SAVER,
     loading_assumption,
@@ -57,6 +58,7 @@ def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
         *_release(profile, facts),
         *_shape(asked, facts),
         *_flags(profile, facts, asked),
+        *senseless(asked.flags),
     )
 
 
