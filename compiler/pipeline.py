@@ -9,7 +9,7 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -122,13 +122,6 @@ def _check_together(
         return ()
     from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
 
-    @cache
-    def where(name: str) -> Origins:
-        resolved, _ = resolve(name, inputs)
-        if resolved is None:
-            raise ValueError(f"{name} was planned, and does not merge any more")
-        return resolved.origins
-
     def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
         from compiler.remedy.objections import Rules  # noqa: PLC0415 - few trees share a GPU too tightly
         from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
@@ -138,7 +131,20 @@ def _check_together(
         after = again(evolve(plan.profile, memory=memory))
         return after if Rules()(after) is None else None
 
-    return check_neighbours(plans, where, capped=capped if advised else None)
+    return check_neighbours(plans, origins_in(inputs), capped=capped if advised else None)
+
+
+def origins_in(inputs: Inputs) -> Callable[[str], Origins]:
+    """The origins of a profile that was planned, by its name."""
+
+    @cache
+    def where(name: str) -> Origins:
+        resolved, _ = resolve(name, inputs)
+        if resolved is None:
+            raise ValueError(f"{name} was planned, and does not merge any more")
+        return resolved.origins
+
+    return where
 
 
 def is_deployable(resolved: Resolved) -> bool:

@@ -57,4 +57,6 @@ def counted(count: float, what: str, *, plural: str = "", does: str = "") -> str
     is_one = count == 1
     noun = what if is_one else plural or f"{what}s"
     verb = f" {does}{'s' if is_one else ''}" if does else ""
-    return f"{count:,.0f} {noun}{verb}"
+    # No float holds a number of four hundred digits, which a damaged plan may have.
+    number = f"{count:,}" if isinstance(count, int) else f"{count:,.0f}"
+    return f"{number} {noun}{verb}"

@@ -100,12 +100,12 @@ class WrittenPlan(Value):
 
     Attributes:
         targets: by their names; or why one cannot be read, the end of a sentence about the file.
-        engine: its name, also where the facts cannot be read; `None` where it is not told.
+        engine: that of the facts, also where the rest of them cannot be read; `None` where it is not told.
         facts: the rest; or why it cannot be read, likewise.
     """
 
     targets: Mapping[str, WrittenTarget | str]
-    engine: str | None
+    engine: WrittenEngine | None
     facts: WrittenFacts | str
 
 
@@ -130,14 +130,13 @@ def read_plan(content: bytes) -> WrittenPlan | str:
     if not isinstance(values.get("targets"), dict):
         return "it is no plan"
     top = _Table(values)
-    engine = values.get("engine")
-    name = engine.get("name") if isinstance(engine, dict) else None
+    engine = _read(_engine, top)
     return WrittenPlan(
         targets={
             target: _read(_target, _Table(each if isinstance(each, dict) else {}))
             for target, each in values["targets"].items()
         },
-        engine=name if isinstance(name, str) else None,
+        engine=None if isinstance(engine, str) else engine,
         facts=_read(_facts, top),
     )
 
@@ -223,19 +222,24 @@ def _target(table: _Table) -> WrittenTarget:
     )
 
 
+def _engine(top: _Table) -> WrittenEngine:
+    engine = top.table("engine")
+    return WrittenEngine(
+        name=engine.text("name"),
+        version=engine.text("version"),
+        build=engine.known("build", engine.text),
+    )
+
+
 def _facts(top: _Table) -> WrittenFacts:
-    engine, gpus, promise = top.table("engine"), top.table("gpus"), top.table("promise")
+    engine, gpus, promise = _engine(top), top.table("gpus"), top.table("promise")
     pool = top.known("pool", top.table)
     told = promise if "required_tokens" in promise.values else pool
     context = promise.values["context"]
     return WrittenFacts(
         profile=top.text("profile"),
         verdict=top.text("verdict"),
-        engine=WrittenEngine(
-            name=engine.text("name"),
-            version=engine.text("version"),
-            build=engine.known("build", engine.text),
-        ),
+        engine=engine,
         model=top.text("model"),
         draft=top.known("draft", top.text, always=False),
         gpus=WrittenGpus(

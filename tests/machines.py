@@ -45,6 +45,7 @@ class Machine(Value):
     programs: tuple[str, ...] = PROGRAMS
     missing_modules: tuple[str, ...] = ()
     ports: Mapping[int, str] = field(factory=dict)
+    release: str | None = None
 
     def account(self, name: str | None) -> Account | None:
         """Anybody."""
@@ -106,9 +107,16 @@ class Machine(Value):
         del python, account, environment
         return tuple(each for each in modules if each in self.missing_modules)
 
+    def installed(
+        self, python: str, package: str, *, account: Account | None, environment: Mapping[str, str]
+    ) -> str | Untold:
+        """As given."""
+        del account, environment
+        return self.release or Untold(why=f"`{python}` knows no installed package `{package}`")
 
-def machine(text: str, *, gpus: tuple[str, ...]) -> Machine:
-    """The machine of a TOML text; `gpus` are there when it names none."""
+
+def machine(text: str, *, gpus: tuple[str, ...], release: str) -> Machine:
+    """The machine of a TOML text; `gpus` are there when it names none, and the engine's `release`."""
     said = tomllib.loads(text)
     return Machine(
         names=tuple(said.get("gpus", gpus)),
@@ -116,6 +124,7 @@ def machine(text: str, *, gpus: tuple[str, ...]) -> Machine:
         shared_memory_mib=said.get("shared_memory_mib", 65_536),
         programs=tuple(said.get("programs", PROGRAMS)),
         missing_modules=tuple(said.get("missing_modules", ())),
+        release=said.get("release", release),
         ports={int(port): name for port, name in said.get("ports", {}).items()},
     )
 
@@ -135,4 +144,9 @@ def look_over(
     assert isinstance(plan, WrittenPlan)
     assert isinstance(plan.facts, WrittenFacts)
     names = (plan.facts.gpus.names or ())[:1] * plan.facts.gpus.count
-    return preflight(plan, unit.parent, scope=scope, probe=machine(text, gpus=names))
+    return preflight(
+        plan,
+        unit.parent,
+        scope=scope,
+        probe=machine(text, gpus=names, release=plan.facts.engine.version),
+    )

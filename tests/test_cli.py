@@ -51,7 +51,7 @@ PLAN_KEYS = {
     *("argv", "env", "diagnostics"),
     # what was added to it since; nothing may be taken away
     *("fraction", "free_before_load_gib", "reserve_available_gib", "reserve_needed_gib"),
-    *("reserve_margin_gib", "unknowns", "unpriced", "assumptions"),
+    *("reserve_margin_gib", "unknowns", "unpriced", "assumptions", "outcome", "refused_by"),
 }
 DIAGNOSTIC_KEYS = {"code", "severity", "summary", "path", "spans", "notes", "help"}
 SPAN_KEYS = {"file", "line", "column", "end_line", "end_column", "label"}
@@ -794,7 +794,7 @@ def test_the_keys_of_the_contract(tree: Checkout) -> None:
     done = tree.run("check", "--json")
     assert (done.code, done.err) == (0, "")
     result = done.json
-    assert list(result) == ["schema", "diagnostics", "plans"]
+    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by"]
     assert result["schema"] == 1
     assert [each["profile"] for each in result["plans"]] == sorted(DEPLOYABLE)
     for plan in result["plans"]:
@@ -866,7 +866,7 @@ def test_json_whatever_is_given(tree: Checkout, given: str) -> None:
     done = tree.run("check", "--json", *words)
     assert (done.code, done.err) == (code, "")
     result = done.json
-    assert list(result) == ["schema", "diagnostics", "plans"]
+    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by"]
     assert all(plan.keys() == PLAN_KEYS for plan in result["plans"])
     found = [
         *result["diagnostics"],

@@ -30,6 +30,29 @@ from repositories import commit, everything, git, repository
 BROKEN = "schema = 1\n[serve\n"
 
 
+UPGRADED = """schema = 1
+[model]
+id = "Qwen/Qwen3-8B"
+path = "/models/qwen"
+[engine]
+name = "sglang"
+version = "{version}"
+python = "{python}/bin/python"
+[gpus]
+kind = "h200"
+count = 1
+[serve]
+context = 32_768
+max_running_requests = 8
+port = 31000
+[memory]
+fraction = 0.8
+[targets.a]
+kind = "systemd"
+user = "sglang"
+"""
+
+
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A compiled tree in a repository of one commit; not to be changed."""
@@ -80,6 +103,33 @@ def test_a_committed_file_that_is_no_profile(tree: Checkout, form: str, name: st
     assert "no service changes" in tree.run("diff", f"--format={form}").out
     path.unlink()
     assert name not in tree.run("diff", f"--format={form}").out
+
+
+def test_an_engine_that_is_upgraded_in_its_place(tree: Checkout) -> None:
+    """Another release for the same interpreter leaves the unit as it is: it is to be installed, and then restarted."""
+    tree.write("up", UPGRADED.format(version="0.5.10", python="/opt/sglang"))
+    commit(tree)
+    tree.write("up", UPGRADED.format(version="0.5.11", python="/opt/sglang"))
+    change = services(tree)["up"]
+    assert {each["path"] for each in change["files"]}.isdisjoint({"out/up/a/up.service"})  # type: ignore[attr-defined]
+    restart = change["restart"]
+    assert isinstance(restart, dict)
+    assert restart["reasons"] == ["engine"]
+    install = "sglang 0.5.11 for `/opt/sglang/bin/python`, which ran sglang 0.5.10"
+    assert restart["install"] == install
+    said = tree.run("diff").out
+    assert "up on a: restart, once its engine is installed\n" in said
+    assert f"install {install} restart engine; down for about " in " ".join(said.split())
+    assert "1 service changes, 1 to restart" in said
+    assert f"install first: {install.replace('`', '')[:10]}" in tree.run(
+        "diff", "--format", "markdown"
+    ).out.replace("`", "")
+    assert tree.run("diff", "--exit-code").code == 4
+    tree.write("up", UPGRADED.format(version="0.5.11", python="/opt/sglang-0.5.11"))
+    restart = services(tree)["up"]["restart"]
+    assert isinstance(restart, dict)
+    assert restart["install"] is None
+    assert "up on a: restart\n" in tree.run("diff").out
 
 
 def test_a_setting_with_what_it_does(tree: Checkout) -> None:

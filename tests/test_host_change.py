@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,6 +40,29 @@ def test_the_same_is_no_change() -> None:
     """Equal files need nothing, by either name of the unit."""
     assert decide(FILES, FILES, unit=UNIT) == Consequence(action=Action.NOTHING)
     assert decide(FILES, dict(FILES), unit="kimi-k2.6") == Consequence(action=Action.NOTHING)
+
+
+def plan_for(version: str, build: str | None = None) -> Mapping[str, bytes]:
+    """The files with a plan for a release."""
+    engine = {"name": "sglang", "version": version, "build": build}
+    plan = {"schema": 1, "targets": {}, "engine": engine}
+    return {**FILES, "plan.json": json.dumps(plan).encode()}
+
+
+def test_another_engine_behind_the_same_unit_needs_a_restart() -> None:
+    """The unit may be the same to the byte: what runs is the engine it was started from."""
+    change = decide(plan_for("0.5.10"), plan_for("0.5.11"), unit=UNIT)
+    assert change == Consequence(
+        action=Action.RESTART,
+        reasons=(
+            "the engine changed from `sglang 0.5.10` to `sglang 0.5.11`; the one that is installed is what starts",
+        ),
+    )
+    built = decide(plan_for("0.5.11"), plan_for("0.5.11", "ddtree"), unit=UNIT)
+    assert built.action is Action.RESTART
+    assert decide(plan_for("0.5.11"), plan_for("0.5.11"), unit=UNIT).action is Action.NOTHING
+    # What no plan tells is no difference.
+    assert decide(FILES, plan_for("0.5.11"), unit=UNIT).action is Action.NOTHING
 
 
 def test_the_first_generation_is_started() -> None:

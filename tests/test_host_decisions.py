@@ -503,3 +503,20 @@ def test_the_tree_that_is_current_is_not_copied(host: Host) -> None:
     intent = host.intend(SMALL)
     assert isinstance(intent, Intent)
     assert intent.number == 4
+
+
+def test_an_upgrade_in_its_place_restarts(tmp_path: Path, host: Host) -> None:
+    """A plan for another engine over the same unit is no switch without a restart; where that is manual it is left."""
+    host.switch(SMALL)
+    out = tmp_path / "out"
+    shutil.copytree(OUT, out)
+    plan = (out / SMALL / PLAN).read_bytes()
+    assert b'"version": "0.5.11"' in plan
+    rewritten(out, f"{SMALL}/{PLAN}", plan.replace(b'"version": "0.5.11"', b'"version": "0.5.12"'))
+    tree = staged(SMALL, out=out)
+    for restarts, step in ((True, Step.RESTART), (False, Step.LEFT)):
+        asked = evolve(tree, service=evolve(tree.service, restarts_itself=restarts))
+        intent = intend_switch(asked, root=host.root, live=host.manager, replace=False)
+        assert isinstance(intent, Intent)
+        assert intent.step is step
+        assert intent.reasons[0].startswith("the engine changed from `sglang 0.5.11 with ddtree`")

@@ -413,6 +413,39 @@ def test_json_is_that_of_a_check_without_a_profile() -> None:
     assert plan["pool"]["best"] > 0
 
 
+def test_json_does_not_read_as_a_pass_where_a_rule_refuses() -> None:
+    """Of a launch that an error refuses while its memory passes `outcome` is refused, on top and in its plan; exit 1."""
+    command_line = server("--model-path Qwen/Qwen3-235B-A22B-Instruct-2507-FP8 --tp {}")
+    options = ("--gpu", "h100", "--engine", "sglang@0.5.11")
+    code, told = run(*options, "--", *command_line.format(8).split())
+    (plan,) = told["plans"]
+    assert (code, plan["verdict"]) == (1, "pass")
+    for each in (told, plan):
+        assert (each["outcome"], each["refused_by"]) == ("refused", ["block-tiles"])
+    code, told = run(*options, "--", *command_line.format(4).split())
+    assert "block-tiles" not in told["refused_by"]
+    code, told = run(*OPTIONS, "--", *server("--model-path Qwen/Qwen3-8B").split())
+    (plan,) = told["plans"]
+    for each in (told, plan):
+        assert (code, each["outcome"], each["refused_by"]) == (0, "pass", [])
+
+
+def test_gpus_that_do_not_add_up_speak_of_no_profile() -> None:
+    """A command has no profile: the layout needs so many GPUs, and there are others."""
+    code, told = run(
+        *OPTIONS[:2],
+        "--count",
+        "4",
+        *OPTIONS[4:],
+        "--",
+        *server("--model-path Qwen/Qwen3-8B --tp 1").split(),
+    )
+    (summary,) = (
+        each["summary"] for each in told["plans"][0]["diagnostics"] if each["code"] == "gpu-count"
+    )
+    assert (code, summary) == (1, "the layout needs 1 GPU, and there are 4")
+
+
 @pytest.mark.parametrize(
     ("words", "count"),
     [

@@ -70,6 +70,7 @@ class FakeProbe(Value):
     disk: int | Untold = 1 << 40
     memory: int | Untold = 1 << 40
     without: tuple[str, ...] | Untold = ()
+    release: str | Untold = "0.5.11"
 
     def account(self, name: str | None) -> Account | None:
         """Root and who was given."""
@@ -125,6 +126,13 @@ class FakeProbe(Value):
         if isinstance(self.without, Untold):
             return self.without
         return tuple(each for each in modules if each in self.without)
+
+    def installed(
+        self, python: str, package: str, *, account: Account | None, environment: Mapping[str, str]
+    ) -> str | Untold:
+        """As given."""
+        assert (python, package, account) == (PYTHON, "sglang", SGLANG), environment
+        return self.release
 
 
 def written(plan: Mapping[str, object]) -> WrittenPlan:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import open_catalog
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, Severity
 from compiler.host.preflight import Preflight
 from compiler.host.preflight_probe import RealProbe, Untold
 from compiler.host.units import Scope
@@ -119,6 +119,50 @@ def test_a_package_that_is_not_there(tmp_path: Path) -> None:
     assert found(tmp_path, more) == ()
     more += 'disaggregation-transfer-backend = "nixl"\n'
     assert found(tmp_path, more, host='missing_modules = ["mooncake"]') == ()
+
+
+@pytest.mark.parametrize(
+    ("release", "severity"),
+    [
+        ("0.5.11", None),
+        ("0.5.11+cu130", None),
+        ("0.5.11.post1", Severity.WARNING),
+        ("0.5.10", Severity.ERROR),
+        ("0.5.10.post2", Severity.ERROR),
+        ("0.5.1", Severity.ERROR),
+    ],
+)
+def test_another_release_is_installed(
+    tmp_path: Path, release: str, severity: Severity | None
+) -> None:
+    """`host-release`: another release is an error, another build of the planned one a warning; each by the interpreter's word."""
+    got = found(tmp_path, host=f'release = "{release}"')
+    assert [(each.code, each.severity) for each in got] == (
+        [] if severity is None else [("host-release", severity)]
+    )
+    if got:
+        assert f"has sglang {release}, and the plan is for 0.5.11" in got[0].summary
+
+
+@pytest.mark.parametrize("release", ["0.5.12.dev3+g0123abc", "unknown", ""])
+def test_a_release_that_cannot_be_told(tmp_path: Path, release: str) -> None:
+    """A checkout's number is held against nothing, and it is said that nobody looked; a private build is not asked."""
+    result = overlook(tmp_path, host=f'release = "{release}"')
+    assert result.diagnostics == ()
+    assert [each.what for each in result.skipped] == ["which release of the engine is installed"]
+
+
+def test_a_real_interpreter_tells_what_is_installed() -> None:
+    """The version of a package, as its metadata has it; of one that is not there, that it is not."""
+
+    def asked(python: str, package: str) -> str | Untold:
+        return RealProbe().installed(python, package, account=None, environment={})
+
+    assert asked(sys.executable, "pytest") == pytest.__version__
+    told = asked(sys.executable, "no-such-package")
+    assert isinstance(told, Untold)
+    assert "knows no installed package `no-such-package`" in told.why
+    assert isinstance(asked("/nowhere/python", "pytest"), Untold)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_without_a_plan_every_key_is_there_and_empty() -> None:
     (full,) = checked(planned=plan())["plans"]
     (empty,) = checked()["plans"]
     assert list(empty) == list(full)
-    said = ("profile", "target", "verdict", "diagnostics")
+    said = ("profile", "target", "verdict", "outcome", "refused_by", "diagnostics")
     assert {key: value for key, value in empty.items() if key not in said and value} == {}
     assert empty["diagnostics"] == full["diagnostics"] != []
     assert (empty["engine"], empty["pool"], empty["effective"]) == (None, None, None)

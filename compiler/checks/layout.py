@@ -48,7 +48,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     formula = f"{parallel.tensor} tensor x {parallel.pipeline} pipeline x {replicas} data"
     yield error(
         "gpu-count",
-        f"the layout needs {counted(needed, 'GPU')}, the profile has {gpus.count}",
+        f"the layout needs {counted(needed, 'GPU')}, and there {_are(gpus.count)} {gpus.count}",
         where.primary("gpus.count", text=counted(gpus.count, "GPU")),
         secondary=present(
             where.label("parallel.tensor", f"tensor parallel {parallel.tensor}"),
@@ -61,6 +61,10 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         path="gpus.count",
     )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 @rule("heads-not-divisible")

@@ -25,7 +25,12 @@ from compiler.profile import Name, Text
 @click.command(name="check")
 @click.argument("profiles", nargs=-1, metavar="[PROFILE]...", shell_complete=completing.profiles)
 @click.option("--strict", is_flag=True, help="Treat every warning as an error.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object on stdout; its `outcome` goes with the exit code, a `verdict` is about memory only.",
+)
 @click.option(
     "--format",
     "form",

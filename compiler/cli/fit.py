@@ -9,21 +9,27 @@ from attrs import evolve
 
 from compiler.amend import Amended, Amendment, amend, stranger
 from compiler.cli.exits import Exit, exit_of
-from compiler.cli.fitted import Answer, answer_json, answer_lines
+from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
+from compiler.cli.neighbours import names_beside
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
 from compiler.language.graph import link
 from compiler.memory.outcome import MEMORY_CODES, Outcome, memory_outcome
-from compiler.pipeline import check_profiles, resolve
+from compiler.pipeline import check_profiles, origins_in, resolve
 from compiler.plan import Plan
+from compiler.remedy.beside import Neighbours
 from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.trials import Trials
+
+
+_UNCHOSEN = 0
+"""Stands for the number of a change where none is given."""
 
 
 class _Number(click.ParamType[int]):
@@ -34,6 +40,8 @@ class _Number(click.ParamType[int]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
+        if value == _UNCHOSEN:
+            return _UNCHOSEN
         text = str(value)
         if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 3 and int(text)):  # noqa: PLR2004 - never a thousand changes
             self.fail(
@@ -57,9 +65,9 @@ class _Number(click.ParamType[int]):
     "number",
     type=_Number(),
     is_flag=False,
-    flag_value="1",
+    flag_value=_UNCHOSEN,
     metavar="[N]",
-    help="Write change N to the profile, the first when no N is given; comments and layout stay.",
+    help="Write change N to the profile; comments and layout stay. Without N the first, where it keeps the whole promise.",
 )
 @click.option(
     "--in",
@@ -76,16 +84,17 @@ def command(
     Each setting that can help is moved just far enough, alone or with one other. Of each change you see its price and
     both budgets after it; each passes the whole check. A profile that passes already is told what it has to spare.
 
-    The certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large batches), fewer
-    requests at once, slower starts of long prompts, accuracy (the KV dtype), a smaller promise, more GPUs, and the
-    draft's speed. What gives up more than half of the promise comes last.
+    What keeps the whole promise comes before what gives up a part of it, and what gives up more than half comes last. Of
+    each kind the certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large
+    batches), fewer requests at once, slower starts of long prompts, accuracy (the KV dtype), more GPUs, and the draft's
+    speed.
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). Exits 1 when nothing keeps the promise.
     """
     session, faults = open_session([profile])
     if session is None:
         return _fail(faults, session, as_json=as_json)
-    found = _judged(session)
+    found, beside = _judged(session)
     if not isinstance(found, Judged):
         return _fail(found, session, as_json=as_json)
     plan = found.plan
@@ -96,7 +105,7 @@ def command(
     asked = None if most is None else Most(most)
     if file is not None and _name_of(file) not in _made_of(plan, session):
         return _fail((stranger(plan.profile_name, _name_of(file)),), session, as_json=as_json)
-    answer = _answer(plan, found, session, asked, file=file)
+    answer = _answer(plan, found, session, asked, file=file, beside=beside)
     if number is not None:
         written = _write(answer, number, session, file=file)
         if not isinstance(written, Answer):
@@ -106,19 +115,32 @@ def command(
     return Exit.OK if answer.remedies or answer.spare is not None else Exit.REFUSED
 
 
-def _judged(session: Session) -> Judged | tuple[Diagnostic, ...]:
-    """The service, on the first of its targets: where it runs changes nothing about its memory."""
-    checked = check_profiles(session.names, session.inputs, advised=False)
-    if checked.judged:
-        found = tuple(dict.fromkeys(checked.all_diagnostics))
-        return evolve(checked.judged[0], diagnostics=found)
+def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbours | None]:
+    """The service, on the first of its targets, with what its neighbours on all of them do to it; and those.
+
+    Where it runs changes nothing about its own memory.
+    """
     name = session.names[0]
-    return checked.diagnostics or (
-        error(
-            "profile-not-deployable",
-            f"`{name}` has no target, so it promises nothing that could be fitted",
-            help=("fit a profile that extends it; with `--in` the change is one to this file",),
-        ),
+    around = names_beside(name, session.inputs)
+    checked = check_profiles((name, *around), session.inputs, advised=False)
+    own = [each for each in checked.judged if each.profile_name == name]
+    if not own:
+        return checked.diagnostics or (_no_target(name),), None
+    places = tuple(each.plan for each in own if each.plan is not None)
+    others = tuple(
+        each.plan for each in checked.judged if each.plan is not None and each not in own
+    )
+    beside = Neighbours(places=places, others=others) if places and others else None
+    found = [each for one in own for each in one.diagnostics]
+    found += () if beside is None else beside.errors(origins_in(session.inputs))
+    return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
+
+
+def _no_target(name: str) -> Diagnostic:
+    return error(
+        "profile-not-deployable",
+        f"`{name}` has no target, so it promises nothing that could be fitted",
+        help=("fit a profile that extends it; with `--in` the change is one to this file",),
     )
 
 
@@ -131,18 +153,27 @@ def _unknown(judged: Judged) -> Diagnostic:
 
 
 def _answer(
-    plan: Plan, judged: Judged, session: Session, most: Most | None, *, file: str | None
+    plan: Plan,
+    judged: Judged,
+    session: Session,
+    most: Most | None,
+    *,
+    file: str | None,
+    beside: Neighbours | None,
 ) -> Answer:
     errors = tuple(each for each in judged.diagnostics if each.is_error)
-    rules = Rules(standing=tuple(each for each in judged.standing if each.is_error))
+    standing = tuple(each for each in judged.standing if each.is_error)
+    rules = Rules(standing=standing, beside=beside)
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
     trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
+    codes = tuple(dict.fromkeys(each.code for each in errors))
     if most is not None:
         furthest = the_most(most, plan, trials)
         return Answer(
             plan=plan,
             first=others,
+            refused_by=codes,
             most=most,
             into=file,
             short=furthest.short,
@@ -160,6 +191,7 @@ def _answer(
     return Answer(
         plan=plan,
         first=others,
+        refused_by=codes,
         most=None,
         into=file,
         remedies=() if fitting is None else fitting.remedies,
@@ -189,6 +221,11 @@ def _write(
     answer: Answer, number: int, session: Session, *, file: str | None
 ) -> Answer | tuple[Diagnostic, ...]:
     """Write one change, proved before; the findings say why not."""
+    if number == _UNCHOSEN:
+        dear = given_away(answer) if answer.remedies else None
+        if dear is not None:
+            return (_unchosen(answer, dear),)
+        number = 1
     if number > len(answer.remedies):
         return (_no_such_change(answer, number),)
     name = answer.plan.profile_name
@@ -204,6 +241,16 @@ def _write(
     failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
     done = evolve(answer, chosen=number, file=target, also=amended.also)
     return (failed,) if failed else done
+
+
+def _unchosen(answer: Answer, dear: str) -> Diagnostic:
+    first = answer.remedies[0]
+    return error(
+        "fit-unchosen",
+        f"change 1 {dear}, and no number was given: nothing is written",
+        notes=(f"it is {first}", *(f"it costs: {loss}" for loss in first.loses)),
+        help=("choose one of the list by its number: `--write 1`",),
+    )
 
 
 def _name_of(file: str) -> str:

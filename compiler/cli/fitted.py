@@ -12,10 +12,11 @@ from compiler.diagnostics import Diagnostic, printable
 from compiler.language.load import file_of
 from compiler.plan import Plan
 from compiler.planjson import plan_facts
-from compiler.remedy.change import CERTAIN, Remedy, Unhelpful
+from compiler.remedy.change import CERTAIN, Cost, Remedy, Unhelpful
 from compiler.remedy.moves import memory_of
+from compiler.remedy.ranking import given_up
 from compiler.remedy.room import Most, Spare
-from compiler.report.contract import SCHEMA, diagnostic_json
+from compiler.report.contract import SCHEMA, diagnostic_json, outcome
 from compiler.report.verdicts import memory_numbers, refused_by
 from compiler.value import Value
 
@@ -37,6 +38,7 @@ class Answer(Value):
 
     Attributes:
         first: the errors that are not about memory.
+        refused_by: the codes of all errors.
         most: what was asked the most of; `None` for changes.
         short: why the most of it is not surer, or not as much as is promised now.
         spare: what a plan that keeps its promise has to spare.
@@ -48,6 +50,7 @@ class Answer(Value):
 
     plan: Plan
     first: tuple[Diagnostic, ...] = ()
+    refused_by: tuple[str, ...] = ()
     most: Most | None
     short: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...]
@@ -81,8 +84,8 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield from answer.short
         yield ""
     if answer.unhelpful:
-        yield "tried, and no help:"
-        yield from dict.fromkeys(f"  {each}" for each in answer.unhelpful)
+        yield "tried alone, and no help:"
+        yield from (f"  {each}{_beside(each, answer)}" for each in answer.unhelpful)
         yield ""
     yield _way_on(answer)
 
@@ -97,6 +100,16 @@ def _now(answer: Answer) -> str:
 
 def _first(found: Diagnostic) -> str:
     return f"first mend `{found.code}`: {found.help[0] if found.help else found.summary}"
+
+
+def _beside(each: Unhelpful, answer: Answer) -> str:
+    """The changes that have it beside others."""
+    numbers = [
+        str(number)
+        for number, remedy in enumerate(answer.remedies, 1)
+        if each.setting in {lever.setting for lever in remedy.levers}
+    ]
+    return f"; it helps beside others: {', '.join(numbers)}" if numbers else ""
 
 
 def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
@@ -119,8 +132,10 @@ def _lead(answer: Answer) -> str:
     if answer.spare is not None:
         return "changes that make it certain, the cheapest first:"
     if answer.first:
-        return "changes that mend that too; the certain ones first, then the cheapest:"
-    return "changes that keep the promise; the certain ones first, then the cheapest:"
+        return "changes that mend that too, all of the promise first; then the certain ones, then the cheapest:"
+    return (
+        "changes that keep the promise, all of it first; then the certain ones, then the cheapest:"
+    )
 
 
 def _spare_lines(spare: Spare) -> Iterator[str]:
@@ -143,6 +158,9 @@ def _way_on(answer: Answer) -> str:
     if answer.remedies:
         most = "" if answer.most is None else f" --max {answer.most.value}"
         into = "" if answer.into is None else f" --in {printable(answer.into)}"
+        dear = given_away(answer)
+        if dear is not None:
+            return f"the first one {dear}; to write it all the same: poolproof fit {name}{most} --write 1{into}"
         return f"to write the first one: poolproof fit {name}{most} --write{into}"
     if answer.spare is not None:
         return "nothing to change"
@@ -154,6 +172,14 @@ def _way_on(answer: Answer) -> str:
     return "nothing that was tried keeps the promise; promise less, or use other GPUs"
 
 
+def given_away(answer: Answer) -> str | None:
+    """Why the first change is written only by its number: who reads no list gives nothing of a promise away."""
+    first = answer.remedies[0]
+    if given_up(answer.plan, first.plan) > 0:
+        return "gives up a part of the promise"
+    return "asks for more GPUs" if first.cost is Cost.HARDWARE else None
+
+
 def answer_json(answer: Answer) -> dict[str, Any]:
     """For tools; settings are written as TOML has them."""
     spare = answer.spare
@@ -161,6 +187,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "schema": SCHEMA,
         "profile": answer.plan.profile_name,
         "verdict": verdict(answer.plan).value,
+        "outcome": outcome(answer.refused_by, verdict(answer.plan)),
+        "refused_by": list(answer.refused_by),
         **_facts(answer.plan),
         "max": None if answer.most is None else answer.most.value,
         "short": list(answer.short),

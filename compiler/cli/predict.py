@@ -75,7 +75,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @_size("--free-after", "`avail mem` of the log after the last load before the pool.")
 @click.option("--boot", type=_FILE, multiple=True, metavar="FILE", help="A recorded boot.")
 @click.option("--bars", is_flag=True, help="Draw its memory.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object on stdout; its `outcome` goes with the exit code, a `verdict` is about memory only.",
+)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def command(  # noqa: PLR0913 - click hands over each option
     words: tuple[str, ...],

@@ -47,12 +47,14 @@ class Restart(Value):
     """That the service has to be restarted.
 
     Attributes:
-        reasons: what of it differs: `command line`, `environment`, `unit`.
+        reasons: what of it differs: `engine`, `command line`, `environment`, `unit`.
         start: how long the new one takes to start.
+        install: what has to be installed before, in words: another engine for the interpreter that there was.
     """
 
     reasons: tuple[str, ...]
     start: Start
+    install: str | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -173,13 +175,21 @@ def _differing(old: Mapping[str, Shown], new: Mapping[str, Shown]) -> Iterator[D
 
 
 def _restart(old: Snapshot, new: Snapshot) -> Restart | None:
+    before, after = old.identity["engine"], new.identity["engine"]
     reasons = {
+        # An upgrade in its place leaves every byte of the unit as it was, and the old engine running.
+        "engine": before != after,
         "command line": old.command != new.command,
         "environment": old.environment != new.environment,
         "unit": None not in (_unit(old), _unit(new)) and _unit(old) != _unit(new),
     }
     named = tuple(name for name, differs in reasons.items() if differs)
-    return Restart(reasons=named, start=new.start) if named else None
+    if not named:
+        return None
+    install = None
+    if before != after and old.command[:1] == new.command[:1] and new.command:
+        install = f"{after} for `{new.command[0]}`, which ran {before}"
+    return Restart(reasons=named, start=new.start, install=install)
 
 
 def _unit(snapshot: Snapshot) -> str | None:

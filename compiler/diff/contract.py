@@ -35,13 +35,17 @@ class FiguresJson(TypedDict):
 
 
 class RestartJson(TypedDict):
-    """Why, and for how long; `expected_s` is an estimate, and null where there is none."""
+    """Why, and for how long; `expected_s` is an estimate, and null where there is none.
+
+    `install` is what has to be installed before, in words.
+    """
 
     reasons: list[str]
     expected_s: int | None
     basis: str
     limit_s: int
     stop_s: int | None
+    install: str | None
 
 
 class FileJson(TypedDict):
@@ -132,6 +136,7 @@ def _service(change: ServiceChange) -> ServiceJson:
             "basis": restart.start.basis,
             "limit_s": restart.start.limit_s,
             "stop_s": restart.start.stop_s,
+            "install": restart.install,
         },
         "files": [{"path": f"out/{path}", "state": state.value} for path, state in change.files],
         "reasons": list(change.why),

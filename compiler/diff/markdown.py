@@ -158,6 +158,8 @@ def _lines(change: ServiceChange) -> Iterator[str]:
     yield from (f"{what}: {old} → {new}" for what, old, new in wording.figure_lines(change))
     yield from (f"found: {_code(each)}" for each in change.found)
     yield from (f"gone: {_code(each)}" for each in change.gone)
+    if change.restart and change.restart.install:
+        yield f"install first: {change.restart.install}"
     if change.restart:
         reasons = ", ".join(change.restart.reasons)
         yield f"restart ({reasons}): down {wording.downtime(change.restart)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diff import wording
-from compiler.diff.comparing import Difference, FileState, ServiceChange
+from compiler.diff.comparing import Difference, FileState, Restart, ServiceChange
 from compiler.diff.trees import TreeChange
 from compiler.report.cells import cells, shown
 
@@ -51,12 +51,18 @@ def _service(change: ServiceChange) -> Iterator[Row]:
         yield 2, f"found    {each}"
     for each in change.gone:
         yield 2, f"gone     {each}"
-    if change.restart:
-        reasons = ", ".join(change.restart.reasons)
-        yield 2, f"restart  {reasons}; down {wording.downtime(change.restart)}"
+    yield from _restart(change.restart)
     if change.files:
         yield 2, "files"
         yield from ((4, f"{_SIGN[state]} out/{path}") for path, state in change.files)
+
+
+def _restart(restart: Restart | None) -> Iterator[Row]:
+    if restart is None:
+        return
+    if restart.install:
+        yield 2, f"install  {restart.install}"
+    yield 2, f"restart  {', '.join(restart.reasons)}; down {wording.downtime(restart)}"
 
 
 def _differences(title: str, several: tuple[Difference, ...]) -> Iterator[Row]:

@@ -57,7 +57,9 @@ def outcome(change: ServiceChange) -> str:
         case Fate.MENDED:
             return "compiles, and did not before"
         case Fate.CHANGED:
-            return "restart" if change.restart else "no restart"
+            if change.restart is None:
+                return "no restart"
+            return "restart, once its engine is installed" if change.restart.install else "restart"
 
 
 def identity(change: ServiceChange) -> str:

@@ -160,12 +160,14 @@ class HostNeeds(Value):
         spared_bytes: memory that the engine leaves to everything else, before it takes any for the tier.
         modules: Python modules that must be there -> the setting that needs them.
         compiles: whether kernels are compiled as they are first needed.
+        package: the Python package that the engine is, whose version is the release.
     """
 
     tier: Tier | None = None
     spared_bytes: int = 0
     modules: Mapping[str, str] = field(factory=dict)
     compiles: bool = False
+    package: str | None = None
 
 
 class Observer(Protocol):

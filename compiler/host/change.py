@@ -12,6 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
+from compiler.host.service import engine_in
 from compiler.quoting.shellfile import read_env_file
 from compiler.quoting.unitfile import read_unit
 from compiler.quoting.unitvalue import (
@@ -23,6 +24,7 @@ from compiler.quoting.unitvalue import (
 )
 from compiler.secrecy import is_secret
 from compiler.value import Value
+from compiler.writtenplan import PLAN
 
 
 # Settings that systemd looks up when it needs them, so that the running server goes on under the new value.
@@ -99,6 +101,7 @@ def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: s
     if old is None or f"{name}.service" not in old:
         return Consequence(action=Action.RESTART, reasons=("it is not installed yet",))
     differences = [
+        *_engine_differences(old.get(PLAN, b""), new.get(PLAN, b"")),
         *_unit_differences(_text(old, f"{name}.service"), _text(new, f"{name}.service")),
         *_variable_differences(_text(old, f"{name}.env"), _text(new, f"{name}.env")),
         *_probe_differences(old.get(_PROBE, b""), new.get(_PROBE, b"")),
@@ -109,6 +112,16 @@ def decide(old: Mapping[str, bytes] | None, new: Mapping[str, bytes], *, unit: s
         action=differences[0].action if differences else Action.NOTHING,
         reasons=tuple(dict.fromkeys(each.text for each in differences)),
     )
+
+
+def _engine_differences(old: bytes, new: bytes) -> Iterator[_Difference]:
+    """Another engine behind the same command line: the process that runs is the one it was started from."""
+    before, after = engine_in(old), engine_in(new)
+    if None not in (before, after) and before != after:
+        yield _Difference(
+            action=Action.RESTART,
+            text=f"the engine changed from `{before}` to `{after}`; the one that is installed is what starts",
+        )
 
 
 def _text(files: Mapping[str, bytes], name: str) -> str:

@@ -41,6 +41,7 @@ class Needs(Value):
         size: of its files, bytes.
         environment: what its environment file sets.
         engine: what the engine itself asks of the host; nothing where the engine is unknown.
+        version: the release that the plan is for; `None` for a private build, whose own number nobody knows.
         pool_bytes: the least that the plan expects of the pool on one GPU; `None` where memory was not worked out.
     """
 
@@ -59,6 +60,7 @@ class Needs(Value):
     size: int
     environment: Mapping[str, str]
     engine: HostNeeds
+    version: str | None
     pool_bytes: int | None
 
 
@@ -96,6 +98,7 @@ def read_needs(facts: WrittenFacts, target: WrittenTarget, folder: Path) -> Need
         engine=HostNeeds()
         if observer is None
         else observer.host_needs(argv, version=facts.engine.version),
+        version=None if facts.engine.build else facts.engine.version,
         pool_bytes=_pool_bytes(facts),
     )
 

@@ -12,7 +12,12 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.host.needs import Needs, read_needs
-from compiler.host.preflight_engine import check_compiler, check_memory, check_packages
+from compiler.host.preflight_engine import (
+    check_compiler,
+    check_memory,
+    check_packages,
+    check_release,
+)
 from compiler.host.preflight_files import (
     check_account,
     check_disk,
@@ -45,6 +50,7 @@ CHECKS: tuple[Callable[[Situation], Iterator[CheckResult]], ...] = (
     check_disk,
     check_memory,
     check_packages,
+    check_release,
     check_compiler,
 )
 
@@ -72,8 +78,8 @@ def preflight(plan: WrittenPlan, folder: Path, *, scope: Scope, probe: HostProbe
         probe: what the host is asked; `RealProbe()` is this host.
 
     Errors, in the result: `host-tree`, `host-user`, `host-python`, `host-model`, `host-secret`, `host-driver`,
-    `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`, `host-memory`, `host-package`; warnings are `host-memlock`
-    and `host-compiler`.
+    `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`, `host-memory`, `host-package`, `host-release`; warnings are
+    `host-memlock`, `host-compiler`, and `host-release` where another build of that release is there.
     """
     needs = _needs(plan, folder)
     if isinstance(needs, str):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from compiler.diagnostics import error, warning
+from attrs import evolve
+
+from compiler.diagnostics import Severity, error, warning
 from compiler.host.preflight_probe import SYSTEM_PATH, Untold
 from compiler.host.situation import CheckResult, Situation, Skipped
 from compiler.host.units import Scope
@@ -75,6 +78,47 @@ def check_packages(situation: Situation) -> Iterator[CheckResult]:
             help=("install it for that interpreter", f"or change `{modules[name]}`"),
             path=modules[name],
         )
+
+
+_RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(?:(?:\.post|rc)\d+)?")
+"""A number as releases have it; one of a checkout (`0.5.12.dev3`) says little of what is in it."""
+
+
+def check_release(situation: Situation) -> Iterator[CheckResult]:
+    """The engine that is installed is the one that the plan is for: nothing of a plan says what another one does."""
+    needs = situation.needs
+    planned, package = needs.version, needs.engine.package
+    if planned is None or package is None:
+        return
+    if isinstance(situation.probe.trail(needs.python), Untold | None):
+        return  # `check_python` says so
+    found = situation.probe.installed(
+        needs.python, package, account=situation.account, environment=needs.environment
+    )
+    what = "which release of the engine is installed"
+    if isinstance(found, Untold):
+        yield Skipped(what=what, why=found.why)
+        return
+    there = found.partition("+")[0]
+    if there == planned:
+        return
+    numbers = [each[1] for each in map(_RELEASE.fullmatch, (there, planned)) if each is not None]
+    if len(numbers) < 2:  # noqa: PLR2004 - both
+        yield Skipped(what=what, why=f"`{needs.python}` has {package} {found}, which is no release")
+        return
+    other = error(
+        "host-release",
+        f"`{needs.python}` has {package} {found}, and the plan is for {planned}",
+        notes=("its flags and its memory were judged as those of the planned release",),
+        help=(
+            f"install {package} {planned} for that interpreter",
+            f'or set `engine.version = "{there}"`, and compile again',
+        ),
+        path="engine.version",
+    )
+    # Another build of one release has its flags and its memory.
+    same = numbers[0] == numbers[1]
+    yield evolve(other, severity=Severity.WARNING) if same else other
 
 
 _USUAL_TOOLKIT: Final = "/usr/local/cuda"

@@ -31,6 +31,14 @@ import sys
 from importlib.util import find_spec
 print(*(name for name in sys.argv[1:] if find_spec(name) is None))
 """
+_TELLS: Final = """\
+import sys
+from importlib.metadata import PackageNotFoundError, version
+try:
+    print(version(sys.argv[1]))
+except PackageNotFoundError:
+    pass
+"""
 _CAP_SYS_RESOURCE: Final = 1 << 24  # capability.h: may raise hard limits
 
 
@@ -108,6 +116,11 @@ class HostProbe(Protocol):
         environment: Mapping[str, str],
     ) -> tuple[str, ...] | Untold:
         """Which of these modules an interpreter does not find, asked as a user."""
+
+    def installed(
+        self, python: str, package: str, *, account: Account | None, environment: Mapping[str, str]
+    ) -> str | Untold:
+        """The version of a package of an interpreter, asked as a user; untold where it knows none of that name."""
 
 
 class RealProbe:
@@ -206,16 +219,35 @@ class RealProbe:
         environment: Mapping[str, str],
     ) -> tuple[str, ...] | Untold:
         """By the interpreter itself, which looks for them and imports none."""
-        asked = ask(
-            (python, "-c", _FINDS, *modules),
-            timeout_s=PYTHON_S,
-            environment={"PATH": SYSTEM_PATH, **environment},
-            user=None if account is None or os.geteuid() != 0 else (account.uid, account.gids),
-        )
-        if not asked.fine:
-            said = (asked.stderr.strip() or asked.stdout.strip()).split("\n")[-1]
-            return Untold(why=said or f"`{python}` ended with {asked.code}")
-        return tuple(each for each in asked.stdout.split() if each in modules)
+        said = _told((python, "-c", _FINDS, *modules), account, environment)
+        if isinstance(said, Untold):
+            return said
+        return tuple(each for each in said.split() if each in modules)
+
+    def installed(
+        self, python: str, package: str, *, account: Account | None, environment: Mapping[str, str]
+    ) -> str | Untold:
+        """By what was written beside the package when it was installed."""
+        said = _told((python, "-c", _TELLS, package), account, environment)
+        if isinstance(said, Untold):
+            return said
+        return said.strip() or Untold(why=f"`{python}` knows no installed package `{package}`")
+
+
+def _told(
+    words: tuple[str, ...], account: Account | None, environment: Mapping[str, str]
+) -> str | Untold:
+    """What an interpreter prints, run as a user with the unit's environment."""
+    asked = ask(
+        words,
+        timeout_s=PYTHON_S,
+        environment={"PATH": SYSTEM_PATH, **environment},
+        user=None if account is None or os.geteuid() != 0 else (account.uid, account.gids),
+    )
+    if asked.fine:
+        return asked.stdout
+    said = (asked.stderr.strip() or asked.stdout.strip()).split("\n")[-1]
+    return Untold(why=said or f"`{words[0]}` ended with {asked.code}")
 
 
 def _entry(path: Path) -> Entry:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.host.units import Scope
 from compiler.value import Value
-from compiler.writtenplan import PLAN, WrittenPlan
+from compiler.writtenplan import PLAN, WrittenPlan, read_plan
 
 
 REVIEW = "PLAN.md"
@@ -36,6 +36,16 @@ class Service(Value):
     restarts_itself: bool
 
 
+def engine_in(content: bytes) -> str | None:
+    """The engine that a plan.json is for, as a person writes it; `None` where it does not say."""
+    plan = read_plan(content)
+    engine = None if isinstance(plan, str) else plan.engine
+    if engine is None:
+        return None
+    build = f" with {engine.build}" if engine.build else ""
+    return f"{engine.name} {engine.version}{build}"
+
+
 def service_of(plan: WrittenPlan, target: str) -> Service | str:
     """What a plan says of a target; or why it cannot be run, as a sentence."""
     each = plan.targets.get(target, f"it has no target `{target}`")
@@ -51,7 +61,7 @@ def service_of(plan: WrittenPlan, target: str) -> Service | str:
         unit=each.unit,
         scope=Scope(each.manager),
         state_dir=each.state_dir,
-        engine=plan.engine,
+        engine=None if plan.engine is None else plan.engine.name,
         start_timeout_s=each.start_timeout_s,
         stop_timeout_s=each.stop_timeout_s,
         restarts_itself=each.on_change != "manual",

@@ -27,7 +27,7 @@ class Fitting(Value):
 
     Attributes:
         remedies: the changes that do and that nothing refuses, the best first, as `ranking` has it.
-        unhelpful: the levers that were tried and do not.
+        unhelpful: the levers that do not alone, one for a setting.
     """
 
     remedies: tuple[Remedy, ...]
@@ -57,7 +57,18 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
         remedies, too_dear = _affordable(plan, remedies)
         unhelpful += too_dear
     ranked = sorted(remedies, key=lambda each: rank(plan, each))
-    return Fitting(remedies=tuple(ranked), unhelpful=tuple(unhelpful))
+    return Fitting(remedies=tuple(ranked), unhelpful=tuple(_once(unhelpful, ranked)))
+
+
+def _once(unhelpful: Sequence[Unhelpful], remedies: Sequence[Remedy]) -> Iterator[Unhelpful]:
+    """One line for a setting, whatever its levers: what was tried says more, and what helps alone is no such line."""
+    helpful = {each.levers[0].setting for each in remedies if len(each.levers) == 1}
+    told: dict[str, Unhelpful] = {}
+    for each in unhelpful:
+        known = told.setdefault(each.setting, each)
+        if known.tried is None and each.tried is not None:
+            told[each.setting] = each
+    return (each for setting, each in told.items() if setting not in helpful)
 
 
 def _affordable(plan: Plan, remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[Unhelpful]]:

@@ -228,10 +228,12 @@ class Pair(Value):
     Attributes:
         advised: the budgets whose refusal shows it.
         lead: what the two do, for the help of a refusal.
+        then: where the second in its turn leaves the other budget short, what may mend that: the first that does.
     """
 
     first: Lever
     second: Lever
+    then: tuple[Lever, ...] = ()
     advised: Budget = Budget.NONE
     lead: str
 
@@ -239,6 +241,9 @@ class Pair(Value):
         """What they do together."""
         return f"{self.lead}; {_reserve_moves(before, after)}"
 
+
+_ROOM = (FEWER_REQUESTS, SMALLER_GRAPHS, SMALLER_CHUNK)
+"""What makes room in the reserve that a higher fraction leaves short."""
 
 PAIRS = (
     Pair(
@@ -256,6 +261,8 @@ PAIRS = (
     Pair(
         first=NARROW_CACHE,
         second=RAISE_FRACTION,
+        then=_ROOM,
+        advised=Budget.POOL,
         lead="a narrower cache, and the least for the pool",
     ),
     Pair(
@@ -271,6 +278,7 @@ PAIRS = (
     Pair(
         first=NO_DRAFT,
         second=RAISE_FRACTION,
+        then=_ROOM,
         lead="no draft, and the least for the pool",
     ),
     Pair(

@@ -16,6 +16,8 @@ from compiler.value import Value
 
 Objection = Callable[[Plan], str | None]
 """Why a plan is refused, in words; `None` when it is not."""
+Beside = Callable[[Plan], tuple[Diagnostic, ...]]
+"""What a plan does to others, and they to it."""
 
 
 def forced_in(where: Origins) -> Mapping[str, str]:
@@ -31,10 +33,12 @@ class Rules(Value):
     Attributes:
         standing: errors of the files themselves, which no plan shows and no lever mends.
         left_out: codes that say nothing here, such as those about a deployment of what is none.
+        beside: what the services of its hosts do to each other with it; nothing where none runs beside it.
     """
 
     standing: tuple[Diagnostic, ...] = ()
     left_out: frozenset[str] = frozenset()
+    beside: Beside | None = None
 
     def __call__(self, plan: Plan) -> str | None:
         """The first error, in words; `None` when there is none."""
@@ -44,4 +48,6 @@ class Rules(Value):
     def errors(self, plan: Plan) -> tuple[Diagnostic, ...]:
         """What refuses a plan, without the places in files."""
         found = apply_accepts(plan, check(plan, NOWHERE), NOWHERE)
+        if self.beside is not None:
+            found = (*found, *self.beside(plan))
         return tuple(each for each in found if each.is_error and each.code not in self.left_out)

@@ -12,11 +12,12 @@ HALF = 0.5
 """Who gives up more of a promise than that asks for another service."""
 
 
-def rank(plan: Plan, remedy: Remedy) -> tuple[bool, Outcome, int, int]:
+def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:
     """A change to a plan comes before those of a higher rank; `fit --help` says the order in words."""
     after = remedy.plan
     return (
         given_up(plan, after) > HALF,
+        given_up(plan, after) > 0,
         memory_outcome(memory_of(after)),
         remedy.cost,
         len(remedy.settings),

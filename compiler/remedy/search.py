@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from compiler.bisection import Margins, least
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
@@ -96,22 +98,40 @@ def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhel
 
 
 def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -> Remedy | None:
-    """Two changes where the first mends what it can and the second the rest; the first goal that they reach."""
+    """Changes of which the first mends what it can and the second the rest, with a third if need be; the first goal reached."""
     first, second = pair.first, pair.second
     for goal in goals:
         begun = _begin(first, plan, trials, goal)
         if begun is None:
             continue
         before = trials.plan(begun.profile)
-        ended = try_lever(second, before, trials, goal=goal)
-        if isinstance(ended, Remedy):
+        tried = try_lever(second, before, trials, goal=goal)
+        ended = tried if isinstance(tried, Remedy) else _then(pair, tried, trials, goal)
+        if ended is not None:
             return Remedy(
                 settings=(*begun.settings, *ended.settings),
                 gives=pair.gives(plan, ended.plan),
-                loses=(first.loses(plan, ended.plan), *ended.loses),
+                loses=tuple(each.loses(plan, ended.plan) for each in (first, *ended.levers)),
                 plan=ended.plan,
-                cost=max(first.cost, second.cost),
-                levers=(first, second),
+                cost=max(first.cost, ended.cost),
+                levers=(first, *ended.levers),
+            )
+    return None
+
+
+def _then(pair: Pair, ended: Unhelpful, trials: Trials, goal: Goal) -> Remedy | None:
+    """The second lever with the first of those after it that mends what it leaves short."""
+    middle = ended.mended
+    if middle is None:
+        return None
+    for third in pair.then:
+        tried = try_lever(third, trials.plan(middle.profile), trials, goal=goal)
+        if isinstance(tried, Remedy):
+            return evolve(
+                tried,
+                settings=(*middle.settings, *tried.settings),
+                cost=max(pair.second.cost, third.cost),
+                levers=(pair.second, third),
             )
     return None
 

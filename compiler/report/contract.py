@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol, TypedDict
 
 from compiler.diagnostics import Diagnostic, Label, Span
-from compiler.judged import Judged
+from compiler.judged import Judged, Verdict
 from compiler.planjson import PlanFacts, plan_facts
 from compiler.report.counting import distinct
 
@@ -39,34 +39,72 @@ class DiagnosticJson(TypedDict):
 
 
 class PlanJson(PlanFacts):
-    """A profile on a target, judged; of a command that was predicted there is no profile."""
+    """A profile on a target, judged; of a command that was predicted there is no profile.
+
+    Attributes:
+        verdict: about memory only.
+        outcome: `refused` where any error refuses it, else the verdict.
+        refused_by: the codes of those errors.
+    """
 
     profile: str | None
     target: str | None
     verdict: str
+    outcome: str
+    refused_by: list[str]
     diagnostics: list[DiagnosticJson]
 
 
 class CheckJson(TypedDict):
-    """What `check --json` prints."""
+    """What `check --json` prints.
+
+    Attributes:
+        outcome: `refused` where there is any error, wherever it stands: the command then exits 1. Else the worst verdict of
+            the plans; null where nothing was judged.
+        refused_by: the codes of all errors.
+    """
 
     schema: int
     diagnostics: list[DiagnosticJson]
     plans: list[PlanJson]
+    outcome: str | None
+    refused_by: list[str]
 
 
 def check_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
     """The whole of one check: `top` is what belongs to no plan. Equal diagnostics of one list stand once."""
+    return _check(tuple(top), tuple(judged), beside=())
+
+
+def _check(
+    top: tuple[Diagnostic, ...], judged: tuple[Judged, ...], *, beside: tuple[Diagnostic, ...]
+) -> CheckJson:
+    """The same; what is `beside` the plans refuses each of them."""
+    codes = refusing((*top, *(found for each in judged for found in each.diagnostics)))
+    worst = max((each.verdict for each in judged), key=list(Verdict).index, default=None)
     return {
         "schema": SCHEMA,
         "diagnostics": _diagnostics(top),
-        "plans": [_plan(each) for each in judged],
+        "plans": [_plan(each, beside=beside) for each in judged],
+        "outcome": None if worst is None and not codes else outcome(codes, worst),
+        "refused_by": codes,
     }
+
+
+def refusing(found: Iterable[Diagnostic]) -> list[str]:
+    """The codes of the errors, each once."""
+    return list(dict.fromkeys(each.code for each in found if each.is_error))
+
+
+def outcome(codes: Sequence[str], verdict: Verdict | None) -> str:
+    """What a script may go by: a verdict says nothing of errors that are not about memory."""
+    return (Verdict.REFUSED if codes or verdict is None else verdict).value
 
 
 def predict_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
     """The same of launch commands, which have no profile."""
-    result = check_json(top, judged=judged)
+    beside = tuple(top)
+    result = _check(beside, tuple(judged), beside=beside)
     for each in result["plans"]:
         each["profile"] = None
     return result
@@ -154,11 +192,14 @@ def _span(label: Label) -> SpanJson:
     }
 
 
-def _plan(judged: Judged) -> PlanJson:
+def _plan(judged: Judged, *, beside: tuple[Diagnostic, ...]) -> PlanJson:
+    codes = refusing((*beside, *judged.diagnostics))
     return {
         "profile": judged.profile_name,
         "target": judged.target_name,
         "verdict": judged.verdict.value,
+        "outcome": outcome(codes, judged.verdict),
+        "refused_by": codes,
         **plan_facts(judged.plan),
         "diagnostics": _diagnostics(judged.diagnostics),
     }

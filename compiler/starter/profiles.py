@@ -143,16 +143,17 @@ def _memory(wanted: FirstService) -> str:
 
 _LEAST = """
 [memory]
-fraction = "fit"  # the least that keeps the promise; what was found stands in PLAN.md
+fraction = "fit"  # "fit" is the least that keeps the promise; what it comes to stands in PLAN.md
 """
 _USUAL = """
-# The engine's own pick, or as near to it as the promise and the reserve allow: what the pool has left keeps prefixes for
+# `poolproof init` wrote the engine's own pick here, or as near to it as promise and reserve allow: the rest keeps prefixes for
 # later requests. "fit" is the least that keeps the promise; `poolproof fit {name} --max pool` tells the most.
 [memory]
 fraction = {fraction:g}
 """
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
+# 0.85 is not proved: nobody had described the model or the GPU for `poolproof init`; `poolproof catalog` tells how to.
 [memory]
-fraction = 0.85  # not proved: the model's memory on this GPU is not described; `poolproof catalog` tells how to
+fraction = 0.85
 """

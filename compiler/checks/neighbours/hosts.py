@@ -54,10 +54,12 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
             hosts.setdefault(plan.target_name, []).append(plan)
     for name, several in sorted(hosts.items()):
         if len(several) > 1:
-            shared = len({_unit(each) for each in several}) > 1
+            shared = len({unit_of(each) for each in several}) > 1
             residents = (
                 Resident(
-                    plan=each, unit=_unit(each), footprint=_footprint(each) if shared else _NOTHING
+                    plan=each,
+                    unit=unit_of(each),
+                    footprint=_footprint(each) if shared else _NOTHING,
                 )
                 for each in several
             )
@@ -68,7 +70,8 @@ _NOTHING = Footprint(ports=(), gpus=())
 """Of a host where all are alternatives: nobody else is there to take anything from."""
 
 
-def _unit(plan: Plan) -> tuple[str, str]:
+def unit_of(plan: Plan) -> tuple[str, str]:
+    """What of a plan runs once on its host."""
     # The system's manager and a user's may each have a unit of one name.
     manager = plan.target.manager if plan.target else ""
     return manager, plan.service.unit if plan.service else ""

@@ -39,6 +39,7 @@ def host_needs(argv: Sequence[str], *, version: str) -> HostNeeds:
         spared_bytes=_SPARED_BYTES,
         modules=_modules(given),
         compiles=_compiles(version),
+        package="sglang",
     )
 
 

@@ -1,0 +1,57 @@
+"""A service and those that run beside it go in; what refuses it because of them comes out, for any settings of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import define, evolve, field
+
+from compiler.checks.neighbours import check_neighbours
+from compiler.checks.neighbours.hosts import unit_of
+from compiler.diagnostics import Diagnostic
+from compiler.origins import NOWHERE, Origins
+from compiler.plan import Plan
+
+
+Where = Callable[[str], Origins]
+
+
+@define(kw_only=True)
+class Neighbours:
+    """The others of a service's hosts; what they do to each other without it is looked at once.
+
+    Attributes:
+        places: the service on each of its targets.
+        others: the plans of other services there.
+    """
+
+    places: Sequence[Plan]
+    others: Sequence[Plan]
+    _known: frozenset[Diagnostic] | None = field(default=None, init=False)
+
+    def errors(self, where: Where) -> tuple[Diagnostic, ...]:
+        """What is wrong as things stand, and would not be without the service; `where` gives a profile's origins."""
+        known = set(_errors(self.others, where))
+        found = _errors((*self.places, *self.others), where)
+        return tuple(each for each in found if each not in known)
+
+    def __call__(self, plan: Plan) -> tuple[Diagnostic, ...]:
+        """The same for other settings of the service, without places in files; they change nothing for its alternatives."""
+        if {unit_of(each) for each in self.others} <= {unit_of(each) for each in self.places}:
+            return ()
+        if self._known is None:
+            self._known = frozenset(_errors(self.others, _nowhere))
+        moved = (
+            evolve(plan, target_name=one.target_name, target=one.target, service=one.service)
+            for one in self.places
+        )
+        found = _errors((*moved, *self.others), _nowhere)
+        return tuple(each for each in found if each not in self._known)
+
+
+def _nowhere(_: str) -> Origins:
+    return NOWHERE
+
+
+def _errors(plans: Sequence[Plan], where: Where) -> tuple[Diagnostic, ...]:
+    return tuple(each for each in check_neighbours(plans, where) if each.is_error)
