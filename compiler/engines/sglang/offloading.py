@@ -60,6 +60,8 @@ def offloaded_gib(settings: Settings, model: Model, *, split: Split) -> Range:
 def fetched_gib(settings: Settings, model: Model, *, split: Split) -> float:
     """GiB that the largest layer has on the GPU while it runs, of what stands in host memory."""
     moved = offloaded_gib(settings, model, split=split)
+    if moved.high == 0:
+        return 0.0
     layer = sum(each.bytes_each for each in _movable(model, split)) / GIB
     return min(layer, moved.high)
 
