@@ -22,8 +22,8 @@ def sizes_are_sizes(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         yield refusal(
             given,
             "flag-value",
-            f"`--{name}` counts something: {value:g} is none",
+            f"`--{name}` cannot be {value:g}",
             at(given, where, name, text="this value"),
-            because=f"expected {expected}; what the server does with this is nothing that can be priced",
+            because=f"expected {expected}; the parser takes it, and what the server then does cannot be told",
             help=(f"set `{name}` to {expected}, or leave it out",),
         )
