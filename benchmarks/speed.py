@@ -8,6 +8,7 @@ less.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -149,7 +150,8 @@ def _fleets(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     yield "## Many profiles that share bases"
     yield ""
     yield "`python -m benchmarks.fleet N FOLDER` writes such a tree: five models on four kinds of host, four releases, a context"
-    yield "for each service. A profile's share is the time above that of one profile. `tomllib` parses the same files."
+    yield "for each service. All but the last rows are on one core. A profile's share is the time above that of one profile."
+    yield "`tomllib` parses the same files."
     yield ""
     yield "| services | command | CPU s | wall s | CPU ms a profile | times `tomllib` | peak MB |"
     yield "|---|---|---|---|---|---|---|"
@@ -161,9 +163,15 @@ def _fleets(python: str, scratch: Path, *, count: int) -> Iterator[str]:
             name: ((python, "-m", "compiler", *words), folder) for name, words in VERBS.items()
         }
         commands["tomllib"] = ((python, "-c", PARSING), folder)
-        runs = rounds(commands, count=count if services > 1 else 3 * count)
+        runs = rounds(commands, count=count if services > 1 else 3 * count, one_core=True)
         for name, several in runs.items():
             yield _fleet_row(services, name, several, single, runs["tomllib"])
+        if services == FLEETS[-1]:
+            cores = len(os.sched_getaffinity(0))
+            shared = {f"{name}, {cores} cores": commands[name] for name in VERBS}
+            for name, several in rounds(shared, count=count).items():
+                single[name] = single[name.partition(",")[0]]
+                yield _fleet_row(services, name, several, single, runs["tomllib"])
 
 
 def _fleet_row(

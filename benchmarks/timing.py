@@ -23,8 +23,8 @@ class Run:
     peak_mb: float
 
 
-def run(command: Sequence[str], *, folder: Path) -> Run:
-    """Run it in a folder, its output thrown away.
+def run(command: Sequence[str], *, folder: Path, one_core: bool = False) -> Run:
+    """Run it in a folder, its output thrown away; CPU seconds are those of all its processes, memory that of the largest.
 
     Raises:
         RuntimeError: when it does not end with 0.
@@ -33,6 +33,8 @@ def run(command: Sequence[str], *, folder: Path) -> Run:
     child = os.fork()
     if child == 0:
         os.chdir(folder)
+        if one_core:
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
@@ -53,7 +55,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 def rounds(
-    commands: Mapping[str, tuple[Sequence[str], Path]], *, count: int
+    commands: Mapping[str, tuple[Sequence[str], Path]], *, count: int, one_core: bool = False
 ) -> dict[str, list[Run]]:
     """All commands one after the other, so many times over: what slows one round slows all of it."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
@@ -62,7 +64,7 @@ def rounds(
         del name
     for _ in range(count):
         for name, (command, folder) in commands.items():
-            runs[name].append(run(command, folder=folder))
+            runs[name].append(run(command, folder=folder, one_core=one_core))
     return runs
 
 

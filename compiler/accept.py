@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, Severity, error
-from compiler.judged import Verdict
+from compiler.judged import Checked, Verdict
 from compiler.memory.outcome import BUDGETS, Outcome
 from compiler.near import near
 from compiler.origins import Origins
@@ -142,3 +142,21 @@ def _judge(
             path=setting,
         )
     return None
+
+
+def strictly(checked: Checked) -> Checked:
+    """The same with every warning made an error, but for what a profile accepts with a reason."""
+    return Checked(
+        judged=tuple(
+            evolve(each, diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics))
+            for each in checked.judged
+        ),
+        diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),
+        fragments=checked.fragments,
+    )
+
+
+def _strict(found: Diagnostic, plan: Plan | None) -> Diagnostic:
+    if plan is not None and is_accepted(plan, found.code):
+        return found
+    return evolve(found, severity=Severity.ERROR)

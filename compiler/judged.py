@@ -1,4 +1,4 @@
-"""One service, judged: its plan, what the checks found, and the verdict about its memory."""
+"""A service, judged: its plan, what the checks found, and the verdict about its memory; and several of them."""
 
 from __future__ import annotations
 
@@ -42,3 +42,22 @@ class Judged(Value):
     plan: Plan | None
     diagnostics: tuple[Diagnostic, ...]
     standing: tuple[Diagnostic, ...] = ()
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Checked(Value):
+    """What came of some profiles: their services, and what belongs to none of them."""
+
+    judged: tuple[Judged, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    fragments: tuple[str, ...] = ()
+
+    @property
+    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every finding, those of no service first."""
+        return (*self.diagnostics, *(found for each in self.judged for found in each.diagnostics))
+
+    @property
+    def refused(self) -> bool:
+        """Whether any finding is an error."""
+        return any(each.is_error for each in self.all_diagnostics)

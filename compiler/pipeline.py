@@ -9,18 +9,19 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import evolve, field, frozen
 
-from compiler.accept import apply_accepts, is_accepted, verdict
+from compiler.abreast import abreast
+from compiler.accept import apply_accepts, verdict
 from compiler.catalog import Catalog
 from compiler.checks import check
-from compiler.diagnostics import Diagnostic, Severity
-from compiler.judged import Judged, Verdict
+from compiler.diagnostics import Diagnostic
+from compiler.judged import Checked, Judged, Verdict
 from compiler.language.graph import link
 from compiler.language.load import Loaded, Reader
 from compiler.language.merge import Resolved, merge_graph
@@ -54,25 +55,6 @@ class Inputs(Value):
     documents: MutableMapping[str, Loaded] = field(factory=dict)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Checked(Value):
-    """What came of some profiles: their services, and what belongs to none of them."""
-
-    judged: tuple[Judged, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    fragments: tuple[str, ...] = ()
-
-    @property
-    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Every finding, those of no service first."""
-        return (*self.diagnostics, *(found for each in self.judged for found in each.diagnostics))
-
-    @property
-    def refused(self) -> bool:
-        """Whether any finding is an error."""
-        return any(each.is_error for each in self.all_diagnostics)
-
-
 def check_profiles(
     names: Sequence[str], inputs: Inputs, *, whole: bool = False, advised: bool = True
 ) -> Checked:
@@ -80,6 +62,30 @@ def check_profiles(
 
     `whole`: these are all, and what none of them uses is used by nobody. `advised`: memory's findings say what mends them.
     """
+
+    def apart(share: Sequence[str]) -> tuple[Checked, Mapping[str, Loaded]]:
+        return _check_apart(share, inputs, advised=advised), inputs.documents
+
+    judged: list[Judged] = []
+    loose: list[Diagnostic] = []
+    fragments: list[str] = []
+    for checked, documents in abreast(apart, names):
+        judged += checked.judged
+        loose += checked.diagnostics
+        fragments += checked.fragments
+        inputs.documents.update(documents)
+    loose += _check_together(judged, inputs, advised=advised)
+    loose += unused_fragments(inputs.documents) if whole else ()
+    reported = {each for one in judged for each in one.diagnostics}
+    return Checked(
+        judged=tuple(judged),
+        diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
+        fragments=tuple(fragments),
+    )
+
+
+def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Checked:
+    """Each profile by itself."""
     judged: list[Judged] = []
     loose: list[Diagnostic] = []
     fragments: list[str] = []
@@ -94,14 +100,7 @@ def check_profiles(
         else:
             fragments.append(name)
             loose += (*found, *check_fragment(resolved))
-    loose += _check_together(judged, inputs, advised=advised)
-    loose += unused_fragments(inputs.documents) if whole else ()
-    reported = {each for one in judged for each in one.diagnostics}
-    return Checked(
-        judged=tuple(judged),
-        diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
-        fragments=tuple(fragments),
-    )
+    return Checked(judged=tuple(judged), diagnostics=tuple(loose), fragments=tuple(fragments))
 
 
 def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnostic, ...]]:
@@ -224,24 +223,6 @@ def _unplanned(name: str, found: tuple[Diagnostic, ...]) -> Judged:
     )
 
 
-def strictly(checked: Checked) -> Checked:
-    """The same with every warning made an error, but for what a profile accepts with a reason."""
-    return Checked(
-        judged=tuple(
-            evolve(each, diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics))
-            for each in checked.judged
-        ),
-        diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),
-        fragments=checked.fragments,
-    )
-
-
-def _strict(found: Diagnostic, plan: Plan | None) -> Diagnostic:
-    if plan is not None and is_accepted(plan, found.code):
-        return found
-    return evolve(found, severity=Severity.ERROR)
-
-
 def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
     """The files of all services, proved against their plans; or why they make no tree.
 
@@ -250,18 +231,21 @@ def render_checked(checked: Checked) -> OutTree | tuple[Diagnostic, ...]:
     # Templates and hashes take longer to load than a whole `check`, which renders nothing.
     from compiler.tree import assemble  # noqa: PLC0415
 
-    files: list[OutFile] = []
-    faults: list[Diagnostic] = []
-    for name, several in groupby(checked.judged, key=lambda each: each.profile_name):
-        made, found = render_profile(name, tuple(several))
-        files += made
-        faults += found
-    return tuple(faults) or assemble(files)
+    def rendered(share: Sequence[tuple[Judged, ...]]) -> list[_Rendered]:
+        return [render_profile(several[0].profile_name, several) for several in share]
+
+    services = [
+        tuple(several) for _, several in groupby(checked.judged, lambda each: each.profile_name)
+    ]
+    made = [each for share in abreast(rendered, services) for each in share]
+    faults = tuple(found for _, several in made for found in several)
+    return faults or assemble([file for files, _ in made for file in files])
 
 
-def render_profile(
-    name: str, several: tuple[Judged, ...]
-) -> tuple[list[OutFile], tuple[Diagnostic, ...]]:
+_Rendered: TypeAlias = "tuple[list[OutFile], tuple[Diagnostic, ...]]"
+
+
+def render_profile(name: str, several: tuple[Judged, ...]) -> _Rendered:
     """The files of one profile on all its targets, and what is wrong with them; it must not be refused."""
     from compiler.render import render_target  # noqa: PLC0415 - as above
     from compiler.render.picture import picture_title, render_picture  # noqa: PLC0415 - as above

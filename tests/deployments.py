@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.judged import Checked
 from compiler.language.load import DiskReader
-from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.pipeline import Inputs, check_profiles
 from compiler.plan import Memory, Plan
 
 

@@ -26,7 +26,8 @@ from compiler.host.ports import Listener
 from compiler.host.preflight import Preflight, preflight
 from compiler.host.preflight_probe import Account, Entry, Gpu, Untold
 from compiler.host.units import Scope
-from compiler.pipeline import Checked, render_checked
+from compiler.judged import Checked
+from compiler.pipeline import render_checked
 from compiler.tree import OutTree
 from compiler.value import Value
 from compiler.writtenplan import WrittenFacts, WrittenPlan, read_plan

@@ -18,6 +18,7 @@ ROWS = (
     # values that everything speaks of
     ("value",),
     (
+        "abreast",
         "near",
         "same",
         "listening",

@@ -17,7 +17,8 @@ from compiler.catalog import Kind, open_catalog
 from compiler.cli.init import CONTEXT_TOKENS
 from compiler.cli.offered import offers
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
-from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.judged import Checked
+from compiler.pipeline import Inputs, check_profiles
 from compiler.starter import FirstService, TextReader, profile_files
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.pipeline import Checked
+from compiler.judged import Checked
 from compiler.profile import AUTO
 from compiler.render.start import probe_command
 from deployments import check_text, memory_of, only_plan

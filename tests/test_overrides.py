@@ -12,8 +12,7 @@ import pytest
 from compiler.catalog import Kind, open_catalog
 from compiler.engines.sglang.overrides import declared, is_read
 from compiler.facts import Model
-from compiler.judged import Verdict
-from compiler.pipeline import Checked
+from compiler.judged import Checked, Verdict
 from compiler.profile import Profile
 from deployments import check_text, codes_of, memory_of, only_plan
 

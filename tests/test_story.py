@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compiler.facts import Evidence
-from compiler.judged import Verdict
+from compiler.judged import Checked, Verdict
 from compiler.memory.outcome import (
     POOL_CODES,
     RESERVE_CODES,
@@ -19,7 +19,6 @@ from compiler.memory.outcome import (
     pool_outcome,
     reserve_outcome,
 )
-from compiler.pipeline import Checked
 from deployments import check_text, codes_of, help_of, memory_of, only_plan
 
 

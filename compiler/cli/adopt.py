@@ -107,7 +107,8 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     from compiler.adopt.reach import unreached  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
-    from compiler.pipeline import Checked, judge_profile  # noqa: PLC0415 - as above
+    from compiler.judged import Checked  # noqa: PLC0415 - as above
+    from compiler.pipeline import judge_profile  # noqa: PLC0415 - as above
 
     inputs = _inputs()
     adopted, faults = _adopt(read, wanted, inputs.catalog)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from compiler.accept import strictly
 from compiler.cli import completing
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
@@ -18,7 +19,8 @@ from compiler.cli.session import (
     show,
     write_lines,
 )
-from compiler.pipeline import Checked, check_profiles, strictly
+from compiler.judged import Checked
+from compiler.pipeline import check_profiles
 from compiler.profile import Name, Text
 
 

@@ -6,11 +6,13 @@ import sys
 
 import click
 
+from compiler.accept import strictly
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
-from compiler.pipeline import Checked, check_profiles, render_checked, strictly
+from compiler.judged import Checked
+from compiler.pipeline import check_profiles, render_checked
 from compiler.report.verdicts import verdict_lines
 from compiler.tree import Comparison, OutTree, State, Written, compare, unified_diff, write
 

@@ -16,8 +16,9 @@ from compiler.diff.git import has_revision, read_revision
 from compiler.diff.installed import compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
 from compiler.diff.trees import TreeChange, compare_trees
+from compiler.judged import Checked
 from compiler.near import near
-from compiler.pipeline import Checked, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.workspace import PROFILES
 from compiler.writtenplan import PLAN
 

@@ -19,8 +19,9 @@ from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
 from compiler.diagnostics import Diagnostic, listed, reason_of
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
+from compiler.judged import Checked
 from compiler.near import near
-from compiler.pipeline import Checked, Inputs, check_profiles
+from compiler.pipeline import Inputs, check_profiles
 from compiler.report.verdicts import verdict_lines
 from compiler.starter import FirstService, TextReader, files_around, profile_files
 from compiler.workspace import Workspace

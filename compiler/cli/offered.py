@@ -10,9 +10,8 @@ from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
 from compiler.diagnostics import Diagnostic, Label
-from compiler.judged import Judged, Verdict
+from compiler.judged import Checked, Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
-from compiler.pipeline import Checked
 from compiler.plan import Plan
 from compiler.remedy.change import Remedy
 from compiler.remedy.moves import with_concurrency

@@ -20,9 +20,8 @@ from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines import DEFAULT
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
-from compiler.judged import Judged
+from compiler.judged import Checked, Judged
 from compiler.memory.weights import Split
-from compiler.pipeline import Checked
 from compiler.predict import Predictor, Question, make_predictor
 from compiler.ranges import Range
 from compiler.secrecy import given_secrets, hide, secret_values

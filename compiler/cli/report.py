@@ -12,7 +12,8 @@ from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show
 from compiler.cli.wholefile import write_whole
 from compiler.diagnostics import Diagnostic, error
-from compiler.pipeline import Checked, check_profiles
+from compiler.judged import Checked
+from compiler.pipeline import check_profiles
 from compiler.remedy.replanning import Replanner
 from compiler.webpage import Sweep, render_page, sweep
 

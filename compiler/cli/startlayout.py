@@ -8,8 +8,8 @@ from attrs import evolve
 
 from compiler.catalog import Catalog
 from compiler.checks.memory import UNLOADABLE
+from compiler.judged import Checked
 from compiler.memory.outcome import MEMORY_CODES
-from compiler.pipeline import Checked
 from compiler.starter import FirstService, layouts
 
 

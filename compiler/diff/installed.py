@@ -12,7 +12,7 @@ from compiler.diff.comparing import ServiceChange, appeared, compare
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Figures, Snapshot, Start
 from compiler.diff.trees import TreeChange, snapshots_of
-from compiler.pipeline import Checked
+from compiler.judged import Checked
 from compiler.writtenplan import PLAN, WrittenFacts, WrittenTarget, read_plan
 
 

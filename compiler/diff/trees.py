@@ -12,9 +12,9 @@ from compiler.diff.comparing import Fate, FileState, ServiceChange, appeared, co
 from compiler.diff.ingredients import ingredients_of
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Snapshot, place, snapshot
-from compiler.judged import Judged
+from compiler.judged import Checked, Judged
 from compiler.memory.outcome import MEMORY_CODES
-from compiler.pipeline import Checked, check_profiles, render_profile, resolve
+from compiler.pipeline import check_profiles, render_profile, resolve
 from compiler.tree import OutFile
 from compiler.value import Value
 
