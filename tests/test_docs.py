@@ -130,6 +130,13 @@ def test_every_verb_is_told_of(verb: str) -> None:
     )
 
 
+def test_every_module_beside_the_rooms_is_told_of() -> None:
+    """What stands beside the rooms is named on the page of the design."""
+    told = text_of(DOCS / "design.md")
+    beside = (each.stem for each in (REPOSITORY / "compiler").glob("[!_]*.py"))
+    assert [each for each in beside if f"`{each}`" not in told] == []
+
+
 def test_every_page_is_in_the_table_of_contents() -> None:
     """The site's front page leads to each page there is."""
     entries = {
