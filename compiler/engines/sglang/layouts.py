@@ -38,7 +38,7 @@ def layouts(
             Layout(
                 cell=compressed.cell,
                 page=launch.page,
-                kept_gib=compressed.fixed_gib,
+                taken_gib=compressed.fixed_gib,
                 limit=settings.profile.memory.max_pool_tokens,
             ),
         )
@@ -106,7 +106,8 @@ def _layout(
     return Layout(
         cell=cell,
         page=launch.page,
-        kept_gib=_kept_gib(settings, launch, model),
+        kept_gib=launch.rule.multimodal_gib if launch.multimodal else 0.0,
+        taken_gib=adapters_gib(settings, model) or 0.0,
         states=state_pool(
             settings,
             model=model,
@@ -121,12 +122,6 @@ def _layout(
         added=_added(launch),
         limit=limit,
     )
-
-
-def _kept_gib(settings: Settings, launch: Launch, model: Model) -> float:
-    """What is taken off the rest first: for images, and for adapters."""
-    images = launch.rule.multimodal_gib if launch.multimodal else 0.0
-    return images + (adapters_gib(settings, model) or 0.0)
 
 
 def _dealt(token: Token) -> float:

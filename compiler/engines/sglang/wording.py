@@ -40,12 +40,18 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
         )
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
-        compressed = isinstance(case.model.attention, Compressed)
-        what = "images" if case.launch.multimodal else "adapters"
-        what = "windows and states of requests" if compressed else what
-        yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
+        yield f"kept free for images: {best.layout.kept_gib:.2f} GiB"
+    if best.layout.taken_gib:
+        yield f"taken by {taken_by(case)}: {best.layout.taken_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
+
+
+def taken_by(case: Case) -> str:
+    """What fills memory between the weights and the pool, where something does."""
+    if isinstance(case.model.attention, Compressed):
+        return "windows and states of requests"
+    return "buffers of adapters"
 
 
 def _pool(case: Case, best: Hypothesis) -> str:
@@ -59,7 +65,7 @@ def _pool(case: Case, best: Hypothesis) -> str:
     ):
         return f"pool = at most memory.max_pool_tokens = {limit:,} tokens"
     rest = best.rest_gib(case.budget_fraction)
-    left = rest - best.layout.kept_gib - best.layout.states_gib(rest)
+    left = rest - best.layout.first_gib - best.layout.states_gib(rest)
     page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
     return f"pool = {left:.2f} GiB / {best.cell.priced_bytes:,.0f} B = {tokens:,} tokens{page}"
 
