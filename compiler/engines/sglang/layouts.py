@@ -42,21 +42,25 @@ def layouts(
                 limit=settings.profile.memory.max_pool_tokens,
             ),
         )
-    split = has_window_pool(settings, model)
-    token = Token(
+    token = token_of(settings, launch, model)
+    pricings = _pricings(settings, launch, model=model, release=release, split=token.splits_windows)
+    return tuple(
+        _layout(settings, launch, model=model, cell=cell, token=token)
+        for cell in cells(token, launch.guess, pricings=pricings)
+    )
+
+
+def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
+    """What decides a token's bytes."""
+    return Token(
         model=model,
         kv=launch.kv,
         rule=launch.rule,
         ranks=launch.attention_ranks,
         stages=settings.profile.parallel.pipeline,
-        splits_windows=split,
+        splits_windows=has_window_pool(settings, model),
         window_ratio=_window_ratio(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
-    )
-    pricings = _pricings(settings, launch, model=model, release=release, split=split)
-    return tuple(
-        _layout(settings, launch, model=model, cell=cell, token=token)
-        for cell in cells(token, launch.guess, pricings=pricings)
     )
 
 

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
+from compiler.engines.sglang.cellterms import price_formula
+from compiler.engines.sglang.layouts import token_of
 from compiler.engines.sglang.pool import NONE, Hypothesis
-from compiler.memory.attention import cell_bytes, cell_formula
 from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
 
 
 def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     """The pool's arithmetic by the best estimate, one step a line."""
+    cell, size = _cell(case, best), f"{best.cell.priced_bytes:,.0f} B"
     steps = [
-        f"cell = {_cell(case, best)} = {best.cell.priced_bytes:,.0f} B a token",
+        f"cell = {size} a token" if cell == size else f"cell = {cell} = {size} a token",
         *_rest(case, best),
         _pool(case, best),
     ]
@@ -83,24 +85,17 @@ def _cell(case: Case, best: Hypothesis) -> str:
     )
     priced = cell.target_bytes - cell.unpriced_target_bytes
     more = round(cell.draft_share_bytes / priced * layers)
+    target = f"({target})" if " + " in target else target
     return f"{target} x {layers + more}/{layers} for the draft's layers"
 
 
 def _target(case: Case, best: Hypothesis) -> str:
-    model = case.model
-    sizes = {"element_bytes": case.launch.kv_bytes, "ranks": case.launch.attention_ranks}
-    simple = model.state is None and model.window is None
-    whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
-    parts = (getattr(model.attention, name, None) for name in ("indexer", "selector"))
-    plain = simple and not any(part is not None for part in parts)
-    if plain and whole:
-        return cell_formula(model.attention, layers=model.layers, **sizes)
-    priced = best.cell.target_bytes - best.cell.unpriced_target_bytes
-    layers, rest = divmod(priced, cell_bytes(model.attention, layers=1, **sizes))
-    if plain and layers and not rest:
-        formula = cell_formula(model.attention, layers=int(layers), **sizes)
-        return f"{formula} on the stage with most of the {model.layers}"
-    return f"{priced:,.0f} B in the layers with attention"
+    cell = best.cell
+    drafts = case.launch.guess.draft_layers > 0
+    priced = cell.target_bytes - cell.unpriced_target_bytes if drafts else cell.priced_bytes
+    if isinstance(case.model.attention, Compressed):
+        return f"{priced:,.0f} B"
+    return price_formula(token_of(case.ground.settings, case.launch, case.model), priced)
 
 
 def weights_formula(case: Case, best: Hypothesis) -> str:
