@@ -122,6 +122,11 @@ class Parallel(Value):
         """
         return self.data if self.dp_attention else 1
 
+    def groups_for(self, experts: int) -> int:
+        """The largest size of `expert`, no larger than it is, that divides both the ranks and so many experts."""
+        sizes = range(min(self.expert, self.tensor), 0, -1)
+        return next(each for each in sizes if self.tensor % each == experts % each == 0)
+
     def limit_of(self, each: int) -> int:
         """`serve.max_running_requests` for so many on each replica."""
         return each * self.limit_shares
