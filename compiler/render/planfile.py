@@ -133,7 +133,7 @@ def _json(value: object) -> str:
         return f"{{{', '.join(members)}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_json, value))}]"
-    if type(value) in (int, float) and isfinite(value):
+    if type(value) is int or (type(value) is float and isfinite(value)):
         return repr(value)
     return json.dumps(value)
 

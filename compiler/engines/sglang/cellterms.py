@@ -17,18 +17,15 @@ from compiler.memory.attention import (
 )
 
 
-def price_formula(token: Token, priced_bytes: float) -> str:
-    """`61 layers x (512 + 64) x 2 B`; the terms are told only where they come to the price.
+def price_terms(token: Token, priced_bytes: float) -> tuple[str, ...]:
+    """`61 layers x (512 + 64) x 2 B`, one for each kind of layer; the terms are told only where they come to the price.
 
     What a release counts in another way (fp4 with its scales) is told as a number alone.
     """
     terms = tuple(_terms(token))
     if not terms or round(sum(size for _, size in terms)) != round(priced_bytes):
-        return f"{priced_bytes:,.0f} B"
-    formula = " + ".join(text for text, _ in terms)
-    if token.stages == 1:
-        return formula
-    return f"{formula} on the stage with most of the {token.model.layers}"
+        return (f"{priced_bytes:,.0f} B",)
+    return tuple(text for text, _ in terms)
 
 
 def _terms(token: Token) -> Iterator[tuple[str, float]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
-from compiler.engines.sglang.cellterms import price_formula
+from compiler.engines.sglang.cellterms import price_terms
 from compiler.engines.sglang.layouts import token_of
 from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.layers import stage_counts
@@ -73,29 +73,31 @@ def _pool(case: Case, best: Hypothesis) -> str:
 
 
 def _cell(case: Case, best: Hypothesis) -> str:
-    target = _target(case, best)
     guess, cell = case.launch.guess, best.cell
+    terms, stages = _target(case, best), case.profile.parallel.pipeline
+    target = " + ".join(terms)
+    if stages > 1:
+        target += f" on the stage with most of the {case.model.layers}"
     if guess.draft_layers == 0 or cell.pricing == NONE:
         return target
     if cell.draft_share_bytes == cell.draft_bytes:
         return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
-    stages = case.profile.parallel.pipeline
     layers = max(
         stage_counts(case.model, stage=each, stages=stages).attention for each in range(stages)
     )
     priced = cell.target_bytes - cell.unpriced_target_bytes
     more = round(cell.draft_share_bytes / priced * layers)
-    target = f"({target})" if " + " in target else target
+    target = f"({target})" if len(terms) > 1 else target
     return f"{target} x {layers + more}/{layers} for the draft's layers"
 
 
-def _target(case: Case, best: Hypothesis) -> str:
+def _target(case: Case, best: Hypothesis) -> tuple[str, ...]:
     cell = best.cell
     drafts = case.launch.guess.draft_layers > 0
     priced = cell.target_bytes - cell.unpriced_target_bytes if drafts else cell.priced_bytes
     if isinstance(case.model.attention, Compressed):
-        return f"{priced:,.0f} B"
-    return price_formula(token_of(case.ground.settings, case.launch, case.model), priced)
+        return (f"{priced:,.0f} B",)
+    return price_terms(token_of(case.ground.settings, case.launch, case.model), priced)
 
 
 def weights_formula(case: Case, best: Hypothesis) -> str:
