@@ -60,8 +60,9 @@ class Unit(Value):
 
     def values(self, section: str, *, key: str) -> tuple[str, ...]:
         """Every value of one setting, in order; what an empty one resets is for the caller to know."""
-        wanted = (section, key)
-        return tuple(each.value for each in self.assignments if (each.section, each.key) == wanted)
+        return tuple(
+            each.value for each in self.assignments if each.key == key and each.section == section
+        )
 
 
 def is_clean(text: str) -> bool:
