@@ -257,7 +257,7 @@ PAIRS = (
         first=RAISE_FRACTION,
         second=FEWER_REQUESTS,
         advised=Budget.POOL,
-        lead="a limit of requests makes room",
+        lead="fewer requests make room",
     ),
     Pair(
         first=RAISE_FRACTION,
