@@ -223,7 +223,7 @@ class Plan(Value):
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
-        running_requests: most requests at once, the engine's default filled in; `None` when unknown.
+        running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -256,6 +256,12 @@ class Plan(Value):
     def balance(self) -> Balance | None:
         """What both budgets come to; `None` where memory is not known."""
         return None if self.memory is None else self.memory.balance
+
+    @property
+    def running_each(self) -> int | None:
+        """Most requests at once of one replica."""
+        running = self.running_requests
+        return None if running is None else running // self.profile.parallel.data
 
     @property
     def title(self) -> str:

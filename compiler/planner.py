@@ -272,7 +272,7 @@ def _least_fraction(size: Sizer) -> float:
 def _effective(profile: Profile, memory: Memory, sized: Sized) -> Effective:
     pool = int(memory.pool.tokens.best)
     each = min(memory.pool.request_tokens, pool)
-    at_once = pool // each if each else 0
+    at_once = pool // each * profile.parallel.data if each else 0
     return Effective(
         context=min(profile.serve.tokens, pool),
         concurrency=at_once

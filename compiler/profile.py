@@ -109,10 +109,35 @@ class Parallel(Value):
         "split attention, not the model, over data parallel ranks", default=False
     )
 
+    def share(self, requests: int) -> int:
+        """Of so many requests at once, spread evenly, the most that one replica has in its pool."""
+        return -(-requests // self.data)
+
+    @property
+    def limit_shares(self) -> int:
+        """What `serve.max_running_requests` is divided by: replicas of the attention share it, others each have it whole.
+
+        Source: SGLang 0.4.2 to 0.5.6 managers/tp_worker.py, 0.5.9 to 0.5.15 model_executor/model_runner.py, `dp_size`,
+        0.5.16 to 0.5.23 mem_cache/kv_cache_configurator.py, `resolve_max_num_reqs`.
+        """
+        return self.data if self.dp_attention else 1
+
+    def groups_for(self, experts: int) -> int:
+        """The largest size of `expert`, no larger than it is, that divides both the ranks and so many experts."""
+        sizes = range(min(self.expert, self.tensor), 0, -1)
+        return next(each for each in sizes if self.tensor % each == experts % each == 0)
+
+    def limit_of(self, each: int) -> int:
+        """`serve.max_running_requests` for so many on each replica."""
+        return each * self.limit_shares
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Serve(Value):
-    """What is promised: the pool must hold `concurrency` requests of `context` tokens."""
+    """What is promised: `concurrency` requests of `context` tokens.
+
+    The pool must hold them; where data parallel replicas each have a pool, each must hold an even share of them.
+    """
 
     context: int | Literal["auto"] = setting(
         'longest request, input and output together; "auto": what the engine derives from the checkpoint, and no flag',
@@ -120,12 +145,14 @@ class Serve(Value):
         at_least=16,
     )
     concurrency: int = setting(
-        "requests of full context at the same time; with data parallelism, in each of its pools",
+        "requests of full context at the same time, over all data parallel replicas, each of which has a pool for an even "
+        "share",
         at_least=1,
         default=1,
     )
     max_running_requests: int | None = setting(
-        "most requests the engine runs at once; the engine's own default when not set",
+        "most requests the engine runs at once, on each data parallel replica, but with dp_attention on all of them together; "
+        "the engine's own default when not set",
         at_least=1,
         default=None,
     )

@@ -1,4 +1,4 @@
-"""Buffers for LoRA adapters, taken off what is left for the pool."""
+"""Buffers for LoRA adapters, taken off what is left for the pool and for the reserve."""
 
 from __future__ import annotations
 
@@ -78,3 +78,21 @@ def test_what_is_not_known_is_said(command: str, version: str) -> None:
     plan = judged(command, version=version).plan
     assert plan is not None
     assert "flag-unpriced" in {each.code for each in plan.unknowns}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{DENSE} {LINEAR}",
+        "deepseek-ai/DeepSeek-V4-Flash --tp 4 --max-running-requests 64",
+        "Qwen/Qwen3-Next-80B-A3B-Instruct --tp 4",
+    ],
+)
+def test_what_fills_memory_is_not_left(command: str) -> None:
+    """What the fraction leaves out is left and no more, and the lines of the static budget come to the rest of it."""
+    plan = judged(command, version="0.5.23", count=4).plan
+    assert plan is not None
+    assert plan.memory is not None, plan.unknowns
+    free = plan.memory.free_before_load_gib.best
+    assert plan.memory.reserve.available_gib.best == pytest.approx(0.2 * free, abs=0.01)
+    assert sum(line.gib.best for line in plan.memory.static) == pytest.approx(0.8 * free, abs=0.01)

@@ -412,6 +412,70 @@ def test_tensors_that_the_config_does_not_bear_out_are_told(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "summary"),
+    [
+        (
+            {"hidden_size": 128},
+            "`hidden_size` is 128, and `model.embed_tokens.weight` has 64 columns",
+        ),
+        ({"num_hidden_layers": 4}, "`num_hidden_layers` is 4, and the tensors are of 3 layers"),
+        ({"num_hidden_layers": 2}, "`num_hidden_layers` is 2, and the tensors are of 3 layers"),
+        (
+            {"num_key_value_heads": 4},
+            (
+                "`num_key_value_heads` is 4, of 16 each, and `model.layers.N.self_attn.k_proj.weight` has 32 rows: 2"
+                " heads"
+            ),
+        ),
+        (
+            {"head_dim": 24},
+            "`num_key_value_heads` is 2, of 24 each, and `model.layers.N.self_attn.k_proj.weight` has 32 rows",
+        ),
+    ],
+)
+def test_a_config_that_its_tensors_belie_is_refused(
+    tmp_path: Path, change: dict[str, object], summary: str
+) -> None:
+    """The key is named with both figures, in the file that it stands in."""
+    folder = write_checkpoint(tmp_path / "ck", {**QWEN_DENSE, **change}, qwen_dense())
+    found, faults = describe_checkpoint(folder, id_="a/b", shown="ck")
+    assert found is None
+    assert [(each.code, each.summary) for each in faults] == [("checkpoint-invalid", summary)]
+    assert faults[0].is_error
+    assert faults[0].primary is not None
+    assert faults[0].primary.span.file == "ck/config.json"
+
+
+def test_latents_that_the_config_does_not_have_are_refused(tmp_path: Path) -> None:
+    """Latent attention has no KV heads to compare: what a token keeps is."""
+    changed = {"kv_lora_rank": 256, "num_hidden_layers": 2}
+    text = {**KIMI["text_config"], **changed}  # type: ignore[dict-item]
+    folder = write_checkpoint(
+        tmp_path / "ck", {**KIMI, "text_config": text}, kimi(layers=2, experts=384)
+    )
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert found is None
+    (fault,) = faults
+    assert fault.summary.startswith("`kv_lora_rank` and `qk_rope_head_dim` come to 320, and `")
+    assert fault.summary.endswith(".self_attn.kv_a_proj_with_mqa.weight` has 576 rows")
+
+
+def test_a_draft_of_the_model_is_no_layer_too_many(tmp_path: Path) -> None:
+    """Layers beyond the model's own are its draft's where the config says so, or a tensor of theirs does."""
+    own = {name: form for name, form in qwen_dense().items() if ".layers.2." not in name}
+    beyond = {name: form for name, form in qwen_dense().items() if ".layers.2." in name}
+    named: Shapes = {"model.layers.2.eh_proj.weight": ("BF16", (64, 128))}
+    config = {**QWEN_DENSE, "num_hidden_layers": 2}
+    told = {**config, "num_nextn_predict_layers": 1}
+    for number, (said, tensors) in enumerate(
+        ((config, own | beyond | named), (told, own | beyond))
+    ):
+        folder = write_checkpoint(tmp_path / f"ck{number}", said, tensors)
+        found, _ = describe_checkpoint(folder, id_="a/b")
+        assert found is not None
+
+
 def test_what_modelopt_keeps_beside_the_config_is_read(folder: Path) -> None:
     """Older exports say in a file of their own how they quantized, and which KV format they want."""
     stored = {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}

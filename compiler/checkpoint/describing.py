@@ -8,8 +8,10 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.catalog.shelves import whole_file
+from compiler.checkpoint.agreeing import disagreements
 from compiler.checkpoint.config import Missing, model_from_config
 from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint
+from compiler.checkpoint.headers import checkpoint_fault
 from compiler.checkpoint.placing import place_checkpoint
 from compiler.diagnostics import Diagnostic, Label, error, warning
 from compiler.facts import Model
@@ -34,7 +36,7 @@ def describe_checkpoint(
 ) -> tuple[Described | None, tuple[Diagnostic, ...]]:
     """Describe the model of a folder; `shown` is the folder's name in messages.
 
-    Errors: `checkpoint-invalid` for a broken folder or a key its config lacks, `model-unknown` for an architecture
+    Errors: `checkpoint-invalid` for a broken folder, a key its config lacks or its tensors belie, `model-unknown` for an architecture
     that nobody described. Warnings of the same codes: tensors that no role is known for, and a config that its tensors
     do not bear out.
     """
@@ -47,6 +49,11 @@ def describe_checkpoint(
     place = Label(whole_file(f"{name}/{CONFIG}"))
     if isinstance(model, Missing):
         return None, tuple(_missing(model, place))
+    belied = [
+        checkpoint_fault(f"{name}/{CONFIG}", each) for each in disagreements(model, checkpoint)
+    ]
+    if belied:
+        return None, tuple(belied)
     return Described(model=model, checkpoint=checkpoint), tuple(_doubts(model, checkpoint, place))
 
 

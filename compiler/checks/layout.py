@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import gcd
 
 from compiler.diagnostics import Diagnostic, error, present
 from compiler.engines.known import ENGINES
@@ -111,35 +110,18 @@ def _fitting_sizes(model: Model, parallel: Parallel) -> str:
 
 
 @rule("experts-not-divisible")
-def experts(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Experts are split evenly over the expert parallel ranks, and those over the tensor parallel ones."""
+def groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Expert parallel groups are made of whole tensor parallel ranks; what divides over them is for the engine to say."""
     moe, parallel = (plan.model.moe if plan.model else None), plan.profile.parallel
-    if parallel.expert == 1:
+    if parallel.tensor % parallel.expert == 0:
         return
-    if parallel.tensor % parallel.expert:
-        yield error(
-            "experts-not-divisible",
-            f"tensor parallel size {parallel.tensor} is no multiple of expert parallel size {parallel.expert}",
-            where.primary("parallel.expert", text=f"{parallel.expert} groups"),
-            secondary=present(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
-            help=(_groups(parallel, moe.routed_experts if moe is not None else parallel.tensor),),
-            path="parallel.expert",
-        )
-    elif moe is not None and moe.routed_experts % parallel.expert:
-        yield error(
-            "experts-not-divisible",
-            f"{moe.routed_experts} experts do not divide over expert parallel size {parallel.expert}",
-            where.primary("parallel.expert", text=f"{parallel.expert} groups"),
-            secondary=present(where.label("model.id", f"{moe.routed_experts} experts")),
-            help=(_groups(parallel, moe.routed_experts),),
-            path="parallel.expert",
-        )
-
-
-def _groups(parallel: Parallel, experts: int) -> str:
-    """The largest smaller number of groups that both divide into."""
-    both = gcd(parallel.tensor, experts)
-    below = min(parallel.expert, both)
-    return (
-        f"set `parallel.expert = {next(each for each in range(below, 0, -1) if both % each == 0)}`"
+    yield error(
+        "experts-not-divisible",
+        f"tensor parallel size {parallel.tensor} is no multiple of expert parallel size {parallel.expert}",
+        where.primary("parallel.expert", text=f"{parallel.expert} groups"),
+        secondary=present(where.label("parallel.tensor", f"{parallel.tensor} ranks")),
+        help=(
+            f"set `parallel.expert = {parallel.groups_for(moe.routed_experts if moe else parallel.tensor)}`",
+        ),
+        path="parallel.expert",
     )

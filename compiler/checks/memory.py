@@ -76,7 +76,7 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule(*POOL_CODES.values())
 def pool(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The pool must hold `serve.concurrency` requests of `serve.context` tokens."""
+    """Each pool must hold its share of `serve.concurrency` requests of `serve.context` tokens."""
     memory = plan.memory
     if memory is None or pool_outcome(memory) is Outcome.PASSES:
         return
@@ -116,7 +116,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         secondary=present(
             where.label(
                 "serve.max_running_requests",
-                f"{counted(plan.running_requests or 0, 'request', does='size')} graphs and buffers",
+                f"{counted(plan.running_each or 0, 'request', does='size')} graphs and buffers",
             ),
             where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
         ),
@@ -163,10 +163,14 @@ def _severity(result: Outcome) -> Severity:
 
 
 def _need_text(plan: Plan, memory: Memory) -> str:
-    concurrency = plan.profile.serve.concurrency
-    if concurrency == 1:
-        return f"one full request needs {memory.pool.required_tokens:,} slots"
-    return f"{concurrency} full requests need {memory.pool.required_tokens:,} slots"
+    promised, parallel = plan.profile.serve.concurrency, plan.profile.parallel
+    each, needed = parallel.share(promised), f"{memory.pool.required_tokens:,} slots"
+    if each < promised:
+        needed += f" on each of {parallel.data} replicas"
+    whose = "" if each == promised else f" of {promised}"
+    if each == 1:
+        return f"one full request{whose} needs {needed}"
+    return f"{each}{whose} full requests need {needed}"
 
 
 def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...]:
@@ -178,6 +182,9 @@ def _pool_places(plan: Plan, memory: Memory, where: Origins) -> tuple[Label, ...
     return present(
         where.label("serve.concurrency", "requests of full context at the same time")
         if plan.profile.serve.concurrency > 1
+        else None,
+        where.label("parallel.data", "each has a pool, and an even share of the requests")
+        if plan.profile.serve.concurrency > 1 and plan.profile.parallel.data > 1
         else None,
         where.label(
             "memory.fraction",

@@ -17,7 +17,8 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     promised, limit = plan.profile.serve.concurrency, plan.running_requests
     if limit is None or promised <= limit:
         return
-    own = plan.profile.serve.max_running_requests
+    own, parallel = plan.profile.serve.max_running_requests, plan.profile.parallel
+    needed = parallel.limit_of(parallel.share(promised))
     yield error(
         "concurrency-beyond-limit",
         f"{promised} requests at once are promised, and {limit} may run",
@@ -27,10 +28,19 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 "serve.max_running_requests", f"{counted(limit, 'request', does='run')} at once"
             )
         ),
-        notes=() if own == limit else (f"the engine's own limit here is {limit}",),
+        notes=tuple(_notes(plan, own, limit)),
         help=(
-            f"set `serve.max_running_requests` to {promised} or more; it takes from the reserve",
+            f"set `serve.max_running_requests` to {needed} or more; it takes from the reserve",
             f"or set `serve.concurrency = {limit}`",
         ),
         path="serve.concurrency",
     )
+
+
+def _notes(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
+    replicas = plan.profile.parallel.data
+    if replicas > 1:
+        whole = "" if own is None else f", by `serve.max_running_requests = {own}`"
+        yield f"{plan.running_each} on each of {replicas} replicas{whole}"
+    elif own != limit:
+        yield f"the engine's own limit here is {limit}"

@@ -13,7 +13,6 @@ from compiler.language.load import file_of
 from compiler.plan import Plan
 from compiler.planjson import plan_facts
 from compiler.remedy.change import CERTAIN, Cost, Remedy, Unhelpful
-from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import given_up
 from compiler.remedy.room import Most, Spare
 from compiler.report.contract import SCHEMA, diagnostic_json, outcome
@@ -95,7 +94,7 @@ def _now(answer: Answer) -> str:
     if not answer.first:
         return _numbers(plan)
     codes = [each.code for each in answer.first]
-    return refused_by(codes, verdict(plan), memory_numbers(memory_of(plan)))
+    return refused_by(codes, verdict(plan), memory_numbers(plan))
 
 
 def _first(found: Diagnostic) -> str:
@@ -137,7 +136,7 @@ def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
 
 
 def _numbers(plan: Plan) -> str:
-    return f"{verdict(plan).value}; {memory_numbers(memory_of(plan))}"
+    return f"{verdict(plan).value}; {memory_numbers(plan)}"
 
 
 def _lead(answer: Answer) -> str:

@@ -79,9 +79,9 @@ class Sized(Value):
         prefill_chunk: tokens of a prefill step; `None` when unknown.
         unfolds: what a prefill step unfolds; `None` when nothing.
         attention_backend: what the engine will use; `None` when unknown.
-        required_tokens: slots the promise needs, also where memory is not known.
+        required_tokens: slots the promise needs of each pool, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
-        running_requests: most requests at once, defaults filled in.
+        running_requests: most requests at once, over all replicas, defaults filled in.
         assumptions: sentences about what was taken for granted.
     """
 

@@ -41,8 +41,9 @@ def with_concurrency(profile: Profile, concurrency: int) -> Change:
     return _serve_change(profile, serve, ("concurrency", concurrency))
 
 
-def with_requests(profile: Profile, requests: int) -> Change:
-    """At most so many running requests."""
+def with_requests(profile: Profile, each: int) -> Change:
+    """At most so many running requests on each replica."""
+    requests = profile.parallel.limit_of(each)
     serve = evolve(profile.serve, max_running_requests=requests)
     return _serve_change(profile, serve, ("max_running_requests", requests))
 
@@ -102,18 +103,19 @@ def lower_fraction(plan: Plan) -> Moves | str:
 
 
 def fewer_requests(plan: Plan) -> Moves | str:
-    """Running requests, down to those that are promised."""
-    now, fewest = plan.running_requests, plan.profile.serve.concurrency
+    """Running requests, down to those that are promised, on each replica."""
+    promised = plan.profile.serve.concurrency
+    now, fewest = plan.running_each, plan.profile.parallel.share(promised)
     if now is None:
         return "not known how many run at once"
     if now <= fewest:
-        return f"{now} run at once, and {fewest} are promised"
+        return f"{plan.running_requests} run at once, and {promised} are promised"
     return Moves(count=now - fewest, at=lambda number: with_requests(plan.profile, now - number))
 
 
 def smaller_graphs(plan: Plan) -> Moves | str:
     """The largest captured batch, down to one."""
-    asked, running = plan.profile.memory.cuda_graph_max_batch, plan.running_requests
+    asked, running = plan.profile.memory.cuda_graph_max_batch, plan.running_each
     now = asked if running is None else min(asked or running, running)
     if now is None or now <= 1:
         return "no larger batch than one is captured"

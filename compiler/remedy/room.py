@@ -249,10 +249,10 @@ def _concurrency(plan: Plan) -> Scale:
 
 
 def _requests(plan: Plan) -> Scale:
-    fewest = plan.profile.serve.concurrency
+    fewest = plan.profile.parallel.share(plan.profile.serve.concurrency)
     return Scale(
         count=_MOST_REQUESTS - fewest + 1,
-        now=max((plan.running_requests or 0) - fewest + 1, 1),
+        now=max((plan.running_each or 0) - fewest + 1, 1),
         at=lambda number: with_requests(plan.profile, fewest - 1 + number),
         bound="larger numbers were not looked at",
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring
+from math import isfinite
 from typing import TypedDict
 
 from compiler.judged import Judged
@@ -122,7 +124,18 @@ def _entries(value: object) -> str:
     return _json(value)
 
 
-_json = json.JSONEncoder(ensure_ascii=False).encode
+def _json(value: object) -> str:
+    """As `json` writes it on one line; asked itself it makes a new encoder for each cell, which costs more than the cell."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, dict):
+        members = (f"{encode_basestring(key)}: {_json(each)}" for key, each in value.items())
+        return f"{{{', '.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    if type(value) is int or (type(value) is float and isfinite(value)):
+        return repr(value)
+    return json.dumps(value)
 
 
 def _target(plan: Plan) -> TargetJson:

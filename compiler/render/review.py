@@ -68,7 +68,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "deployment": _deployment(plan),
         "promise": tuple(_promise(plan)),
         "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
-        "pool": _pool_sentence(memory) if memory else None,
+        "pool": _pool_sentence(plan, memory) if memory else None,
         "cells": _cells(memory) if memory else (),
         "static": tuple(map(budget_row, memory.static)) if memory else (),
         "reserve": tuple(_reserve(memory)) if memory else (),
@@ -127,7 +127,9 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     )
     if plan.required_tokens is not None:
         yield Setting(
-            what="KV pool, tokens",
+            what="KV pool, tokens"
+            if plan.profile.parallel.data == 1
+            else "KV pool of each replica, tokens",
             promised=f"{plan.required_tokens:,}",
             planned=said(memory.pool.tokens, ",.0f")
             if memory
@@ -141,17 +143,24 @@ def _promise(plan: Plan) -> Iterator[Setting]:
         )
     yield Setting(
         what="requests running at once",
-        promised="engine's default"
-        if serve.max_running_requests is None
-        else str(serve.max_running_requests),
+        promised=_limit(plan),
         planned="not known" if plan.running_requests is None else str(plan.running_requests),
     )
 
 
-def _pool_sentence(memory: Memory) -> str:
-    pool = memory.pool
+def _limit(plan: Plan) -> str:
+    asked, parallel = plan.profile.serve.max_running_requests, plan.profile.parallel
+    if asked is None:
+        return "engine's default"
+    whole = parallel.data > 1 and parallel.limit_shares == 1
+    return f"{asked} on each of {parallel.data} replicas" if whole else str(asked)
+
+
+def _pool_sentence(plan: Plan, memory: Memory) -> str:
+    pool, replicas = memory.pool, plan.profile.parallel.data
+    of_each = f" of each of {replicas} replicas" if replicas > 1 else ""
     return (
-        f"One request of full context needs {pool.request_tokens:,} slots, the promise {pool.required_tokens:,}. "
+        f"One request of full context needs {pool.request_tokens:,} slots, the promise {pool.required_tokens:,}{of_each}. "
         f"The pool holds {said(pool.tokens, ',.0f')} tokens ({pool.evidence.value})."
     )
 

@@ -13,6 +13,7 @@ from attrs import fields, has
 
 import compiler
 from compiler.quoting import encoders, markdown, markup
+from compiler.render.bytecode import kept_code
 
 
 if TYPE_CHECKING:
@@ -78,25 +79,41 @@ _FILTERS: tuple[Callable[..., encoders.Encoded], ...] = (
 
 @cache
 def _template(templates: Path, name: str) -> Template:
-    return _environment(templates).get_template(name)
+    """A template with its filters; its code is kept, and is the same whatever the filters write."""
+    from jinja2 import compiler as writer  # noqa: PLC0415 - as below
+
+    environment, path = _environment(), templates / name
+    text = _text_of(path)
+    code = kept_code(
+        path,
+        kind="jinja",
+        # The options of the environment stand in this module.
+        depends=f"{_stamp(writer.__file__)} {_stamp(__file__)} {text}".encode(),
+        compiled=lambda: environment.compile(text, name, str(path)),
+    )
+    return environment.template_class.from_code(environment, code, environment.globals)
+
+
+def _stamp(module: str) -> tuple[int, int]:
+    """What tells Python, too, that a module is another one."""
+    found = Path(module).stat()
+    return found.st_mtime_ns, found.st_size
 
 
 @cache
-def _environment(templates: Path) -> Environment:
-    environment = _bare_environment(templates)
+def _environment() -> Environment:
+    environment = _bare_environment()
     environment.filters.update({each.__name__: each for each in _FILTERS})
     return environment
 
 
-def _bare_environment(templates: Path) -> Environment:
+def _bare_environment() -> Environment:
     # Loading jinja2 takes longer than a whole `check`, which renders nothing.
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
-        loader=FileSystemLoader(templates, encoding="utf-8"),
         undefined=StrictUndefined,
         finalize=_encoded_only,
-        auto_reload=False,
         autoescape=False,  # noqa: S701 - no HTML; the guard refuses what is not encoded for its own place
         trim_blocks=True,
         lstrip_blocks=True,
@@ -139,9 +156,9 @@ def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
     A line without any is the template's own. Each encoder's output is marked with a character on its way, and the marks are counted line by line.
     """
     marks: list[frozenset[str]] = []
-    environment = _bare_environment(folder())
+    environment = _bare_environment()
     environment.filters.update({each.__name__: _marking(each, marks) for each in _FILTERS})
-    text = environment.get_template(template).render(
+    text = environment.from_string(_text_of(folder() / template)).render(
         {name: _traced(value, name) for name, value in values.items()}
     )
     return tuple(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compiler.diagnostics import Diagnostic, printable
 from compiler.judged import Judged, Verdict
-from compiler.plan import Memory
+from compiler.plan import Plan
 from compiler.ranges import Range
 
 
@@ -66,17 +66,27 @@ def _name(judged: Judged) -> str:
 
 
 def _numbers(judged: Judged) -> str:
-    memory = judged.plan.memory if judged.plan else None
-    return "" if memory is None else memory_numbers(memory)
+    return "" if judged.plan is None else memory_numbers(judged.plan)
 
 
-def memory_numbers(memory: Memory) -> str:
-    """Both budgets on one line: what there is, for what is needed."""
-    pool, reserve = memory.pool, memory.reserve
+def memory_numbers(plan: Plan) -> str:
+    """Both budgets on one line: what there is, for what is needed; nothing where memory is not known."""
+    if plan.memory is None:
+        return ""
+    pool, reserve = plan.memory.pool, plan.memory.reserve
     return (
-        f"pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}); "
+        f"pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}{_spread(plan)}); "
         f"reserve {_gib(reserve.available_gib)} for {_gib(reserve.needed_gib)} GiB"
     )
+
+
+def _spread(plan: Plan) -> str:
+    """How much of the promise each pool must hold, where there are several."""
+    promised, parallel = plan.profile.serve.concurrency, plan.profile.parallel
+    each = parallel.share(promised)
+    if each == promised:
+        return ""
+    return f", {each} of {promised} requests on each of {parallel.data} replicas"
 
 
 def _tokens(known: Range) -> str:

@@ -56,12 +56,14 @@ def judge(
     files = tree.of(profiles)
     wanted = {file.path: file for file in files}
     found: list[Difference] = []
+    seen: set[str] = set()
     for path in record.paths(profiles) - wanted.keys():
-        standing = look(root, path)
+        standing = look(root, path, seen=seen)
         found += _judge_unwanted(path, standing, record.line(path, standing))
     going = {each.path for each in found if each.is_unwanted}
     for file in files:
-        found += _judge_wanted(file, record, root=root, going=going)
+        standing = look(root, file.path, seen=seen)
+        found += _judge_wanted(file, standing, record, root=root, going=going)
     found += _judge_manifest(record, files, root=root, profiles=profiles)
     found += _judge_pending(record, profiles=profiles)
     folders = {above for path in wanted for above in parents(path)}
@@ -71,10 +73,9 @@ def judge(
 
 
 def _judge_wanted(
-    file: OutFile, record: Record, *, root: Path, going: Collection[str]
+    file: OutFile, standing: Standing, record: Record, *, root: Path, going: Collection[str]
 ) -> Iterator[Difference]:
     wanted = Version(file.text.encode(), file.executable)
-    standing = look(root, file.path)
     notes: tuple[str, ...]
     if standing.version == wanted:
         if record.manifest.kind is EntryKind.ABSENT or ManifestLine.of(file) in record.listed.get(

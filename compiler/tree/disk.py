@@ -35,15 +35,21 @@ class Standing(Value):
     note: str = ""
 
 
-def look(root: Path, path: str) -> Standing:
-    """What stands at a path below the root. Never fails: a file that cannot be read is `OTHER`, with the reason."""
+def look(root: Path, path: str, *, seen: set[str] | None = None) -> Standing:
+    """What stands at a path below the root. Never fails: a file that cannot be read is `OTHER`, with the reason.
+
+    Give the same `seen` for many paths, under the lock, and each folder above them is looked at once.
+    """
+    seen = set() if seen is None else seen
     try:
-        for above in parents(path):
+        folder = path.rpartition("/")[0]
+        for above in parents(path) if folder not in seen else ():
             mode = os.lstat(f"{root}/{above}").st_mode
             if not stat.S_ISDIR(mode):
                 return Standing(
                     kind=EntryKind.CUT_OFF, note=f"{_name_of(mode)} stands at `{above}`"
                 )
+        seen.add(folder)
         return _look_at(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
         return Standing(kind=EntryKind.ABSENT)
@@ -58,7 +64,7 @@ def _look_at(path: str) -> Standing:
     if not stat.S_ISREG(mode):
         return Standing(kind=EntryKind.OTHER, note=f"{_name_of(mode)} stands there")
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - opened without following a link
+    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - opened without following a link
         version = Version(file.read(), bool(mode & stat.S_IXUSR))
     return Standing(kind=EntryKind.FILE, version=version)
 
@@ -81,7 +87,7 @@ def survey(root: Path, below: str = "") -> tuple[str, ...]:
     folders = [below]
     while folders:
         folder = folders.pop()
-        with os.scandir(root / folder) as entries:
+        with os.scandir(f"{root}/{folder}") as entries:
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 (folders if entry.is_dir(follow_symlinks=False) else found).append(path)

@@ -138,7 +138,7 @@ def _another(sized: Sized) -> Sized:
         running_requests=(sized.running_requests or 0) + 1,
         attention_backend=f"{sized.attention_backend}, another",
         prefill_chunk=(sized.prefill_chunk or 0) + 1,
-        assumptions=(*sized.assumptions, "another"),
+        assumptions=("another",),
     )
 
 

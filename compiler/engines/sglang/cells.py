@@ -7,6 +7,7 @@ Sources: 0.5.11 model_executor/pool_configurator.py (61-250), 0.5.9 model_runner
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TypeVar
 
 from attrs import evolve, frozen
 
@@ -24,6 +25,9 @@ from compiler.memory.attention import (
 )
 from compiler.memory.layers import Counts, stage_counts
 from compiler.value import Value
+
+
+Heads = TypeVar("Heads", bound=Gqa | Window)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -106,7 +110,7 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
     priced_rows = stored if token.rule.sparse_rows else rows
     keys = kept = 0
     if attention.indexer is not None:
-        each = indexer_bytes(attention.indexer, layers=_keyed_layers(token, counts))
+        each = indexer_bytes(attention.indexer, layers=keyed_layers(token))
         kept = each * token.host_ratio
         priced = kept if at_least(token.rule.since, _HOST_PRICED_SINCE) else each
         keys = priced if token.rule.indexer else 0
@@ -125,16 +129,22 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
 _HOST_PRICED_SINCE, _HOST_KEYS_SINCE = "0.5.18", "0.5.20"
 
 
-def _keyed_layers(token: Token, counts: Counts) -> int:
+def keyed_layers(token: Token) -> int:
+    """Layers of sparse attention that keep keys of their indexer."""
+    counts = token.layers
     every = token.host_ratio > 1 and at_least(token.rule.since, _HOST_KEYS_SINCE)
     return counts.indexed if token.rule.indexer_sparse and not every else counts.full
 
 
+def shape_of(token: Token, attention: Heads) -> Heads:
+    """The attention as the release sizes it: up to 0.5.8 values are taken to be as wide as keys."""
+    if token.rule.value_width:
+        return attention
+    return evolve(attention, v_head_dim=attention.head_dim)
+
+
 def _bytes(token: Token, attention: Mla | Gqa | Window, *, layers: int) -> int:
-    shape = attention
-    if not token.rule.value_width and not isinstance(shape, Mla):
-        # Up to 0.5.8 values are taken to be as wide as keys.
-        shape = evolve(shape, v_head_dim=shape.head_dim)
+    shape = attention if isinstance(attention, Mla) else shape_of(token, attention)
     if token.kv.kind is KvKind.FP4:
         return fp4_cell_bytes(shape, layers=layers, ranks=token.ranks)
     return cell_bytes(shape, layers=layers, element_bytes=token.kv.bytes, ranks=token.ranks)

@@ -194,7 +194,7 @@ def launch(
 
 
 def requested_running_requests(profile: Profile, model: Model | None = None) -> int | None:
-    """Most requests at once as asked for, per attention rank; `None` when the pool decides."""
+    """Most requests at once as asked for, of one replica; `None` when the pool decides."""
     requests = profile.serve.max_running_requests
     if requests is None:
         if model is not None and isinstance(model.attention, Compressed):
@@ -203,7 +203,12 @@ def requested_running_requests(profile: Profile, model: Model | None = None) -> 
             requests = RUNNING_REQUESTS
         else:
             return None
-    return max(1, requests // profile.parallel.data) if profile.parallel.dp_attention else requests
+    return max(1, requests // profile.parallel.limit_shares)
+
+
+def over_all(requests: int | None, profile: Profile) -> int | None:
+    """Most requests at once of the whole server, from those of one replica."""
+    return None if requests is None else requests * profile.parallel.data
 
 
 def contexts(settings: Settings) -> int:

@@ -38,25 +38,29 @@ def layouts(
             Layout(
                 cell=compressed.cell,
                 page=launch.page,
-                kept_gib=compressed.fixed_gib,
+                taken_gib=compressed.fixed_gib,
                 limit=settings.profile.memory.max_pool_tokens,
             ),
         )
-    split = has_window_pool(settings, model)
-    token = Token(
+    token = token_of(settings, launch, model)
+    pricings = _pricings(settings, launch, model=model, release=release, split=token.splits_windows)
+    return tuple(
+        _layout(settings, launch, model=model, cell=cell, token=token)
+        for cell in cells(token, launch.guess, pricings=pricings)
+    )
+
+
+def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
+    """What decides a token's bytes."""
+    return Token(
         model=model,
         kv=launch.kv,
         rule=launch.rule,
         ranks=launch.attention_ranks,
         stages=settings.profile.parallel.pipeline,
-        splits_windows=split,
+        splits_windows=has_window_pool(settings, model),
         window_ratio=_window_ratio(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
-    )
-    pricings = _pricings(settings, launch, model=model, release=release, split=split)
-    return tuple(
-        _layout(settings, launch, model=model, cell=cell, token=token)
-        for cell in cells(token, launch.guess, pricings=pricings)
     )
 
 
@@ -106,7 +110,8 @@ def _layout(
     return Layout(
         cell=cell,
         page=launch.page,
-        kept_gib=_kept_gib(settings, launch, model),
+        kept_gib=launch.rule.multimodal_gib if launch.multimodal else 0.0,
+        taken_gib=adapters_gib(settings, model) or 0.0,
         states=state_pool(
             settings,
             model=model,
@@ -121,12 +126,6 @@ def _layout(
         added=_added(launch),
         limit=limit,
     )
-
-
-def _kept_gib(settings: Settings, launch: Launch, model: Model) -> float:
-    """What is taken off the rest first: for images, and for adapters."""
-    images = launch.rule.multimodal_gib if launch.multimodal else 0.0
-    return images + (adapters_gib(settings, model) or 0.0)
 
 
 def _dealt(token: Token) -> float:

@@ -61,7 +61,8 @@ class Layout(Value):
     """How a rest becomes a pool, with nothing unknown but the rest.
 
     Attributes:
-        kept_gib: taken off the rest first, for images or adapters.
+        kept_gib: taken off the rest first, and left free: for images.
+        taken_gib: taken off the rest first, and filled: buffers of adapters, pools that are sized by requests.
         states: the pool of states; `None` when no layer has one.
         added: slots that the release adds without memory for them.
         limit: `--max-total-tokens`, in slots of this pool.
@@ -70,13 +71,19 @@ class Layout(Value):
     cell: Cell
     page: int = 1
     kept_gib: float = 0.0
+    taken_gib: float = 0.0
     states: StatePool | None = None
     added: int = 0
     limit: int | None = None
 
+    @property
+    def first_gib(self) -> float:
+        """All that is taken off the rest before tokens and states are counted."""
+        return self.kept_gib + self.taken_gib
+
     def tokens(self, rest_gib: float) -> int:
         """Slots of the pool; 0 when nothing is left."""
-        rest = rest_gib - self.kept_gib
+        rest = rest_gib - self.first_gib
         if self.states is not None:
             rest = self.states.split(rest).left_gib
         if rest <= 0:
@@ -91,17 +98,17 @@ class Layout(Value):
         rest = (tokens - self.added) * self.cell.priced_bytes / GIB
         if self.states is not None:
             rest = self.states.whole_gib(rest)
-        return rest + self.kept_gib
+        return rest + self.first_gib
 
     def slots(self, rest_gib: float) -> int | None:
         """Slots for states; `None` when no layer has one."""
-        return None if self.states is None else self.states.split(rest_gib - self.kept_gib).slots
+        return None if self.states is None else self.states.split(rest_gib - self.first_gib).slots
 
     def states_gib(self, rest_gib: float) -> float:
         """What the states take, GiB."""
         if self.states is None:
             return 0.0
-        return max(0.0, self.states.split(rest_gib - self.kept_gib).taken_gib)
+        return max(0.0, self.states.split(rest_gib - self.first_gib).taken_gib)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -136,8 +143,10 @@ class Hypothesis(Value):
         priced).
         """
         pools = tokens * (self.cell.target_bytes + self.cell.draft_bytes) / GIB
-        states = self.layout.states_gib(self.rest_gib(fraction))
-        return self.free_gib - self.weights_gib - pools - states
+        rest = self.rest_gib(fraction)
+        # Where the rest is too small for it the server ends there, for want of a pool.
+        taken = min(self.layout.taken_gib, max(0.0, rest))
+        return self.free_gib - self.weights_gib - taken - pools - self.layout.states_gib(rest)
 
 
 def spread(figures: Iterable[float]) -> Range:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from compiler.plan import Pool
 from compiler.profile import Profile
 
 
@@ -14,3 +17,25 @@ def request_tokens(profile: Profile, *, width: int, page: int) -> int:
     """
     slots = profile.serve.tokens - 4 + width
     return -(-slots // page) * page
+
+
+def spread(profile: Profile, *, pool: Pool | None = None, rows: int | None = None) -> Iterator[str]:
+    """How the requests of a promise are taken to fall on replicas, and what it comes to where they do not.
+
+    Unless `--load-balance-method` says otherwise each replica gets the next request in turn, whatever it is busy with (0.4.1 to
+    0.5.23 managers/data_parallel_controller.py, `round_robin_scheduler`); one that its pool has no room for waits.
+    `rows`: most requests at once of one replica.
+    """
+    promised, replicas = profile.serve.concurrency, profile.parallel.data
+    each = profile.parallel.share(promised)
+    if each == promised:
+        return
+    said = f"the {promised} requests are taken as spread evenly over {replicas} replicas, no more than {each} on one"
+    if pool is None or rows is None:
+        yield f"{said}; what comes to one beyond its pool waits"
+        return
+    held = min(rows, int(pool.tokens.low) // max(1, pool.request_tokens))
+    if held < promised:
+        yield f"{said}; at worst all come to one, which has room for {held} at once, and the others wait"
+    else:
+        yield f"{said}; one has room for all of them"

@@ -10,7 +10,7 @@ from compiler.engines.engine import Facts, Fixed, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
-from compiler.engines.sglang.launch import launch, requested_running_requests
+from compiler.engines.sglang.launch import launch, over_all, requested_running_requests
 from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
@@ -39,12 +39,12 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         one = promise.request_tokens(profile, width=guess.verify_width, page=page)
         unsized = Sized(
             memory=None,
-            required_tokens=one * profile.serve.concurrency,
+            required_tokens=one * profile.parallel.share(profile.serve.concurrency),
             verify_width=guess.verify_width,
-            running_requests=requested_running_requests(profile),
+            running_requests=over_all(requested_running_requests(profile), profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=assumptions,
+            assumptions=(*assumptions, *promise.spread(profile)),
         )
         return Fixed(sized=unsized)
     started = launch(
@@ -80,11 +80,14 @@ class _Sizer(Value):
             memory=memory,
             required_tokens=memory.pool.required_tokens,
             verify_width=started.verify_width,
-            running_requests=rows,
+            running_requests=over_all(rows, case.profile),
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
             unfolds=started.unfolding.unfolds,
-            assumptions=self.assumptions,
+            assumptions=(
+                *self.assumptions,
+                *promise.spread(case.profile, pool=memory.pool, rows=rows),
+            ),
         )
 
     def balance(self, fraction: float) -> Balance:
@@ -150,7 +153,8 @@ def _memory(
 
 
 def _required_tokens(case: Case) -> int:
-    one, requests = _request_tokens(case), case.profile.serve.concurrency
+    one = _request_tokens(case)
+    requests = case.profile.parallel.share(case.profile.serve.concurrency)
     kept = case.launch.hosted
     return (
         one * requests
@@ -192,6 +196,13 @@ def _static(case: Case) -> Iterator[Line]:
         evidence=Evidence.DERIVED if case.evidence is Evidence.DERIVED else Evidence.CARRIED,
         formula=wording.weights_formula(case, best),
     )
+    if best.layout.taken_gib:
+        yield Line(
+            item=wording.taken_by(case),
+            gib=spread(world.layout.taken_gib for world in worlds),
+            evidence=Evidence.DERIVED,
+            formula="allocated after the weights, before the pool is sized",
+        )
     if best.layout.states is not None:
         yield Line(
             item="states",

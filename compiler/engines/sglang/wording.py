@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
+from compiler.engines.sglang.cellterms import price_terms
+from compiler.engines.sglang.layouts import token_of
 from compiler.engines.sglang.pool import NONE, Hypothesis
-from compiler.memory.attention import cell_bytes, cell_formula
 from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
 
 
 def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
     """The pool's arithmetic by the best estimate, one step a line."""
+    cell, size = _cell(case, best), f"{best.cell.priced_bytes:,.0f} B"
     steps = [
-        f"cell = {_cell(case, best)} = {best.cell.priced_bytes:,.0f} B a token",
+        f"cell = {size} a token" if cell == size else f"cell = {cell} = {size} a token",
         *_rest(case, best),
         _pool(case, best),
     ]
@@ -40,12 +42,18 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
         )
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
     if best.layout.kept_gib:
-        compressed = isinstance(case.model.attention, Compressed)
-        what = "images" if case.launch.multimodal else "adapters"
-        what = "windows and states of requests" if compressed else what
-        yield f"kept for {what}: {best.layout.kept_gib:.2f} GiB"
+        yield f"kept free for images: {best.layout.kept_gib:.2f} GiB"
+    if best.layout.taken_gib:
+        yield f"taken by {taken_by(case)}: {best.layout.taken_gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
+
+
+def taken_by(case: Case) -> str:
+    """What fills memory between the weights and the pool, where something does."""
+    if isinstance(case.model.attention, Compressed):
+        return "windows and states of requests"
+    return "buffers of adapters"
 
 
 def _pool(case: Case, best: Hypothesis) -> str:
@@ -59,42 +67,37 @@ def _pool(case: Case, best: Hypothesis) -> str:
     ):
         return f"pool = at most memory.max_pool_tokens = {limit:,} tokens"
     rest = best.rest_gib(case.budget_fraction)
-    left = rest - best.layout.kept_gib - best.layout.states_gib(rest)
+    left = rest - best.layout.first_gib - best.layout.states_gib(rest)
     page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
     return f"pool = {left:.2f} GiB / {best.cell.priced_bytes:,.0f} B = {tokens:,} tokens{page}"
 
 
 def _cell(case: Case, best: Hypothesis) -> str:
-    target = _target(case, best)
     guess, cell = case.launch.guess, best.cell
+    terms, stages = _target(case, best), case.profile.parallel.pipeline
+    target = " + ".join(terms)
+    if stages > 1:
+        target += f" on the stage with most of the {case.model.layers}"
     if guess.draft_layers == 0 or cell.pricing == NONE:
         return target
     if cell.draft_share_bytes == cell.draft_bytes:
         return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
-    stages = case.profile.parallel.pipeline
     layers = max(
         stage_counts(case.model, stage=each, stages=stages).attention for each in range(stages)
     )
     priced = cell.target_bytes - cell.unpriced_target_bytes
     more = round(cell.draft_share_bytes / priced * layers)
+    target = f"({target})" if len(terms) > 1 else target
     return f"{target} x {layers + more}/{layers} for the draft's layers"
 
 
-def _target(case: Case, best: Hypothesis) -> str:
-    model = case.model
-    sizes = {"element_bytes": case.launch.kv_bytes, "ranks": case.launch.attention_ranks}
-    simple = model.state is None and model.window is None
-    whole = best.cell.unpriced_target_bytes == 0 and case.profile.parallel.pipeline == 1
-    parts = (getattr(model.attention, name, None) for name in ("indexer", "selector"))
-    plain = simple and not any(part is not None for part in parts)
-    if plain and whole:
-        return cell_formula(model.attention, layers=model.layers, **sizes)
-    priced = best.cell.target_bytes - best.cell.unpriced_target_bytes
-    layers, rest = divmod(priced, cell_bytes(model.attention, layers=1, **sizes))
-    if plain and layers and not rest:
-        formula = cell_formula(model.attention, layers=int(layers), **sizes)
-        return f"{formula} on the stage with most of the {model.layers}"
-    return f"{priced:,.0f} B in the layers with attention"
+def _target(case: Case, best: Hypothesis) -> tuple[str, ...]:
+    cell = best.cell
+    drafts = case.launch.guess.draft_layers > 0
+    priced = cell.target_bytes - cell.unpriced_target_bytes if drafts else cell.priced_bytes
+    if isinstance(case.model.attention, Compressed):
+        return (f"{priced:,.0f} B",)
+    return price_terms(token_of(case.ground.settings, case.launch, case.model), priced)
 
 
 def weights_formula(case: Case, best: Hypothesis) -> str:

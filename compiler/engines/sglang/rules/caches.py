@@ -194,7 +194,7 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     counts = counting(plan.profile.engine.version)
     if counts is None or counts.states in {StatePools.ABSENT, StatePools.DIVIDED}:
         return
-    replicas = parallel.data if parallel.dp_attention else 1
+    replicas = parallel.limit_shares
     each = slots_per_request(settings_of(plan.profile, plan.release), model=model, rule=counts)
     admitted = slots // replicas // each
     if admitted >= wanted:
@@ -212,7 +212,7 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         because=f"a running request may hold {counted(each, 'slot')}: its own, and copies for the prefix cache",
         help=(
             f"set `{_SLOTS} = {wanted * each * replicas}`",
-            f"or set `{_RUNNING} = {max(1, admitted)}`",
+            f"or set `{_RUNNING} = {parallel.limit_of(max(1, admitted))}`",
         ),
     )
 
@@ -220,7 +220,7 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _states_that_fit(
     plan: Plan, given: Given, where: Origins, *, wanted: int
 ) -> Iterator[Diagnostic]:
-    running = plan.running_requests
+    running = plan.running_each
     if plan.memory is None or running is None or running >= wanted:
         return
     yield caution(
@@ -238,7 +238,7 @@ def _states_that_fit(
         ),
         because="states and KV share the budget, and a running request may hold several states; what is beyond waits",
         help=(
-            f"set `{_RUNNING} = {max(1, running)}`",
+            f"set `{_RUNNING} = {plan.profile.parallel.limit_of(max(1, running))}`",
             f"or set `{_SLOTS}`, which takes from the KV pool",
         ),
     )

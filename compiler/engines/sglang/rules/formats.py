@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, line, refusal
+from compiler.engines.sglang.rules.places import at, caution, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -22,6 +22,8 @@ _OTHERS: Mapping[str, frozenset[str]] = {
     "gptq": _AWQ | _LOADERS | {"fp8", "compressed-tensors", "w8a8_int8", "w8a8_fp8"},
     "fp8": _AWQ | _GPTQ | _LOADERS | {"compressed-tensors", "w8a8_int8"},
     "compressed-tensors": _AWQ | _GPTQ | _LOADERS | {"fp8"},
+    "fbgemm_fp8": _AWQ | _GPTQ | _LOADERS | {"fp8", "compressed-tensors", "w8a8_int8"},
+    "mxfp4": _AWQ | _GPTQ | _LOADERS | {"fp8", "compressed-tensors", "w8a8_int8", "w8a8_fp8"},
 }
 """How a checkpoint is quantized -> the formats that no release lets stand for it."""
 
@@ -44,6 +46,40 @@ def format_of_the_checkpoint(plan: Plan, where: Origins) -> Iterator[Diagnostic]
         at(given, where, _FORMAT, text=f"`{asked}`", beside={"model.id": f"`{method}`"}),
         help=(f"leave {line(given, _FORMAT)} out: the checkpoint says it itself",),
     )
+
+
+# Formats that are read and never made: the classes name files that a plain checkpoint lacks (`get_config_filenames`), or
+# cannot be made without what such a file says.
+_READ = _AWQ | _GPTQ | {"marlin", "moe_wna16", "auto-round", "compressed-tensors", "fbgemm_fp8"}
+
+
+@rule("quantization-missing", flags=(_FORMAT,))
+def format_of_a_plain_checkpoint(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Nothing makes these formats of weights in 16 bits while they load.
+
+    0.4.6 to 0.5.23 model_loader/weight_utils.py, `get_quant_config`: "Cannot find the config file for awq". What a folder
+    holds is not known here: there it is a warning, and none where its name is another than the checkpoint's.
+    """
+    given, model = given_by(plan), plan.model
+    asked = given.word(_FORMAT)
+    if model is None or model.quantization is not None or asked not in _READ:
+        return
+    path, name = plan.profile.model.path or model.id, model.id.rpartition("/")[2]
+    is_hub = path == model.id
+    if given.before("0.4.6") or not (is_hub or path.rstrip("/").rpartition("/")[2] == name):
+        return
+    spot = at(given, where, _FORMAT, text=f"reads `{asked}`", beside={"model.id": "in 16 bits"})
+    summary = f"the checkpoint is not quantized, and `--{_FORMAT} {asked}` reads one that is"
+    because = "the server stops at load: it finds no config of that format"
+    advice = (
+        f"leave {line(given, _FORMAT)} out, or set `{_FORMAT}` to `fp8`, which is made while loading",
+        f"or name a checkpoint in `{asked}`",
+    )
+    if is_hub:
+        yield refusal(given, "quantization-missing", summary, spot, because=because, help=advice)
+    else:
+        because += f", unless the folder `{path}` holds another checkpoint than its name says"
+        yield caution("quantization-missing", summary, spot, because=because, help=advice)
 
 
 def _runner_formats(given: Given, runner: str | None) -> frozenset[str] | None:

@@ -16,7 +16,8 @@ _EXCHANGE = "moe-a2a-backend"
 _CONTEXT = ("attention-context-parallel-size", "attn-cp-size")
 _EXPERTS = ("moe-data-parallel-size", "moe-dp-size")
 _RUNNER = "moe-runner-backend"
-_OLD_SWITCHES = ("enable-ep-moe", "enable-deepep-moe")
+OLD_SWITCHES = ("enable-ep-moe", "enable-deepep-moe")
+"""What asked for expert parallel groups before there were sizes and backends."""
 _DEAL_OUT = frozenset({"deepep", "mooncake", "ascend_fuseep", "mori", "flashinfer", "nixl"})
 """All-to-all backends that deal experts out over all ranks, in every release that has them (0.5.1 on)."""
 
@@ -105,7 +106,7 @@ def expert_groups(given: Given) -> int:
     """Expert parallel groups: an all-to-all backend, and the old switches for one, deal experts out over all ranks."""
     parallel = given.plan.profile.parallel
     exchanged = given.word(_EXCHANGE) not in {None, "none"}
-    if exchanged or any(given.on(switch) for switch in _OLD_SWITCHES):
+    if exchanged or any(given.on(switch) for switch in OLD_SWITCHES):
         return parallel.tensor
     return parallel.expert
 

@@ -1,4 +1,4 @@
-"""Rules about how the server is started: its secrets file and its Python."""
+"""Rules about how the server is started: its secrets file, its groups, and its name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.rules.places import labels
+from compiler.engines.sglang.rules.places import at, labels, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Parallel
+from compiler.quantities import counted
 from compiler.rules import rule
 
 
@@ -51,6 +52,33 @@ def ranks_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _below(parallel: Parallel) -> int:
     """The largest number of groups below the one that is set that the ranks divide into."""
     return next(each for each in range(parallel.data, 0, -1) if parallel.tensor % each == 0)
+
+
+@rule("requests-below-groups")
+def a_request_for_each_group(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Groups of the attention share the running requests out, and none may be left with nothing.
+
+    0.4.2 to 0.5.22 managers/tp_worker.py asserts `max_running_request is zero`; 0.5.23 gives each one
+    (mem_cache/kv_cache_configurator.py, `resolve_max_num_reqs`).
+    """
+    given, groups = given_by(plan), plan.profile.parallel.limit_shares
+    asked = plan.profile.serve.max_running_requests
+    if asked is None or asked >= groups or given.before("0.4.2") or given.since("0.5.23"):
+        return
+    yield refusal(
+        given,
+        "requests-below-groups",
+        f"{counted(asked, 'running request')} cannot be shared out over {groups} groups of the attention",
+        at(
+            given,
+            where,
+            "serve.max_running_requests",
+            text=f"{asked} // {groups} = 0 on each",
+            beside={"parallel.data": f"{groups} groups"},
+        ),
+        because="each is left with none, and the server stops: `max_running_request is zero`",
+        help=(f"set `serve.max_running_requests` to {groups} or more",),
+    )
 
 
 _OBJECT_STORES = ("s3://", "gs://", "az://")  # utils/runai_utils.py, SUPPORTED_SCHEMES

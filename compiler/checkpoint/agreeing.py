@@ -1,0 +1,106 @@
+"""A description and the tensors it stands for in; where the config says another size than they have out.
+
+Judged is what every engine reads from both: the hidden size, the number of layers, and the KV heads. A config of another model
+beside the weights gives a pool of any size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from compiler.architecture import LayerKind, Mla
+from compiler.checkpoint.folder import Checkpoint, Kind
+from compiler.checkpoint.keys import Keys, open_keys
+from compiler.checkpoint.names import Share, is_draft, is_vision, place
+from compiler.facts import Gqa, Model
+from compiler.memory.layers import layers_of
+
+
+_EMBEDDING = re.compile(r"(?:^|\.)(?:embed_tokens|word_embeddings|tok_embeddings|wte)\.weight$")
+_KEYS = re.compile(r"\.k_proj\.weight$")
+_LATENTS = re.compile(r"\.kv_a_proj_with_mqa\.weight$")
+_KV_NAMES = (
+    "num_global_key_value_heads",
+    "num_key_value_heads",
+    "num_kv_heads",
+    "multi_query_group_num",
+    "num_attention_groups",
+)
+_DRAFTS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
+_WHOLE_BITS = 8
+"""A matrix of fewer bits an element, or one packed under another name, tells nothing of its rows."""
+_OF_LAYERS = frozenset({Share.ATTENTION, Share.KV, Share.DENSE, Share.EXPERTS, Share.SHARED})
+
+
+def disagreements(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
+    """Each key that the tensors belie, with both figures."""
+    own = [
+        each for each in checkpoint.kinds if not is_vision(each.name) and not is_draft(each.name)
+    ]
+    keys = open_keys(checkpoint.config)
+    yield from _hidden(model, own)
+    yield from _layers(model, keys, checkpoint, own)
+    yield from _heads(model, keys, own)
+
+
+def _hidden(model: Model, own: Sequence[Kind]) -> Iterator[str]:
+    widths = {each.shape[1]: each.name for each in _matrices(own, _EMBEDDING)}
+    if widths and model.hidden not in widths:
+        width, name = next(iter(widths.items()))
+        yield f"`hidden_size` is {model.hidden:,}, and `{name}` has {width:,} columns"
+
+
+def _layers(model: Model, keys: Keys, checkpoint: Checkpoint, own: Sequence[Kind]) -> Iterator[str]:
+    """A draft's layers come after the model's own: as many as the config says, or known by tensors that no other has."""
+    name = next((each for each in ("num_hidden_layers", "num_layers") if keys.has(each)), None)
+    shares = {each: place(each) for each in {kind.name for kind in own}}
+    drafts = {kind.layer for kind in checkpoint.kinds if is_draft(kind.name)}
+    drafts |= set(range(model.layers, model.layers + keys.count(*_DRAFTS)))
+    found = {
+        kind.layer
+        for kind in own
+        if kind.layer is not None and (role := shares[kind.name]) and role.share in _OF_LAYERS
+    }
+    held = len({each for each in found if each < model.layers or each not in drafts})
+    if name is not None and found and held != model.layers:
+        yield f"`{name}` is {model.layers:,}, and the tensors are of {held:,} layers"
+
+
+def _heads(model: Model, keys: Keys, own: Sequence[Kind]) -> Iterator[str]:
+    """One full layer that agrees is enough: some models have layers of their own."""
+    attention, layers = model.attention, layers_of(model)
+    full = [
+        each
+        for each in own
+        if each.layer is not None
+        and each.layer < len(layers)
+        and layers[each.layer].kind is LayerKind.FULL
+    ]
+    if isinstance(attention, Mla):
+        width = attention.kv_lora_rank + attention.qk_rope_head_dim
+        rows = {each.shape[0]: each.name for each in _matrices(full, _LATENTS)}
+        if rows and width not in rows:
+            had, tensor = next(iter(rows.items()))
+            yield f"`kv_lora_rank` and `qk_rope_head_dim` come to {width:,}, and `{tensor}` has {had:,} rows"
+    if not isinstance(attention, Gqa):
+        return
+    rows = {each.shape[0]: each.name for each in _matrices(full, _KEYS)}
+    if rows and attention.kv_heads * attention.head_dim not in rows:
+        had, tensor = next(iter(rows.items()))
+        key = next((each for each in _KV_NAMES if keys.has(each)), "num_attention_heads")
+        yield (
+            f"`{key}` is {attention.kv_heads:,}, of {attention.head_dim:,} each, and `{tensor}` has {had:,} rows"
+            f"{_as_heads(had, attention.head_dim)}"
+        )
+
+
+def _as_heads(rows: int, head_dim: int) -> str:
+    heads, over = divmod(rows, head_dim)
+    return f": {heads:,} heads" if not over else ""
+
+
+def _matrices(kinds: Sequence[Kind], name: re.Pattern[str]) -> Iterator[Kind]:
+    for each in kinds:
+        if len(each.shape) == 2 and each.bits >= _WHOLE_BITS and name.search(each.name):  # noqa: PLR2004 - rows and columns
+            yield each
