@@ -15,6 +15,7 @@ from compiler.bounds import beyond_bounds
 from compiler.catalog import Catalog
 from compiler.catalog.naming import Names, model_names
 from compiler.checks import check
+from compiler.checks.outside import ABOUT_DEPLOYMENT, ABOUT_PROFILES
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.adopting import unread
 from compiler.engines.engine import (
@@ -38,10 +39,9 @@ from compiler.ranges import Range
 from compiler.value import Value
 
 
-# Findings about how a service is deployed, not about whether the command starts and holds its context.
-DEPLOYMENT = frozenset(
-    {"python-missing", "secret-in-argv", "secret-in-env", "flag-deprecated", "bind-open"}
-)
+OUTSIDE = ABOUT_PROFILES | ABOUT_DEPLOYMENT
+"""Left out, all of them: a prediction says whether a command starts and holds its context, and is asked of many commands
+that nobody deploys. A key in plain sight would refuse what starts. `adopt --check` judges the deployment of one."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -55,6 +55,7 @@ class Question(Value):
         weights: what its own files take on one GPU, GiB.
         boots: recorded boots beside those of the catalogue.
         public: whether the catalogue's public boots count too.
+        assumed: what is taken for granted because nobody says it; it stands beside the verdict.
     """
 
     gpu: str
@@ -67,6 +68,7 @@ class Question(Value):
     measured: Measured = field(factory=Measured)
     boots: tuple[Boot, ...] = ()
     public: bool = True
+    assumed: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -82,12 +84,12 @@ class Predictor(Value):
     def predict(self, words: Sequence[str], question: Question) -> Judged:
         """Judge one command. Errors: `command-refused`, `bad-value`; what nobody described gives the verdict `unknown`."""
         if self.engine is None or self.reader is None or self.release is None:
-            return _nothing(self._unread(question))
+            return unjudged(self._unread(question))
         asked = self.reader.read(
             words, gpus=Gpus(kind=Name(question.gpu), count=question.count), identify=self.identify
         )
         if asked.profile is None:
-            return _nothing(
+            return unjudged(
                 error(
                     "command-refused",
                     f"{question.engine} {question.version} does not start with this command",
@@ -96,10 +98,10 @@ class Predictor(Value):
             )
         wrong = tuple(map(_senseless, beyond_bounds(asked.profile)))
         if wrong:
-            return _nothing(*wrong)
+            return unjudged(*wrong)
         facts = self._facts(asked.profile, question)
         profile = self._completed(asked, asked.profile, facts)
-        return self._judge(words, profile, facts, asked)
+        return self._judge(words, profile, facts, asked, assumed=question.assumed)
 
     def asked(self, words: Sequence[str], *, gpus: Gpus) -> Asked:
         """What a command asks for; nothing where nobody read its release."""
@@ -107,13 +109,18 @@ class Predictor(Value):
             return Asked(profile=None)
         return self.reader.read(words, gpus=gpus, identify=self.identify)
 
-    def layout(self, words: Sequence[str], *, gpu: str) -> int | None:
-        """The GPUs that a command's ranks take, on all nodes; `None` for one that is not read."""
+    def layout(self, words: Sequence[str], *, gpu: str, sees: int | None = None) -> int | None:
+        """The GPUs that a command's ranks take, on all nodes, of those that it `sees` on each; `None` for one that is not read."""
         profile = self.asked(words, gpus=Gpus(kind=Name(gpu), count=1)).profile
         if profile is None or any(beyond_bounds(profile)):
             return None
         parallel = profile.parallel
-        return parallel.tensor * parallel.pipeline * (1 if parallel.dp_attention else parallel.data)
+        ranks = (
+            parallel.tensor * parallel.pipeline * (1 if parallel.dp_attention else parallel.data)
+        )
+        if sees is None or self.engine is None:
+            return ranks
+        return min(ranks, sees * self.engine.nodes(profile, self.release))
 
     def completed(
         self, profile: Profile, asked: Asked, question: Question
@@ -189,10 +196,18 @@ class Predictor(Value):
             return profile
         return evolve(profile, memory=evolve(profile.memory, fraction=fraction))
 
-    def _judge(self, words: Sequence[str], profile: Profile, facts: Facts, asked: Asked) -> Judged:
+    def _judge(
+        self,
+        words: Sequence[str],
+        profile: Profile,
+        facts: Facts,
+        asked: Asked,
+        *,
+        assumed: Sequence[str],
+    ) -> Judged:
         given = Spelled(command=tuple(words), options=(), environment=tuple(_variables(profile)))
         plan = plan_of("", profile, facts, self.engine, asked.unknowns, spelled=given)
-        assumptions = tuple(_assumptions(asked, plan))
+        assumptions = (*assumed, *_assumptions(asked, plan))
         if plan.unknowns or assumptions:
             plan = evolve(
                 plan,
@@ -237,7 +252,7 @@ def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
 def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
     for found in check(plan, NOWHERE):
-        if found.code not in DEPLOYMENT:
+        if found.code not in OUTSIDE:
             yield evolve(found, primary=None, secondary=())
 
 
@@ -246,7 +261,8 @@ def _senseless(found: tuple[str, float, str]) -> Diagnostic:
     return error("bad-value", f"`{setting}`: expected {expected}, found {value}", path=setting)
 
 
-def _nothing(*found: Diagnostic) -> Judged:
+def unjudged(*found: Diagnostic) -> Judged:
+    """What comes of a command that these errors leave nothing to judge of."""
     return Judged(
         profile_name="",
         target_name=None,

@@ -217,6 +217,15 @@ def test_a_refused_profile_writes_nothing(tree: Checkout, words: tuple[str, ...]
     assert not tree.out.exists()
 
 
+def test_a_profile_that_makes_no_plan_is_refused_by_name(tree: Checkout) -> None:
+    """The last line is that of any refusal, not a verdict about a memory that nobody looked at."""
+    path = tree.profile(SHORT)
+    path.write_text(f"{path.read_text()}\n[serving]\ncontext = 1\n")
+    done = tree.run("check", SHORT)
+    said = f"{SHORT}  refused by unknown-key; not planned: see the errors\n"
+    assert (done.code, done.out) == (1, said)
+
+
 def test_a_refused_profile_leaves_what_stands(compiled: Checkout) -> None:
     """A refusal does not touch the output of an earlier run, and comparing refuses the same."""
     before = compiled.times()

@@ -19,7 +19,7 @@ from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
 from compiler.pipeline import Inputs, check_profiles
-from compiler.plan import Plan
+from compiler.plan import Plan, Pool
 from compiler.planner import plan_profile
 from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Remedy
@@ -393,7 +393,101 @@ def test_the_loss_of_a_change_is_against_what_is_now(tree: Checkout) -> None:
     """A narrow cache lets more run at once by itself; the price of fewer is told from what runs now."""
     write_many(tree)
     now = tree.run("fit", "many").out.partition("304 requests run at once, not ")[2]
-    assert now.startswith("20")
+    assert now.startswith("2,0")
+
+
+MANY_GPUS = """schema = 1
+
+[model]
+id = "moonshotai/Kimi-K2-Instruct"
+path = "/srv/models/Kimi-K2-Instruct"
+trust_remote_code = true
+
+[gpus]
+kind = "h100"
+count = 16
+
+[parallel]
+tensor = 16
+
+[engine]
+name = "sglang"
+version = "0.5.23"
+python = "/opt/sglang/bin/python"
+
+[serve]
+context = 131_072
+concurrency = 1
+{serve}
+
+[memory]
+{memory}
+
+[flags]
+nnodes = 2
+node-rank = 0
+dist-init-addr = "10.0.0.2:5000"
+
+[targets.n0]
+kind = "systemd"
+user = "sglang"
+"""
+
+
+def fit_nodes(tree: Checkout, memory: str, serve: str) -> Any:  # noqa: ANN401 - whatever was printed
+    tree.write("nodes", MANY_GPUS.format(memory=memory, serve=serve))
+    return tree.run("fit", "nodes", "--json").json
+
+
+UNCERTAIN = ("fraction = 0.9", "max_running_requests = 4096")
+
+
+def costs_of(told: Any) -> list[str]:  # noqa: ANN401 - as above
+    return [cost for change in told["changes"] for cost in change["costs"]]
+
+
+def test_more_requests_than_now_are_no_cost(tree: Checkout) -> None:
+    """Beside a higher fraction a limit is told from what that pool lets run, where fewer run now."""
+    told = fit_nodes(tree, 'fraction = "auto"', "")
+    (said,) = (each for each in costs_of(told) if "at once" in each)
+    assert said == "1,479 requests run at once, not 2,048; others wait"
+    assert memory_of_now(tree).tokens.best < 2048
+
+
+def memory_of_now(tree: Checkout) -> Pool:
+    text = tree.profile("nodes").read_text("utf-8")
+    return memory_of(only_plan(check_text(tree.root / "profiles", text))).pool
+
+
+def test_a_pool_that_a_narrow_cache_makes_larger_is_not_called_smaller(tree: Checkout) -> None:
+    """What a lower fraction takes of it is told in tokens."""
+    told = fit_nodes(tree, *UNCERTAIN)
+    (change,) = (
+        each
+        for each in told["changes"]
+        if [one["setting"] for one in each["settings"]] == ["memory.kv_dtype", "memory.fraction"]
+    )
+    assert change["pool"]["best"] > told["pool"]["best"]
+    found = re.fullmatch(
+        r"pool ([\d,]+), ([\d,]+) tokens fewer than at the higher fraction: fewer prefixes are kept",
+        change["costs"][1],
+    )
+    assert found
+    after, fewer = (int(each.replace(",", "")) for each in found.groups())
+    assert after == change["pool"]["best"]
+    # The same cache at the fraction that stands there.
+    narrow = fit_nodes(tree, f'{UNCERTAIN[0]}\nkv_dtype = "fp8_e4m3"', UNCERTAIN[1])
+    assert after + fewer == pytest.approx(narrow["pool"]["best"], abs=1)
+
+
+def test_what_is_to_spare_by_the_best_estimate_is_not_the_worst(tree: Checkout) -> None:
+    """Both budgets are told by the estimate that is named; what is uncertain holds by the best, so that none is negative."""
+    told = fit_nodes(tree, *UNCERTAIN)
+    pool, spared = told["pool"], told["spare"]
+    assert (told["verdict"], spared["certain"]) == ("uncertain", False)
+    assert pool["low"] < pool["required_tokens"]
+    assert spared["tokens"] == pool["best"] - pool["required_tokens"] > 0
+    assert spared["gib"] == told["reserve_margin_gib"]["best"]
 
 
 def test_a_promise_is_given_up_by_a_number_only(tree: Checkout) -> None:
@@ -422,6 +516,17 @@ def write_two(tree: Checkout, *, first: float, second: float) -> None:
     tree.write("many", text.replace("0.819", f"{first:g}"))
     beside = text.replace("30000", "30100").replace("[targets.a]", '[targets.a]\nunit = "beside"')
     tree.write("beside", beside.replace("0.819", f"{second:g}"))
+
+
+def test_what_a_neighbour_refuses_is_said_once(tree: Checkout) -> None:
+    """Levers that run into an error which stands already share a line; what another comes to keeps its own."""
+    write_two(tree, first=0.7, second=0.7)
+    tried = tree.run("fit", "many").out.partition("tried alone, and no help:\n")[2].splitlines()
+    (line,) = (each for each in tried if "no memory is left for its pool" in each)
+    settings = line.partition(": gpu-overcommitted, ")[0].strip().split("; ")
+    assert len(settings) > 2
+    assert all(" = " in each for each in settings)
+    assert any("there is no cap" in each for each in tried)
 
 
 def test_what_stands_beside_a_service_refuses_it(tree: Checkout) -> None:

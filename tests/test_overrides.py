@@ -124,7 +124,7 @@ def test_a_text_model_inside_another(tmp_path: Path) -> None:
     [
         (
             '[env]\nSGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN = "1"',
-            "by `env.SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN`, which the profile sets",
+            "by `env.SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN`, which is set",
         ),
         ('[engine]\nversion = "0.4.9"', "as 0.4.9 does without being asked"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -404,6 +405,22 @@ def run(*arguments: str) -> tuple[int, dict[str, Any]]:
 OPTIONS = ("--gpu", "h200", "--count", "1", "--engine", "sglang@0.5.11")
 
 
+def without_assumptions(printed: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """The only plan, and of what it assumes that which the engine and the model do not say."""
+    (plan,) = printed["plans"]
+    said = {
+        each for each in plan["assumptions"] if "`--count`" in each or each.startswith("sglang ")
+    }
+    return {**plan, "assumptions": [each for each in plan["assumptions"] if each not in said]}, said
+
+
+def told(*arguments: str) -> tuple[int, str, str]:
+    """The exit code, the verdict's lines, and the findings."""
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    assert result.exception is None, result.exception
+    return int(result.return_value), result.stdout, result.stderr
+
+
 def test_json_is_that_of_a_check_without_a_profile() -> None:
     """The same object as `check --json`, with `profile` null."""
     code, printed = run(*OPTIONS, "--", *server("--model-path Qwen/Qwen3-8B").split())
@@ -460,22 +477,37 @@ def test_without_a_count_the_layout_says_it(words: str, count: int) -> None:
     """The GPUs are those that the command's ranks take, over all nodes; that is said, and the answer is that of the count."""
     asked = server(f"--model-path Qwen/Qwen3-8B {words}").split()
     options = ("--gpu", "h200", "--engine", "sglang@0.5.11")
-    result = CliRunner().invoke(command, [*options, "--json", "--", *asked], standalone_mode=False)
-    counted = run(*options, "--count", str(count), "--", *asked)
-    assert (int(result.return_value), json.loads(result.stdout)) == counted
-    assert result.stderr.startswith(f"no --count: the command's layout takes {count} GPU")
+    _, found = run(*options, "--", *asked)
+    _, counted = run(*options, "--count", str(count), "--", *asked)
+    said = f"no `--count`: the layout takes {count} GPU{'' if count == 1 else 's'}"
+    assert without_assumptions(found) == (without_assumptions(counted)[0], {said})
 
 
-def test_without_an_engine_the_newest_is_taken() -> None:
-    """The newest release that is described judges the command, and is named on stderr; a bare release is one of SGLang."""
-    asked = server("--model-path Qwen/Qwen3-8B").split()
+@pytest.mark.parametrize(
+    ("front", "flags", "version", "why"),
+    [
+        ("", "", CATALOG.versions("sglang")[-1], "the newest that takes all of its flags"),
+        ("", "--cuda-graph-max-bs 8", "0.5.19", "the newest that takes all of its flags"),
+        ("docker run --gpus all lmsysorg/sglang:v0.4.9", "", "0.4.9", "the tag of the image"),
+    ],
+)
+def test_without_an_engine_the_release_is_that_of_adopt(
+    front: str, flags: str, version: str, why: str
+) -> None:
+    """The image's tag names it, or it is the newest that takes the flags; which stands by the verdict, and in the JSON."""
+    asked = [*front.split(), *server(f"--model-path Qwen/Qwen3-8B {flags}").split()]
     options = ("--gpu", "h200", "--count", "1")
-    result = CliRunner().invoke(command, [*options, "--json", "--", *asked], standalone_mode=False)
-    newest = open_catalog().versions("sglang")[-1]
-    bare = run(*options, "--engine", newest, "--", *asked)
-    assert (int(result.return_value), json.loads(result.stdout)) == bare
-    assert bare[1]["plans"][0]["engine"]["version"] == newest
-    assert result.stderr.startswith(f"no --engine: `sglang@{newest}` is taken")
+    _, found = run(*options, "--", *asked)
+    _, bare = run(*options, "--engine", version, "--", *asked)
+    plan, said = without_assumptions(found)
+    assert plan == without_assumptions(bare)[0]
+    assert plan["engine"]["version"] == version
+    (line,) = said
+    assert line.startswith(f"sglang {version}")
+    assert why in line
+    shown = CliRunner().invoke(command, [*options, "--", *asked], standalone_mode=False)
+    assert f"\n  assumed: {line}\n" in shown.stdout
+    assert shown.stderr == ""
 
 
 def test_json_is_printed_for_a_refused_command() -> None:
@@ -514,6 +546,161 @@ def test_a_refusal_names_flags_that_mend_it(flags: str) -> None:
         code, _ = run(*options, *server(flags).split(), *each.split())
         assert code == 0, each
     assert changes or "set `--context-length` to 40_960 or less" in lines
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--trust-remote-code",
+        "--host 0.0.0.0",
+        "--port 30001",
+        "--served-model-name q",
+        "--reasoning-parser qwen3",
+        "--tool-call-parser qwen25",
+        "--api-key k",
+    ],
+)
+def test_flags_that_a_profile_has_a_place_for_keep_no_help_away(flags: str) -> None:
+    """A flag that says nothing of memory leaves the help as it is without it."""
+    options = ("--json", "--gpu", "h100", "--engine", "0.5.23", "--")
+    words = "sglang serve --model-path Qwen/Qwen3-32B --tp 2 --mem-fraction-static 0.4"
+    helps = [
+        run(*options[1:], *words.split(), *more.split())[1]["plans"][0]["diagnostics"][0]["help"]
+        for more in ("", flags)
+    ]
+    assert "--mem-fraction-static 0.461" in helps[0][0]
+    assert helps[1] == helps[0]
+
+
+@pytest.mark.parametrize(
+    ("front", "code"),
+    [
+        ("CUDA_VISIBLE_DEVICES=0,1", 0),
+        ("env CUDA_VISIBLE_DEVICES=2,3,4,5", 0),
+        ("CUDA_VISIBLE_DEVICES=0", 1),
+        ("CUDA_VISIBLE_DEVICES=", 1),
+        ("docker run --gpus 2 image", 0),
+        ("docker run --gpus device=0 image", 1),
+        ("docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image", 1),
+    ],
+)
+def test_the_gpus_that_a_command_lets_the_server_see(front: str, code: int) -> None:
+    """Variables and containers choose GPUs without a profile; fewer than the layout takes are too few, whatever is counted."""
+    words = [*front.split(), *server("--model-path Qwen/Qwen3-32B --tp 2").split()]
+    for count in ((), ("--count", "2")):
+        found = told("--gpu", "h100", *count, "--engine", "0.5.23", "--", *words)
+        assert found[0] == code
+        assert ("let it see 2 GPUs" in found[2]) is bool(code)
+        assert found[1].startswith("refused by gpu-count; " if code else "pass")
+
+
+def test_variables_of_a_container_count(tmp_path: Path) -> None:
+    """What `-e` and `--env-file` set is the server's environment, and a file's secrets are shown nowhere."""
+    file = tmp_path / "env"
+    file.write_text(
+        "SGLANG_MAX_KV_CHUNK_CAPACITY=65536\nHF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzabcdefgh\n"
+    )
+    words = server("--model-path deepseek-ai/DeepSeek-R1 --tp 8 --mem-fraction-static 0.85").split()
+    options = ("--gpu", "h200", "--engine", "0.5.12", "--")
+    docker = ("docker", "run", "--gpus", "all")
+    plain, (_, filed), (_, said) = (
+        run(*options, "SGLANG_MAX_KV_CHUNK_CAPACITY=65536", *words)[1],
+        run(*options, *docker, "--env-file", str(file), "image", *words),
+        run(*options, *docker, "-e", "SGLANG_MAX_KV_CHUNK_CAPACITY=65536", "image", *words),
+    )
+    needs = [each["plans"][0]["reserve_needed_gib"] for each in (plain, filed, said)]
+    assert needs[0] == needs[1] == needs[2]
+    assert needs[0] != run(*options, *words)[1]["plans"][0]["reserve_needed_gib"]
+    assert "hf_abc" not in json.dumps(filed)
+
+
+def test_flags_that_the_release_lost_are_named() -> None:
+    """A parser's refusal says what to write for each flag that was renamed, is ambiguous, or is gone."""
+    flags = "--cuda-graph-max-bs 8 --enable-deepep-moe --no-such-flag"
+    words = server(f"--model-path Qwen/Qwen3-32B {flags}").split()
+    code, line, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert (code, line) == (1, "refused by command-refused; not planned: see the errors\n")
+    assert "`--cuda-graph-max-bs`: set `--cuda-graph-max-bs-decode 8` in its place" in found
+    assert "`--enable-deepep-moe`: write `--moe-a2a-backend deepep` in its place" in found
+    assert "`--no-such-flag`: no release that was read has such a flag" in found
+
+
+def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
+    """No release takes the flag; which one refused it is said where it is refused."""
+    words = server("--model-path Qwen/Qwen3-32B --no-such-flag").split()
+    _, _, found = told("--gpu", "h100", "--", *words)
+    assert "the newest that takes most of its flags" in " ".join(found.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sglang serve --model-path Qwen/Qwen3-8B"], "the whole command is one word"),
+        (["vllm", "serve", "Qwen/Qwen3-8B"], "`vllm serve` starts no engine that is described"),
+        (["python", "-m", "vllm.x"], "`python -m vllm.x` starts no engine that is described"),
+        (["run.sh"], "`poolproof adopt --check FILE`"),
+    ],
+)
+def test_what_is_no_command_of_an_engine_is_named(words: list[str], said: str) -> None:
+    """A quoted command, another engine's, and a file are each told what they are, and none is called a release's."""
+    code, line, found = told("--gpu", "h100", "--", *words)
+    assert (code, line) == (1, "refused by command-refused; not planned: see the errors\n")
+    assert said in found
+    assert "does not start with this command" not in found
+
+
+def test_advice_has_no_words_of_profiles() -> None:
+    """Raw flags and variables are told as a command has them, in the table of changes and out of it."""
+    words = server(
+        "--model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 8 --enable-dp-attention "
+        "--context-length 131072 --mem-fraction-static 0.85"
+    ).split()
+    _, _, found = told("--gpu", "h200", "--engine", "0.5.12", "--", *words)
+    assert re.search(r"^ +SGLANG_MAX_KV_CHUNK_CAPACITY=65536 +needs", found, re.MULTILINE)
+    assert re.search(r"^ +--disable-chunked-prefix-cache +needs", found, re.MULTILINE)
+    assert not re.search(r"flags\.|env\.", found)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        """--model-path Qwen/Qwen3-32B --context-length 131072 --json-model-override-args '{"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}'""",
+        (
+            "--model-path meta-llama/Llama-3.1-8B-Instruct --speculative-algorithm EAGLE3 --speculative-num-steps 3 "
+            "--speculative-draft-model-path lmsys/sglang-EAGLE3-LLaMA3.1-Instruct-8B --speculative-eagle-topk 1 "
+            "--speculative-num-draft-tokens 4"
+        ),
+    ],
+)
+def test_what_keeps_the_context_is_advised_first(flags: str) -> None:
+    """A scaling that reaches, or a draft that learned less, needs a variable and no shorter context; with it the command passes."""
+    options = ("--gpu", "h200", "--engine", "0.5.12", "--")
+    words = shlex.split(server(flags))
+    code, printed = run(*options, *words)
+    (found,) = printed["plans"][0]["diagnostics"]
+    assert (code, found["code"]) == (1, "context-beyond-model")
+    advised = re.match(r"set `(\w+=1)`: ", found["help"][0])
+    assert advised
+    assert found["help"][1].startswith("or set `--context-length` to ")
+    assert run(*options, advised[1], *words)[0] == 0
+
+
+def test_arithmetic_stands_once() -> None:
+    """Steps that an error has among its notes are not said again by the verdict."""
+    words = server("--model-path Qwen/Qwen3-32B --tp 2 --mem-fraction-static 0.4").split()
+    _, line, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    both = line + found
+    for step in ("cell = ", "rest = ", "pool = "):
+        assert both.count(step) == 1, step
+    _, line, _ = told("--gpu", "h200", "--engine", "0.5.23", "--", *words)
+    assert "cell = " in line
+
+
+def test_a_deployment_is_not_judged() -> None:
+    """Who reaches the server and reads its key is no part of whether it starts: `adopt --check` says it."""
+    words = server("--model-path Qwen/Qwen3-8B --host 0.0.0.0 --api-key secret").split()
+    code, _, found = told("--gpu", "h200", "--engine", "0.5.23", "--", *words)
+    assert (code, found) == (0, "")
 
 
 def test_a_refused_layout_does_not_read_as_a_pass() -> None:

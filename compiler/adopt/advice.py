@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import evolve
 
@@ -12,6 +12,10 @@ from compiler.diagnostics import Diagnostic
 
 _RAW = re.compile(r"`(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>[^`]+)`")
 _TYPED = re.compile(r"(?P<setting>[a-z_]+\.[a-z_]+) = (?P<value>\"[^\"]*\"|[\w.-]+)")
+_RAW_FLAG = re.compile(
+    r"(?<!`)\bflags\.(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>\"[^\"]*\"|[\w.-]+)"
+)
+_RAW_VARIABLE = re.compile(r"(?<!`)\benv\.(?P<name>\w+) = \"(?P<value>[^\"]*)\"")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
 _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
@@ -26,9 +30,11 @@ def in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
     )
 
 
-def only_in_flags(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
-    """As `in_flags`, without the advice that cannot be followed by flags alone."""
-    told = (_aligned(_told(line, flags)) for line in found.help)
+def only_in_flags(
+    found: Diagnostic, flags: Mapping[str, str], *, then: Callable[[str], str] = str
+) -> Diagnostic:
+    """As `in_flags`, without the advice that cannot be followed by flags alone, or by what `then` makes of it."""
+    told = (then(_aligned(_told(line, flags))) for line in found.help)
     kept = [
         line
         for line, before in zip(told, found.help, strict=True)
@@ -54,6 +60,8 @@ def _aligned(text: str) -> str:
 def _told(line: str, flags: Mapping[str, str]) -> str:
     line = _ABOUT_A_TREE.sub("", line.replace(" under `[flags]`", ""))
     line = _RAW.sub(lambda match: f"`{_flag('--' + match['name'], match['value'])}`", line)
+    line = _RAW_FLAG.sub(lambda match: _flag("--" + match["name"], match["value"]), line)
+    line = _RAW_VARIABLE.sub(lambda match: f"{match['name']}={match['value']}", line)
     line = _TYPED.sub(
         lambda match: (
             _flag(flags[match["setting"]], match["value"])

@@ -15,6 +15,7 @@ from compiler.adopt.proof import NAME, OneText
 from compiler.adopt.target import DEFAULT_TARGET
 from compiler.catalog import Catalog
 from compiler.catalog.naming import model_names
+from compiler.checks.outside import ABOUT_PROFILES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
 from compiler.language.structure import structure_profile
@@ -22,10 +23,6 @@ from compiler.pipeline import Inputs, judge_profile, resolve
 from compiler.secrecy import quoted_without_secrets
 
 
-ABOUT_PROFILES = frozenset(
-    {"python-missing", "target-state-dir", "name-unwritable", "flag-duplicated", "variable-owned"}
-)
-"""Errors that no launch has, only a profile of one."""
 NO_TARGET = f'add `[targets.HOST]` with `kind = "systemd"`, or adopt it with `--target {DEFAULT_TARGET.upper()}`'
 """How a profile is made deployable."""
 

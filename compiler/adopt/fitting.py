@@ -38,13 +38,14 @@ def fitted(found: Diagnostic, command: Command, *, by_file: bool) -> Diagnostic 
         return _open(found, command, by_file=by_file)
     return evolve(
         found,
-        summary=_line(found.summary, command.form, by_file=by_file),
-        notes=tuple(_line(each, command.form, by_file=by_file) for each in found.notes),
-        help=tuple(_line(each, command.form, by_file=by_file) for each in found.help),
+        summary=line_in(found.summary, command.form, by_file=by_file),
+        notes=tuple(line_in(each, command.form, by_file=by_file) for each in found.notes),
+        help=tuple(line_in(each, command.form, by_file=by_file) for each in found.help),
     )
 
 
-def _line(text: str, form: Form, *, by_file: bool) -> str:
+def line_in(text: str, form: Form, *, by_file: bool) -> str:
+    """One line of a finding, in the lines of a form."""
     text = _KEY.sub(lambda _: key_advice(form, by_file=by_file), text)
     text = _VISIBLE.sub(
         lambda each: f"set {variable_line(form, 'CUDA_VISIBLE_DEVICES', each['value'])}", text

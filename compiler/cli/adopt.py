@@ -101,12 +101,12 @@ def command(  # noqa: PLR0913 - click hands over each option
 def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
     from compiler.adopt.around import known_name  # noqa: PLC0415 - only this verb
-    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
     from compiler.adopt.diffusion import is_diffusion  # noqa: PLC0415 - as above
     from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
     from compiler.adopt.reach import unreached  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
+    from compiler.checks.outside import ABOUT_PROFILES  # noqa: PLC0415 - as above
     from compiler.judged import Checked  # noqa: PLC0415 - as above
     from compiler.pipeline import judge_profile  # noqa: PLC0415 - as above
 
@@ -265,8 +265,8 @@ def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...
 def _for_launch(judged: Judged, adopted: Adopted, *, flags: Mapping[str, str]) -> Judged:
     """Without what is about a profile that is not written, and with advice in the launch's own lines."""
     from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
-    from compiler.adopt.compiling import ABOUT_PROFILES  # noqa: PLC0415 - as above
     from compiler.adopt.fitting import fitted  # noqa: PLC0415 - as above
+    from compiler.checks.outside import ABOUT_PROFILES  # noqa: PLC0415 - as above
 
     by_file = adopted.chosen.reading.secrets_by_file
     fitting = (

@@ -84,7 +84,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield ""
     if answer.unhelpful:
         yield "tried alone, and no help:"
-        yield from (f"  {each}{_beside(each, answer)}" for each in answer.unhelpful)
+        yield from _unhelpful_lines(answer)
         yield ""
     yield _way_on(answer)
 
@@ -99,6 +99,20 @@ def _now(answer: Answer) -> str:
 
 def _first(found: Diagnostic) -> str:
     return f"first mend `{found.code}`: {found.help[0] if found.help else found.summary}"
+
+
+def _unhelpful_lines(answer: Answer) -> Iterator[str]:
+    """A line for each; one for all that run into the same error, which stood before anything was tried."""
+    standing = {found.code for found in answer.first}
+    together: dict[str, list[str]] = {}
+    for each in answer.unhelpful:
+        said = f"{each.why}{_beside(each, answer)}"
+        # A reason that is no such error says how far its own change goes.
+        key = said if each.why.partition(",")[0] in standing else str(each)
+        together.setdefault(key, []).append(f"{each.tried or each.setting}: {said}")
+    for several in together.values():
+        *others, last = several
+        yield "  " + "; ".join((*(each.partition(": ")[0] for each in others), last))
 
 
 def _beside(each: Unhelpful, answer: Answer) -> str:

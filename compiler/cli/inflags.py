@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, frozen
 
 from compiler.adopt.advice import in_flags, only_in_flags
+from compiler.adopt.fitting import line_in
+from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic
-from compiler.engines.engine import Asked, Facts
+from compiler.engines.engine import Asked, Facts, Spelled
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.judged import Judged
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, plan_of
-from compiler.predict import DEPLOYMENT, Predictor, Question
+from compiler.predict import OUTSIDE, Predictor, Question
 from compiler.profile import Profile
 from compiler.value import Value
 
@@ -31,11 +33,27 @@ class _Again(Value):
 
     def __call__(self, profile: Profile) -> Plan:
         profile, facts = self._completed(profile)
-        return plan_of("", profile, facts, self.predictor.engine)
+        return plan_of("", profile, facts, self.predictor.engine, spelled=self._added(profile))
 
     def balance(self, profile: Profile) -> Balance | None:
         profile, facts = self._completed(profile)
         return balance_of(profile, facts, self.predictor.engine)
+
+    def _added(self, profile: Profile) -> Spelled:
+        """What a change adds to the command: its other words its parser has taken, by whatever names they stand in it."""
+        now, after = self._spelled(self.before.profile), self._spelled(profile)
+        return evolve(
+            after, options=tuple(each for each in after.options if each not in now.options)
+        )
+
+    def _spelled(self, profile: Profile) -> Spelled:
+        engine = ENGINES[self.question.engine]
+        fraction = profile.memory.fraction
+        return engine.spell(
+            profile,
+            self.predictor.release,
+            fraction=None if isinstance(fraction, str) else fraction,
+        )
 
     def _completed(self, profile: Profile) -> tuple[Profile, Facts]:
         moved = profile.memory.fraction != self.before.profile.memory.fraction
@@ -45,9 +63,14 @@ class _Again(Value):
 
 
 def with_flags(
-    judged: Judged, predictor: Predictor, words: Sequence[str], question: Question
+    judged: Judged,
+    predictor: Predictor,
+    words: Sequence[str],
+    question: Question,
+    *,
+    form: Form = Form.SHELL,
 ) -> Judged:
-    """The same with what mends its memory, proved by predicting again."""
+    """The same with what mends its memory, proved by predicting again; `form` is what the command stands in."""
     plan, found = judged.plan, judged.diagnostics
     if predictor.release is None:
         return judged
@@ -56,23 +79,32 @@ def with_flags(
 
         asked = predictor.asked(words, gpus=plan.profile.gpus)
         again = _Again(predictor=predictor, question=question, asked=asked, before=plan)
-        found = advise(plan, found, replan=again, left_out=DEPLOYMENT)
-    flags = _flags(question.engine, predictor.release)
-    return evolve(judged, diagnostics=tuple(_told(each, flags) for each in found))
+        found = advise(plan, found, replan=again, left_out=OUTSIDE)
+    flags = flags_of(question.engine, predictor.release)
+    return evolve(judged, diagnostics=tuple(_told(each, flags, form) for each in found))
 
 
 _NAMES = frozenset({"gpu-unknown", "model-unknown", "draft-unknown"})
 """What was named by an option or in the command, and how to describe it: no flag mends that."""
 
 
-def _told(found: Diagnostic, flags: Mapping[str, str]) -> Diagnostic:
-    """What memory asks for was found among flags; of other advice, what flags can follow."""
+def _told(found: Diagnostic, flags: Mapping[str, str], form: Form) -> Diagnostic:
+    """What memory asks for was found among flags; of other advice, what flags and variables can follow."""
+
+    def lined(text: str) -> str:
+        return line_in(text, form, by_file=True)
+
     if found.code in _NAMES:
         return found
-    return in_flags(found, flags) if found.code in MEMORY_CODES else only_in_flags(found, flags)
+    told = (
+        in_flags(found, flags)
+        if found.code in MEMORY_CODES
+        else only_in_flags(found, flags, then=lined)
+    )
+    return evolve(told, summary=lined(told.summary), notes=tuple(map(lined, told.notes)))
 
 
-def _flags(engine: str, release: Release) -> Mapping[str, str]:
+def flags_of(engine: str, release: Release) -> Mapping[str, str]:
     """What a release calls the flag of each setting."""
     return {
         setting: name

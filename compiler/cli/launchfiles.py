@@ -25,7 +25,7 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
     Errors: those of `adopt.reading`.
     """
     if len(words) > 1:
-        return _with_unused(lambda told: read_words(words, files=_files(), given=told), given)
+        return _with_unused(lambda told: read_words(words, files=files_here(), given=told), given)
     name = words[0]
     if name == STDIN:
         source, faults = as_source("stdin", sys.stdin.buffer.read(LARGEST_BYTES + 1))
@@ -35,7 +35,7 @@ def read_launch(words: Sequence[str], *, given: Mapping[str, str], line: int | N
         source, faults = (
             as_source(name, data) if data is not None else (None, (fault,) if fault else ())
         )
-        files = _files()
+        files = files_here()
     if source is None:
         return Read(launch=None, diagnostics=faults)
     return _with_unused(lambda told: read_file(source, files=files, given=told, line=line), given)
@@ -71,7 +71,7 @@ def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
         return None, error("launch-unreadable", f"`{name}` cannot be read: {reason.lower()}")
 
 
-def _files() -> Files:
+def files_here() -> Files:
     """What else a launch may name, on this machine."""
 
     def read(path: str) -> bytes | None:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.catalog import Catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
+from compiler.cli.pasted import Pasted, read_pasted
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.engines import DEFAULT
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
 from compiler.judged import Checked, Judged
 from compiler.memory.weights import Split
-from compiler.predict import Predictor, Question, make_predictor
+from compiler.predict import Predictor, Question, make_predictor, unjudged
+from compiler.quantities import counted
 from compiler.ranges import Range
 from compiler.secrecy import given_secrets, hide, secret_values
 from compiler.value import Value
@@ -61,7 +62,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--engine",
     callback=engine_release,
     metavar="[NAME@]VERSION",
-    help="The release it runs on; else the newest that is described.",
+    help="The release it runs on; else the one its image names, or the newest that takes its flags.",
 )
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
 @click.option(
@@ -96,31 +97,36 @@ def command(  # noqa: PLR0913 - click hands over each option
     bars: bool,
     as_json: bool,
 ) -> int:
-    """Judge a launch command: will it start, and will its pool hold its context?"""
+    """Judge a launch command: will it start, and will its pool hold its context?
+
+    Variables and a container in front of it count. Who reaches it and who reads its key is judged by `adopt --check`.
+    """
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
-    name, version = engine or _newest(catalog)
+    pasted = read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
-    hidden = secret_values(shlex.join(words)) | given_secrets(words, flags=())
-    if not any(each.is_error for each in read.diagnostics):
-        predictor = make_predictor(catalog, engine=name, version=version)
-        if predictor.release is not None:
-            hidden |= given_secrets(words, flags=predictor.release.flags)
-        found = predictor.layout(words, gpu=gpu) if count is None else count
-        if count is None and found is not None:
-            click.echo(f"no --count: the command's layout takes {_gpus(found)}", err=True)
+    hidden = _secrets(words)
+    if any(each.is_error for each in read.diagnostics):
+        pass
+    elif not isinstance(pasted, Pasted):
+        judged = (unjudged(*pasted),)
+    else:
         question = Question(
             gpu=gpu,
             gpu_memory_gib=gpu_memory,
-            count=found or 1,
-            engine=name,
-            version=version,
+            count=count or 0,
+            engine=pasted.launch.engine if engine is None else engine[0],
+            version=pasted.version,
             model=read.model,
             weights=read.weights,
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
+            assumed=pasted.assumed,
         )
-        judged = (_advised(predictor.predict(words, question), predictor, words, question),)
+        predictor = make_predictor(catalog, engine=question.engine, version=pasted.version)
+        judged = (_judged(pasted, predictor, question, catalog),)
+        flags = predictor.release.flags if predictor.release is not None else ()
+        hidden |= pasted.hidden | _secrets(pasted.words, flags=flags)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
     _print(checked, as_json=as_json, hidden=hidden)
     if bars and not as_json:
@@ -128,26 +134,43 @@ def command(  # noqa: PLR0913 - click hands over each option
     return Exit.REFUSED if checked.refused else Exit.OK
 
 
-def _newest(catalog: Catalog) -> tuple[str, str]:
-    version = catalog.versions(DEFAULT)[-1]
-    click.echo(
-        f"no --engine: `{DEFAULT}@{version}` is taken, the newest that is described", err=True
-    )
-    return DEFAULT, version
+def _secrets(words: Sequence[str], *, flags: Iterable[str] = ()) -> frozenset[str]:
+    return secret_values(shlex.join(words)) | given_secrets(words, flags=flags)
 
 
-def _gpus(count: int) -> str:
-    return f"{count} GPU{'' if count == 1 else 's'}"
-
-
-def _advised(
-    judged: Judged, predictor: Predictor, words: Sequence[str], question: Question
-) -> Judged:
+def _judged(pasted: Pasted, predictor: Predictor, question: Question, catalog: Catalog) -> Judged:
+    """The verdict, with what mends it; GPUs that are not counted are those of the layout, of which a host may hide some."""
+    words = pasted.words
+    takes = predictor.layout(words, gpu=question.gpu)
+    seen = predictor.layout(words, gpu=question.gpu, sees=pasted.sees)
+    if seen != takes:
+        question = evolve(question, count=seen or 0)
+    elif not question.count:
+        said = () if takes is None else (f"no `--count`: the layout takes {counted(takes, 'GPU')}",)
+        question = evolve(question, count=takes or 1, assumed=(*question.assumed, *said))
+    judged = predictor.predict(words, question)
     if not judged.diagnostics:
         return judged
     from compiler.cli.inflags import with_flags  # noqa: PLC0415 - a command that passes does without it
+    from compiler.cli.pastedflags import with_meant  # noqa: PLC0415 - as above
 
-    return with_flags(judged, predictor, words, question)
+    told = with_flags(judged, predictor, words, question, form=pasted.launch.command.form)
+    if seen != takes:
+        told = evolve(
+            told, diagnostics=tuple(_unseen(each, takes or 1) for each in told.diagnostics)
+        )
+    return with_meant(told, pasted, catalog)
+
+
+def _unseen(found: Diagnostic, takes: int) -> Diagnostic:
+    """Of GPUs that the command hides, what shows them."""
+    if found.code != "gpu-count":
+        return found
+    return evolve(
+        found,
+        notes=(*found.notes, "the command hides the others of its host from the server"),
+        help=(f"let it see {counted(takes, 'GPU')}, or change the layout",),
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -95,6 +95,10 @@ def _always(_: Plan) -> bool:
     return True
 
 
+def _never(_: Plan, __: Plan) -> bool:
+    return False
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Lever(Value):
     """One thing that may be changed, in one direction.
@@ -107,6 +111,8 @@ class Lever(Value):
         applies: whether a plan has what it moves; where it has not, nothing is said of it.
         gives: what it does, for the help of a refusal, from the plans before and after.
         loses: what it costs those who use the server, likewise.
+        from_now: whether that is told from what is now even where another lever was moved before it: by the plans of now and
+            after. What is no loss from now is one of what the other has given.
     """
 
     setting: str
@@ -117,6 +123,7 @@ class Lever(Value):
     applies: Callable[[Plan], bool] = _always
     gives: Callable[[Plan, Plan], str]
     loses: Callable[[Plan, Plan], str]
+    from_now: Callable[[Plan, Plan], bool] = _never
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -19,8 +19,12 @@ from compiler.remedy.ranking import HALF, given_up
 from compiler.value import Value
 
 
+def _tokens(plan: Plan) -> float:
+    return memory_of(plan).pool.tokens.best
+
+
 def _pool(plan: Plan) -> str:
-    return f"pool {memory_of(plan).pool.tokens.best:,.0f}"
+    return f"pool {_tokens(plan):,.0f}"
 
 
 def _span(known: Range) -> str:
@@ -83,7 +87,9 @@ LOWER_FRACTION = Lever(
     gives=lambda _, after: (
         f"{_pool(after)}; reserve {_span(memory_of(after).reserve.available_gib)}"
     ),
-    loses=lambda _, __: "a smaller pool keeps fewer prefixes for later requests",
+    loses=lambda before, after: (
+        f"{_pool(after)}, {_tokens(before) - _tokens(after):,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
+    ),
 )
 FEWER_REQUESTS = Lever(
     setting="serve.max_running_requests",
@@ -93,8 +99,9 @@ FEWER_REQUESTS = Lever(
     moves=moves.fewer_requests,
     gives=lambda _, after: f"{_reserve_needs(after)}; the pool stays",
     loses=lambda before, after: (
-        f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {before.running_requests}; others wait"
+        f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {before.running_requests or 0:,}; others wait"
     ),
+    from_now=lambda now, after: (after.running_requests or 0) < (now.running_requests or 0),
 )
 SMALLER_GRAPHS = Lever(
     setting="memory.cuda_graph_max_batch",
@@ -270,11 +277,7 @@ PAIRS = (
         second=LOWER_FRACTION,
         lead="a narrower cache leaves room for a lower fraction",
     ),
-    Pair(
-        first=NARROW_CACHE,
-        second=FEWER_REQUESTS,
-        lead="a narrower cache, and fewer requests",
-    ),
+    Pair(first=NARROW_CACHE, second=FEWER_REQUESTS, lead="a narrower cache, and fewer requests"),
     Pair(
         first=NO_DRAFT,
         second=RAISE_FRACTION,
@@ -286,10 +289,6 @@ PAIRS = (
         second=SHORTER_CONTEXT,
         lead="a lower fraction, and the context that its pool holds",
     ),
-    Pair(
-        first=MORE_GPUS,
-        second=LOWER_FRACTION,
-        lead="more GPUs leave room for a lower fraction",
-    ),
+    Pair(first=MORE_GPUS, second=LOWER_FRACTION, lead="more GPUs leave room for a lower fraction"),
 )
 """Pairs, each tried where neither of its levers is enough alone."""

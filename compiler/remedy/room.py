@@ -8,7 +8,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from compiler.bisection import Margins, most
-from compiler.memory.outcome import spare_gib, spare_tokens
+from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
 from compiler.quantities import counted
@@ -73,7 +73,7 @@ class Spare(Value):
     """What a plan that keeps its promise has to spare.
 
     Attributes:
-        goal: how well it keeps it.
+        goal: how well it keeps it; what is spare is so at worst of what surely holds, else by the best estimate.
         rooms: how far each setting may go; of a promise that surely holds only.
     """
 
@@ -143,10 +143,12 @@ def spare(plan: Plan, trials: Trials) -> Spare:
     """What a plan has to spare, by the better of the two goals that it reaches."""
     balance = memory_of(plan).balance
     goal = CERTAIN if holds(balance, CERTAIN) else LIKELY
+    # What holds at all holds by the best estimate, both budgets of it.
+    worst = Outcome.PASSES if goal is CERTAIN else Outcome.UNCERTAIN
     return Spare(
         goal=goal,
-        tokens=spare_tokens(balance, worst=goal.pool),
-        gib=spare_gib(balance, worst=goal.reserve),
+        tokens=spare_tokens(balance, worst=worst),
+        gib=spare_gib(balance, worst=worst),
         rooms=tuple(_rooms(plan, trials)) if goal is CERTAIN else (),
     )
 

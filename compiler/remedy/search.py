@@ -108,15 +108,26 @@ def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -
         tried = try_lever(second, before, trials, goal=goal)
         ended = tried if isinstance(tried, Remedy) else _then(pair, tried, trials, goal)
         if ended is not None:
+            middle = tried.mended if isinstance(tried, Unhelpful) else None
+            steps = (before,) if middle is None else (before, trials.plan(middle.profile))
+            moved = zip(ended.levers, steps, strict=True)
             return Remedy(
                 settings=(*begun.settings, *ended.settings),
                 gives=pair.gives(plan, ended.plan),
-                loses=tuple(each.loses(plan, ended.plan) for each in (first, *ended.levers)),
+                loses=(
+                    first.loses(plan, ended.plan),
+                    *(_price(each, ended.plan, now=plan, before=step) for each, step in moved),
+                ),
                 plan=ended.plan,
                 cost=max(first.cost, ended.cost),
                 levers=(first, *ended.levers),
             )
     return None
+
+
+def _price(lever: Lever, after: Plan, *, now: Plan, before: Plan) -> str:
+    """What a lever costs that is moved behind others, `before` with those alone."""
+    return lever.loses(now if lever.from_now(now, after) else before, after)
 
 
 def _then(pair: Pair, ended: Unhelpful, trials: Trials, goal: Goal) -> Remedy | None:

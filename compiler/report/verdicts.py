@@ -32,9 +32,9 @@ def verdict_line(judged: Judged) -> str:
 
 def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -> str:
     """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
-    if judged.plan is None:
-        return f"{judged.verdict.value:<{wide}}  not planned: see the errors"
     codes = [each.code for each in (*beside, *judged.diagnostics) if each.is_error]
+    if judged.plan is None:
+        return f"refused by {', '.join(dict.fromkeys(codes))}; not planned: see the errors"
     if not codes or judged.verdict is Verdict.REFUSED:
         return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
     return refused_by(codes, judged.verdict, _numbers(judged))
@@ -49,11 +49,13 @@ def refused_by(codes: Sequence[str], verdict: Verdict, numbers: str) -> str:
 def prediction_lines(judged: Judged) -> Iterator[str]:
     """What a launch command comes to: its verdict, the arithmetic, and what is not known."""
     plan = judged.plan
-    yield _said(judged, wide=0) if plan is not None else judged.verdict.value
+    yield _said(judged, wide=0)
     if plan is None:
         return
     if plan.memory is not None:
-        yield from (f"  {step}" for step in plan.memory.pool.best_formula)
+        # A finding about the pool has the same steps among its notes.
+        told = {note for each in judged.diagnostics for note in each.notes}
+        yield from (f"  {step}" for step in plan.memory.pool.best_formula if step not in told)
         yield from (f"  not priced: {each}" for each in plan.memory.unpriced)
     yield from (f"  assumed: {each}" for each in plan.assumptions)
 

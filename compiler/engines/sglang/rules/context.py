@@ -63,22 +63,28 @@ def context(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _by_what(given: Given) -> str:
     """What lets the server start all the same."""
     if given.switched_on(OVERRIDE):
-        return f"by `env.{OVERRIDE}`, which the profile sets"
+        return f"by `env.{OVERRIDE}`, which is set"
     return f"as {given.plan.profile.engine.version} does without being asked"
 
 
 def _advice(setting: str, limit: int, *, allowed: bool, scaled: bool) -> Iterator[str]:
-    yield f"set `serve.context` to {limit:_} or less"
+    """What keeps the promise comes first, where there is such."""
+    less = f"set `serve.context` to {limit:_} or less"
     if scaled:
-        yield f'or set `env.{OVERRIDE} = "1"`: the rotary scaling reaches as far, and the server does not count it'
+        yield f'set `env.{OVERRIDE} = "1"`: the rotary scaling reaches as far, and the server does not count it'
+        yield f"or {less}"
     elif setting == "model.id":
+        yield less
         yield (
             f"or scale positions as the model's vendor says, often by YaRN: a `rope_scaling` in `flags.{OVERRIDES}`, "
             f'with `env.{OVERRIDE} = "1"` and what the vendor measured beyond {limit:,} tokens'
         )
     elif not allowed and setting == "speculative.draft":
         # What a draft proposes is verified, whatever it knows of a position.
-        yield f'or set `env.{OVERRIDE} = "1"`: beyond what it learned the draft is guessed right less often, and answers stay the same'
+        yield f'set `env.{OVERRIDE} = "1"`: beyond what it learned the draft is guessed right less often, and answers stay the same'
+        yield f"or {less}"
+    else:
+        yield less
 
 
 def _limits(given: Given) -> Iterator[tuple[str, str, int]]:

@@ -1,0 +1,123 @@
+"""A pasted command goes in; the launch in it and the release that reads it come out, found as `adopt` finds them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from attrs import evolve, frozen
+
+from compiler.adopt.choice import Shelf, choose
+from compiler.adopt.launch import Command, Launch
+from compiler.adopt.reading import read_words
+from compiler.adopt.shell.known import starts_engine
+from compiler.catalog import Catalog
+from compiler.checks.environment import VISIBLE
+from compiler.cli.launchfiles import files_here
+from compiler.diagnostics import Diagnostic, error, listed
+from compiler.engines.adopting import ChangeKind
+from compiler.engines.known import ENGINES
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Pasted(Value):
+    """What a command says.
+
+    Attributes:
+        words: the server's own, its variables in front.
+        version: its release: the one asked for, the one that its image names, or the newest that takes its flags.
+        sees: the GPUs of one host that it is given; `None` where it may have all of them.
+        assumed: what it does not say.
+        hidden: the secrets in what it names.
+    """
+
+    launch: Launch
+    words: tuple[str, ...]
+    version: str
+    sees: int | None
+    assumed: tuple[str, ...]
+    hidden: frozenset[str]
+
+
+def read_pasted(
+    words: Sequence[str], catalog: Catalog, *, engine: tuple[str, str] | None
+) -> Pasted | tuple[Diagnostic, ...]:
+    """What a command says; what is wrong when it starts no engine.
+
+    Errors: `command-refused`, `release-unknown`, `reader-missing`, and those of `adopt` about what cannot be read.
+    """
+    read = read_words(words, files=files_here())
+    launch = read.launch
+    if launch is None:
+        others = tuple(each for each in read.diagnostics if each.code != "launch-missing")
+        return tuple(map(_without_place, others)) or (_starts_nothing(words),)
+    version, assumed = (engine[1] if engine is not None else ""), list[str]()
+    if engine is None:
+        chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
+        if chosen is None:
+            return faults
+        version = chosen.version
+        assumed += (each.text for each in chosen.changes if each.kind is ChangeKind.ASSUMED)
+    command = launch.command
+    assumed += (each.text for each in command.changes if each.kind is ChangeKind.UNKNOWN)
+    variables = (
+        f"{name}={word.text}" for name, word in command.environment.items() if not word.unknown
+    )
+    return Pasted(
+        launch=launch,
+        words=(*variables, *(word.text for word in command.words)),
+        version=version,
+        sees=_sees(command),
+        assumed=tuple(assumed),
+        hidden=read.hidden,
+    )
+
+
+def _without_place(found: Diagnostic) -> Diagnostic:
+    return evolve(found, primary=None, secondary=())
+
+
+def _starts_nothing(words: Sequence[str]) -> Diagnostic:
+    """`command-refused`, for what starts no engine that is described."""
+    if len(words) == 1 and starts_engine(words[0]) and len(words[0].split()) > 1:
+        return error(
+            "command-refused",
+            "the whole command is one word",
+            notes=("the shell hands over what stands in quotes as one word",),
+            help=(f"leave the quotes out: `-- {words[0]}`",),
+        )
+    known = [f"`{each}`" for engine in ENGINES.values() for each in engine.launches]
+    shown = shlex.join(words[: 3 if list(words[1:2]) == ["-m"] else 2])
+    return error(
+        "command-refused",
+        f"`{shown}` starts no engine that is described",
+        notes=(f"described are {listed(known)}",),
+        help=("a file with a launch in it is judged by `poolproof adopt --check FILE`",)
+        if len(words) == 1 and PurePosixPath(words[0]).suffix
+        else (),
+    )
+
+
+def _sees(command: Command) -> int | None:
+    """The GPUs that variables and the container leave it."""
+    counts = []
+    visible = command.environment.get(VISIBLE)
+    if visible is not None and not visible.unknown:
+        counts.append(len(_first_valid(visible.text)))
+    if command.devices is not None:
+        given = command.devices.count
+        counts += [len(command.devices.indices)] if command.devices.indices else []
+        counts += [given] if given is not None else []
+    return min(counts, default=None)
+
+
+def _first_valid(text: str) -> list[str]:
+    """CUDA takes the devices up to the first that is none (CUDA programming guide, "CUDA environment variables")."""
+    names: list[str] = []
+    for each in map(str.strip, text.split(",")):
+        if not each or each.startswith("-"):
+            break
+        names.append(each)
+    return names

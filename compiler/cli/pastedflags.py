@@ -1,0 +1,64 @@
+"""A command that its release's parser refuses goes in; the same comes out with what to write for each flag that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from compiler.adopt.advice import in_flags
+from compiler.adopt.choice import Shelf
+from compiler.catalog import Catalog
+from compiler.checks.meant import flag_meant
+from compiler.cli.inflags import flags_of
+from compiler.cli.pasted import Pasted
+from compiler.diagnostics import Diagnostic
+from compiler.engines.adopting import Carried
+from compiler.judged import Judged
+from compiler.plan import Option
+from compiler.profile import Argument
+
+
+def with_meant(judged: Judged, pasted: Pasted, catalog: Catalog) -> Judged:
+    """The same, with the advice of `flag-unknown`, and with what was assumed where no plan can say it."""
+    if not any(each.code == "command-refused" for each in judged.diagnostics):
+        return judged
+    told = tuple(_meant(each, pasted, catalog) for each in judged.diagnostics)
+    return evolve(judged, diagnostics=told)
+
+
+def _meant(found: Diagnostic, pasted: Pasted, catalog: Catalog) -> Diagnostic:
+    command = pasted.launch.command
+    known = Shelf(catalog=catalog).adopter(pasted.launch.engine, pasted.version)
+    if found.code != "command-refused" or known is None:
+        return found
+    release, adopter = known
+    reading = adopter.read(
+        tuple(word.text for word in command.words),
+        found=pasted.launch.found,
+        unknown=frozenset(at for at, word in enumerate(command.words) if word.unknown),
+    )
+    notes: list[str] = []
+    advice: list[str] = []
+    for each in reading.refused:
+        told, meant = flag_meant(_option(each), release=release, outcome="")
+        notes += (f"`{each.flag}`: {note}" for note in told if note)
+        advice += (f"`{each.flag}`: {line}" for line in meant)
+        if not meant and not any(told):
+            notes.append(f"`{each.flag}`: no release that was read has such a flag")
+    asked = evolve(found, notes=(*found.notes, *notes, *pasted.assumed), help=tuple(advice))
+    return in_flags(asked, flags_of(release.engine, release))
+
+
+def _option(carried: Carried) -> Option:
+    return Option(
+        flag=carried.flag,
+        values=tuple(_values(carried.argument)),
+        setting=f"flags.{carried.flag.lstrip('-')}",
+    )
+
+
+def _values(argument: Argument) -> Iterator[str]:
+    if isinstance(argument, bool):
+        return
+    yield from argument if isinstance(argument, tuple) else (str(argument),)
