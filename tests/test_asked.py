@@ -63,11 +63,12 @@ def test_only_what_shares_a_host_is_parsed(tree: Checkout, monkeypatch: pytest.M
     """Files without the name of the host are not even parsed; a name with escapes is found."""
     write_beside(tree, host='"ct\\u0032\\u0030\\u0030"')
     resolved: list[str] = []
-    resolve = pipeline.resolve
-    monkeypatch.setattr(
-        "compiler.cli.neighbours.resolve",
-        lambda name, inputs: resolved.append(name) or resolve(name, inputs),
-    )
+
+    def noted(name: str, inputs: pipeline.Inputs) -> object:
+        resolved.append(name)
+        return pipeline.resolve(name, inputs)
+
+    monkeypatch.setattr("compiler.cli.neighbours.resolve", noted)
     from compiler.catalog import open_catalog  # noqa: PLC0415 - beside its reader
 
     inputs = pipeline.Inputs(reader=DiskReader(tree.root / "profiles"), catalog=open_catalog())

@@ -198,6 +198,7 @@ def _wanted(given: Mapping[str, Any], catalog: Catalog) -> FirstService:
         context=context,
         concurrency=given["concurrency"],
         is_described=described,
+        custom_code=known.custom_code if known else "",
         target=host,
         user=given["user"] or engine,
     )

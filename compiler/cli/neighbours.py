@@ -47,7 +47,7 @@ def names_beside(asked: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 
 
 def _may_name(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
-    """Whether a host's name stands in the file, or may: TOML lets a key be written with escapes, `"\\u0061"`."""
+    """Whether a host's name stands in the file, or may: TOML lets a key be written with escapes."""
     try:
         text = b"" if name_fault(name) else inputs.reader.read(name) or b""
     except OSError:

@@ -52,7 +52,15 @@ schema = 1
 id = {text_toml(wanted.model)}
 path = {text_toml(wanted.model_path)}
 served_name = {text_toml(wanted.name)}
-"""
+{_trust(wanted)}"""
+
+
+def _trust(wanted: FirstService) -> str:
+    """That the code of the checkpoint is run, where it does not load without."""
+    if not wanted.custom_code:
+        return ""
+    verb = "come" if " and " in wanted.custom_code else "comes"
+    return f"trust_remote_code = true  # {wanted.custom_code} {verb} as code: read it before you run it\n"
 
 
 def _engine(wanted: FirstService) -> str:

@@ -72,6 +72,7 @@ class FirstService(Value):
         layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         is_described: whether the model, the GPU, and what the engine does with memory are, so that the fraction can be found.
+        custom_code: the parts of the checkpoint that come as code, as words of a sentence.
         target: the host's name.
         user: the account it runs as.
     """
@@ -89,6 +90,7 @@ class FirstService(Value):
     is_described: bool
     target: str
     user: str
+    custom_code: str = ""
     layout: Layout | None = None
     fraction: float | None = None
 
