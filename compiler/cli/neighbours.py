@@ -30,19 +30,26 @@ def tell_unseen(checked: Checked) -> None:
 
 
 def names_beside(asked: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
-    """The other profiles that have a target in common with one of these: what may run beside them.
+    """The other profiles that have a target in common with one of these: what may run beside them."""
+    hosts = frozenset[str]().union(*(_targets(name, inputs) for name in asked))
+    return names_on(hosts, inputs, without=asked)
+
+
+def names_on(
+    hosts: frozenset[str], inputs: Inputs, *, without: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The profiles that have one of these targets.
 
     Targets stand in a profile's own file, since nothing that has one can be extended: only files that hold the name of such a
     host are parsed, so that one service of a large tree is judged as fast as one of a small.
     """
-    hosts = frozenset[str]().union(*(_targets(name, inputs) for name in asked))
     if not hosts:
         return ()
     try:
         names = inputs.reader.names()
     except OSError:
         return ()  # whoever checks the tree is told
-    others = (each for each in names if each not in asked and _may_name(each, hosts, inputs))
+    others = (each for each in names if each not in without and _may_name(each, hosts, inputs))
     return tuple(each for each in others if hosts & _targets(each, inputs))
 
 
