@@ -116,7 +116,7 @@ extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
 {_gpus(wanted)}{_parallel(wanted)}
-# The promise: the pool must hold concurrency x context.
+# The promise: {_holders(wanted)} must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
@@ -125,6 +125,11 @@ concurrency = {wanted.concurrency}
 kind = "systemd"
 user = {text_toml(wanted.user)}
 """
+
+
+def _holders(wanted: FirstService) -> str:
+    several = wanted.layout is not None and wanted.layout.data > 1
+    return "the pools of all copies together" if several else "the pool"
 
 
 def _parallel(wanted: FirstService) -> str:

@@ -72,7 +72,7 @@ def format_of_a_plain_checkpoint(plan: Plan, where: Origins) -> Iterator[Diagnos
     summary = f"the checkpoint is not quantized, and `--{_FORMAT} {asked}` reads one that is"
     because = "the server stops at load: it finds no config of that format"
     advice = (
-        f"leave {line(given, _FORMAT)} out, or set `{_FORMAT}` to `fp8`, which is made while loading",
+        f'leave {line(given, _FORMAT)} out, or set `{_FORMAT} = "fp8"`, which is made while loading',
         f"or name a checkpoint in `{asked}`",
     )
     if is_hub:
