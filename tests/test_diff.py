@@ -712,6 +712,21 @@ def test_affected_by_a_fragment_that_is_gone(tree: Checkout) -> None:
     assert set(tree.run("affected", "base/service").out.split()) == DEPLOYABLE
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("poolproof.toml", "says which compiler may compile the tree"),
+        ("README.md", "is there, and no profile is made of it"),
+    ],
+)
+def test_affected_by_a_file_beside_the_profiles(tree: Checkout, file: str, said: str) -> None:
+    """A file that is there touches no profile, and is not said to be missing: a change may have any file in it."""
+    (tree.root / "README.md").write_text("x\n", "utf-8")
+    done = tree.run("affected", file, SHORT)
+    assert (done.code, done.out) == (0, f"{SHORT}\n")
+    assert f"`{file}` {said}" in done.err
+
+
 def test_affected_by_what_is_not_there(once: Checkout) -> None:
     """`file-unknown`: a misspelt file is a mistake, not an empty answer; the others are answered."""
     done = once.run("affected", "base/servcie", SHORT)

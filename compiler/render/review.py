@@ -144,8 +144,18 @@ def _promise(plan: Plan) -> Iterator[Setting]:
         promised="engine's default"
         if serve.max_running_requests is None
         else str(serve.max_running_requests),
-        planned="not known" if plan.running_requests is None else str(plan.running_requests),
+        planned=_running(plan),
     )
+
+
+def _running(plan: Plan) -> str:
+    """The limit, of each group of ranks where there are several: each runs its own requests."""
+    if plan.running_requests is None:
+        return "not known"
+    parallel = plan.profile.parallel
+    what = "ranks" if parallel.dp_attention else "replicas"
+    of_each = f" on each of {parallel.data} {what}" if parallel.data > 1 else ""
+    return f"{plan.running_requests}{of_each}"
 
 
 def _pool_sentence(memory: Memory) -> str:
