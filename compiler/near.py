@@ -2,13 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+
+_LIKENESS = 0.6
+"""Of `difflib`: what is less alike is not even looked at."""
+_WORDS = re.compile(r"[-_./@ ]+")
 
 
 def near(name: str, names: Iterable[str]) -> str | None:
-    """The one of `names` most like `name`, or `None` when none is close; ties go to the first in order."""
+    """The one of `names` that `name` is probably a slip of, or `None`; ties go to the first in order.
+
+    A slip is a letter or two, or a word that is missing or too many. What is only spelt of the same letters is another
+    name, and offering it would mislead.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for the import
 
-    candidates = {each.lower().replace("-", "_"): each for each in sorted(names, reverse=True)}
-    found = get_close_matches(name.lower().replace("-", "_"), candidates, n=1, cutoff=0.6)
-    return candidates[found[0]] if found else None
+    candidates = {_plain(each): each for each in sorted(names, reverse=True)}
+    wanted = _plain(name)
+    found = get_close_matches(wanted, candidates, n=5, cutoff=_LIKENESS)
+    return next((candidates[each] for each in found if _is_slip(wanted, each)), None)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    mine, theirs = _WORDS.split(name), _WORDS.split(meant)
+    if _holds(mine, theirs) or _holds(theirs, mine):
+        return True
+    if "/" not in name:  # an id without its owner
+        theirs = _WORDS.split(meant.rpartition("/")[2])
+    before = len(list(takewhile(_same, zip(mine, theirs, strict=False))))
+    mine, theirs = mine[before:], theirs[before:]
+    after = len(list(takewhile(_same, zip(reversed(mine), reversed(theirs), strict=False))))
+    one, other = ("_".join(each[: len(each) - after]) for each in (mine, theirs))
+    return _slips(one, other) <= _allowed(max(len(one), len(other)))
+
+
+def _same(pair: tuple[str, str]) -> bool:
+    return pair[0] == pair[1]
+
+
+def _holds(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether the others are among the words, in their order; one word alone has to be most of them."""
+    if len(others) == 1 and 3 * len(others[0]) < 2 * len("_".join(words)):
+        return False
+    left = iter(words)
+    return all(each in left for each in others)
+
+
+def _allowed(length: int) -> int:
+    """Slips in a part of a name that is so long: one for each four letters, three at most."""
+    return min(3, max(1, length // 4))
+
+
+def _slips(one: str, other: str) -> int:
+    """Letters that are missing, too many, wrong, or the wrong way round: the optimal string alignment distance."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for place, letter in enumerate(one, 1):
+        last, before, row = before, row, [place]
+        for at, its in enumerate(other, 1):
+            least = min(before[at] + 1, row[at - 1] + 1, before[at - 1] + (letter != its))
+            if place > 1 and at > 1 and letter == other[at - 2] and one[place - 2] == its:
+                least = min(least, last[at - 2] + 1)
+            row.append(least)
+    return row[-1]

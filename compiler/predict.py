@@ -35,7 +35,7 @@ from compiler.origins import NOWHERE
 from compiler.plan import Plan, Variable
 from compiler.planner import known_boots, plan_of, with_near_name
 from compiler.profile import Gpus, Name, Profile, Text
-from compiler.ranges import Range
+from compiler.ranges import Range, said
 from compiler.value import Value
 
 
@@ -179,6 +179,13 @@ class Predictor(Value):
             return resized(known, asked, count=question.count)
         return custom(asked, count=question.count) if question.gpu == CUSTOM else None
 
+    def _of_the_card(self, profile: Profile, plan: Plan) -> Iterator[str]:
+        """That nobody saw a server start on this kind of GPU, where the figures hang on it."""
+        known, memory = self.catalog.gpu(profile.gpus.kind)[0], plan.memory
+        if known is not None and known.free_before_load_gib is None and memory is not None:
+            free = said(memory.free_before_load_gib, ".1f", unit=" GiB")
+            yield f"no log of a start on `{known.id}` is known: {free} are free, as other cards leave of such a total"
+
     def _completed(self, asked: Asked, profile: Profile, facts: Facts) -> Profile:
         """The profile with what the engine works out by itself: the context, then the fraction."""
         if facts.model is not None:
@@ -207,7 +214,7 @@ class Predictor(Value):
     ) -> Judged:
         given = Spelled(command=tuple(words), options=(), environment=tuple(_variables(profile)))
         plan = plan_of("", profile, facts, self.engine, asked.unknowns, spelled=given)
-        assumptions = (*assumed, *_assumptions(asked, plan))
+        assumptions = (*assumed, *self._of_the_card(profile, plan), *_assumptions(asked, plan))
         if plan.unknowns or assumptions:
             plan = evolve(
                 plan,

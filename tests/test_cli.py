@@ -711,7 +711,7 @@ def interrupt(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize(
-    "place", ["check.check_profiles", "check.open_session", "check._print_verdicts"]
+    "place", ["check.check_asked", "check.open_session", "check._print_verdicts"]
 )
 def test_a_bug_says_that_it_is_one(
     tree: Checkout, monkeypatch: pytest.MonkeyPatch, place: str, *, debug: bool
@@ -728,7 +728,7 @@ def test_a_bug_says_that_it_is_one(
 
 def test_an_interrupt(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends with 130 and one word."""
-    monkeypatch.setattr("compiler.cli.check.check_profiles", interrupt)
+    monkeypatch.setattr("compiler.cli.check.check_asked", interrupt)
     done = tree.run("check")
     assert (done.code, done.out, done.err.strip()) == (130, "", "interrupted")
 

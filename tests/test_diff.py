@@ -81,6 +81,54 @@ def services(tree: Checkout, *words: str) -> dict[str, dict[str, object]]:
     }
 
 
+# --- which two ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("HEAD~1..HEAD",), ("HEAD~1", "HEAD"), ("HEAD~1..HEAD", STORY)])
+def test_two_revisions_are_compared_with_each_other(tree: Checkout, words: tuple[str, ...]) -> None:
+    """Of two revisions the working tree is neither: both are compiled from git, and places are of the later one."""
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    commit(tree)
+    edit(tree, STORY, "fraction = 0.94", "fraction = 0.95")
+    done = tree.run("diff", *words)
+    assert (done.code, done.err) == (0, "")
+    assert re.match(
+        r"HEAD~1 \([0-9a-f]{12}\) -> HEAD \([0-9a-f]{12}\): 1 service changes", done.out
+    )
+    assert "memory.fraction  0.93 -> 0.94" in " ".join(done.out.split(" "))
+    assert "no service changes" in tree.run("diff", "HEAD..HEAD").out
+
+
+def test_what_is_wrong_in_a_later_revision_is_shown_in_its_own_text(tree: Checkout) -> None:
+    """A finding of a revision quotes the file as that revision has it, and refuses."""
+    edit(tree, STORY, "context = 200_000", "context = 260_000")
+    commit(tree)
+    edit(tree, STORY, "context = 260_000", "context = 200_000")
+    done = tree.run("diff", "HEAD~1..HEAD")
+    assert done.code == 1
+    assert "context = 260_000" in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [("HEAD..nobody", "nobody"), ("nobody..HEAD", "nobody"), ("HEAD...HEAD", "HEAD...HEAD")],
+)
+def test_a_range_of_what_is_not_there(tree: Checkout, word: str, named: str) -> None:
+    """The revision that there is not is named, on either side; three dots are no range here."""
+    done = tree.run("diff", word)
+    assert done.code == 1
+    assert f"there is no revision `{named}`" in done.err
+
+
+def test_a_folder_above_is_no_range(tree: Checkout) -> None:
+    """`..` in a path is a folder."""
+    other = tree.copy(tree.root.parent / "other")
+    edit(other, STORY, "fraction = 0.93", "fraction = 0.92")
+    done = tree.run("diff", "../other", STORY)
+    assert done.code == 0, done.err
+    assert "memory.fraction  0.92 -> 0.93" in done.out
+
+
 # --- what changes ---------------------------------------------------------------------------------
 
 
@@ -132,6 +180,42 @@ def test_an_engine_that_is_upgraded_in_its_place(tree: Checkout) -> None:
     assert "up on a: restart\n" in tree.run("diff").out
 
 
+def test_values_of_settings_have_their_types_for_tools(tree: Checkout) -> None:
+    """In JSON a text is a text without quotes, a list a list, and what a side does not set null."""
+    edit(tree, STORY, "concurrency = 1", "concurrency = 1\nport = 31000")
+    edit(tree, STORY, "fraction = 0.93", 'fraction = "fit"\nkv_dtype = "fp8_e4m3"')
+    edit(
+        tree,
+        STORY,
+        "[targets.ct200]",
+        "[gpus]\nindices = [0, 1, 2, 3, 4, 5, 6, 7]\n\n[targets.ct200]",
+    )
+    changed = services(tree)[STORY]["settings"]
+    assert isinstance(changed, list)
+    found = {each["name"]: (each["old"], each["new"]) for each in changed}
+    assert found == {
+        "gpus.indices": (None, [0, 1, 2, 3, 4, 5, 6, 7]),
+        "memory.fraction": (0.93, "fit"),
+        "memory.kv_dtype": (None, "fp8_e4m3"),
+        "serve.port": (30000, 31000),
+    }
+    page = tree.run("diff", "--format", "markdown").out
+    assert '| `memory.kv_dtype` | not set | `"fp8_e4m3"` |' in page
+    assert tree.run("diff", "--format", "json").json["schema"] == 2
+
+
+def test_a_new_service_has_no_figures_before(tree: Checkout) -> None:
+    """Of a service that was not, and of one that is no more, one figure stands: there is no other to be unknown."""
+    tree.write(
+        "more", tree.profile(STORY).read_text("utf-8").replace("[targets.ct200]", "[targets.b]")
+    )
+    tree.profile(FP8).unlink()
+    for form in ("text", "markdown"):
+        said = tree.run("diff", "--format", form).out
+        assert "not known" not in said
+        assert re.search(r"pool, tokens:? +[\d,]+ \([\d,]+ to [\d,]+\)$", said, re.MULTILINE)
+
+
 def test_a_setting_with_what_it_does(tree: Checkout) -> None:
     """A changed fraction is told with its place, the pool and the reserve before and after, and the restart."""
     edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
@@ -139,8 +223,8 @@ def test_a_setting_with_what_it_does(tree: Checkout) -> None:
     assert service["settings"] == [
         {
             "name": "memory.fraction",
-            "old": "0.93",
-            "new": "0.94",
+            "old": 0.93,
+            "new": 0.94,
             "old_place": f"profiles/{STORY}.toml:11:12",
             "new_place": f"profiles/{STORY}.toml:11:12",
         }
@@ -626,6 +710,21 @@ def test_affected_by_a_fragment_that_is_gone(tree: Checkout) -> None:
     """A fragment that was removed still touches those that extend it."""
     tree.profile("base/service").unlink()
     assert set(tree.run("affected", "base/service").out.split()) == DEPLOYABLE
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("poolproof.toml", "says which compiler may compile the tree"),
+        ("README.md", "is there, and no profile is made of it"),
+    ],
+)
+def test_affected_by_a_file_beside_the_profiles(tree: Checkout, file: str, said: str) -> None:
+    """A file that is there touches no profile, and is not said to be missing: a change may have any file in it."""
+    (tree.root / "README.md").write_text("x\n", "utf-8")
+    done = tree.run("affected", file, SHORT)
+    assert (done.code, done.out) == (0, f"{SHORT}\n")
+    assert f"`{file}` {said}" in done.err
 
 
 def test_affected_by_what_is_not_there(once: Checkout) -> None:

@@ -84,6 +84,37 @@ def test_a_file_is_named_in_sight(page: Path) -> None:
             assert f"`{path}`" in re.sub(r"<!--.*?-->", "", part), path
 
 
+_FIGURE = re.compile(r"(?<![\w.,:/@-])(?:\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![\w.]*\w)")
+"""A number with a point or with groups: one that somebody read off."""
+_NOT_SHOWN: dict[str, frozenset[str]] = {
+    # What a recorded boot saves is of a `check` on a host, less what an earlier block shows.
+    "tutorial.md": frozenset({"3.11", "0.878", "0.4"}),
+    "leave-a-container.md": frozenset({"3.11"}),
+}
+"""Releases of Python, and what is worked out from two blocks."""
+
+
+@pytest.mark.parametrize("page", [DOCS / "tutorial.md", *HOW_TOS], ids=named)
+def test_a_figure_of_the_prose_is_one_that_a_block_shows(page: Path) -> None:
+    """What a page says of a figure is what its commands print, which is held against the product."""
+    lines = text_of(page).split("\n")
+    several = list(blocks(text_of(page)))
+    ends = [each.line + each.text.count("\n") + 1 for each in several]  # of the closing fences
+    missing: set[str] = set()
+    for number, start in enumerate([0, *ends]):
+        stop = several[number].line - 1 if number < len(several) else len(lines)
+        said = _FIGURE.findall(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "\n".join(lines[start:stop])))
+        # What follows at once may be what the sentence leads to.
+        shown = "\n".join(each.text for each in several[: number + 1])
+        shown = shown.replace("_", ",").replace("..", " ")
+        missing |= {each for each in said if not re.search(_alone(each), shown)}
+    assert missing == _NOT_SHOWN.get(page.name, frozenset())
+
+
+def _alone(figure: str) -> str:
+    return rf"(?<![\d.,]){re.escape(figure)}(?!\d)"
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages that a build of the site writes."""

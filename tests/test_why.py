@@ -349,11 +349,37 @@ def test_who_wins_and_who_loses(tree: Checkout) -> None:
     assert "overridden" in host
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ('"fit"', "the least that keeps the promise"),
+        ('"auto"', "what the engine picks"),
+    ],
+)
+def test_a_word_for_a_number_is_told_with_the_number(tree: Checkout, word: str, said: str) -> None:
+    """What `fit` and `auto` come to is said as the plan has it, and that no other file sets it."""
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("fraction = 0.93", f"fraction = {word}"))
+    told = tree.run("why", STORY, "memory.fraction").out
+    (plan,) = tree.run("check", STORY, "--json").json["plans"]
+    assert f"  comes to {plan['fraction']:g}, {said}\n" in told
+    assert "sets it; nothing else does" in told
+    assert "comes to" not in tree.run("why", STORY, "serve.port").out
+
+
+def test_a_fraction_that_keeps_nothing_is_told_as_such(tree: Checkout) -> None:
+    """Where no fraction keeps the promise, the number is not called one that does."""
+    text = tree.profile(STORY).read_text("utf-8").replace("fraction = 0.93", 'fraction = "fit"')
+    tree.write(STORY, text.replace("concurrency = 1", "concurrency = 8"))
+    told = tree.run("why", STORY, "memory.fraction").out
+    assert "the most there is: no fraction keeps the promise" in told
+
+
 def test_a_forced_setting(tree: Checkout) -> None:
     """A setting by force says so, and what it wins over."""
     text = tree.profile(STORY).read_text("utf-8")
     tree.write(STORY, text + "\n[force.memory]\npage_size = 1\n[env]\nA = 'b'\n")
-    assert "wins, by force" in tree.run("why", STORY, "memory.page_size").out
+    assert "sets it, by force; nothing else" in tree.run("why", STORY, "memory.page_size").out
 
 
 def test_items_of_a_list(tree: Checkout) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from compiler.adopt.launch import Change, Command
+from compiler.adopt.limits import command_in_unit
 from compiler.engines.adopting import ChangeKind
 
 
@@ -32,6 +33,7 @@ def other_commands(commands: Iterable[Command], is_own: Callable[[Command], bool
         and not each.is_untaken
         and each.words[0].text not in _NO_LOSS
         and not _activates(each)
+        and not command_in_unit([word.text for word in each.words])
         and not each.words[0].text.startswith("--")
         and not is_own(each)
     ]

@@ -17,6 +17,7 @@ from compiler.adopt.files import Files, as_source, unreadable
 from compiler.adopt.form import Form
 from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
+from compiler.adopt.limits import table_in_unit
 from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
@@ -242,6 +243,8 @@ class _Reader(Value):
             place = Word(text="", span=self.source.span(key.start, key.end))
             for name, left in left_of(key.text or "", value, carried):
                 shown = " ".join(self.told(left).split())
+                if table_in_unit(name, shown):
+                    continue
                 yield not_carried(f"`{name}: {shown}`", place, first=key.text in CHANGING)
 
     def mounts(self, service: Yaml) -> Iterator[Mount]:

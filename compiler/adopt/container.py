@@ -12,6 +12,7 @@ from compiler.adopt.devices import VISIBLE_INSIDE, all_of, devices_of
 from compiler.adopt.files import NO_FILES, Files
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Devices, Mount, Port, Word
+from compiler.adopt.limits import option_in_unit
 from compiler.adopt.mounts import CHANGING, mounts_of
 from compiler.adopt.ports import is_hosts_network, ports_of_options, published
 from compiler.adopt.sharedmemory import shared_memory
@@ -205,7 +206,9 @@ def _changes(options: Sequence[tuple[str, Word | None, Word]]) -> Iterator[Chang
             continue
         if not name.startswith("--") and name.startswith("-") and _is_switch(name):
             continue
-        if value is not None and devices_of(name, value) is not None:
+        if value is not None and (
+            devices_of(name, value) is not None or option_in_unit(name, value.text)
+        ):
             continue
         what = f"`{name} {value.text}`" if value is not None else f"`{name}`"
         yield not_carried(what, value if value is not None else word, first=name in CHANGING)

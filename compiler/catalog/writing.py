@@ -20,7 +20,7 @@ def gpu_toml(gpu: Gpu) -> str:
         f"total_mib = {number_toml(gpu.total_mib)}",
         "",
         "# Free memory of one GPU once CUDA and NCCL are up and before weights load, GiB, over all known starts:",
-        "# SGLang's line `Load weight begin` prints it. Without it the pool can only be told from a recorded boot.",
+        "# SGLang's line `Load weight begin` prints it. Without it a profile's pool is told from a recorded boot only.",
         "# free_before_load_gib = { low = 0.0, best = 0.0, high = 0.0 }"
         if free is None
         else f"free_before_load_gib = {_range(free)}",

@@ -1,9 +1,9 @@
 """A model's own files in: its config, index, and headers; its tensors by role, and its description for the catalogue out."""
 
 from compiler.checkpoint.config import Missing, model_from_config
-from compiler.checkpoint.describing import Described, describe_checkpoint
+from compiler.checkpoint.describing import Described, describe_checkpoint, describe_config
 from compiler.checkpoint.families import FAMILIES
-from compiler.checkpoint.folder import Checkpoint, read_checkpoint
+from compiler.checkpoint.folder import Checkpoint, has_weights, read_checkpoint
 from compiler.checkpoint.placing import Placed, checkpoint_gib, place_checkpoint
 from compiler.checkpoint.toml import model_toml
 
@@ -16,6 +16,8 @@ __all__ = [
     "Placed",
     "checkpoint_gib",
     "describe_checkpoint",
+    "describe_config",
+    "has_weights",
     "model_from_config",
     "model_toml",
     "place_checkpoint",

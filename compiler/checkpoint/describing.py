@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.catalog.shelves import whole_file
 from compiler.checkpoint.agreeing import disagreements
+from compiler.checkpoint.brought import code_brought
 from compiler.checkpoint.config import Missing, model_from_config
-from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint
+from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint, read_config
 from compiler.checkpoint.headers import checkpoint_fault
 from compiler.checkpoint.placing import place_checkpoint
 from compiler.diagnostics import Diagnostic, Label, error, warning
@@ -54,7 +55,32 @@ def describe_checkpoint(
     ]
     if belied:
         return None, tuple(belied)
-    return Described(model=model, checkpoint=checkpoint), tuple(_doubts(model, checkpoint, place))
+    doubts = tuple(_doubts(model, checkpoint, place))
+    return Described(model=_with_code(model, folder), checkpoint=checkpoint), doubts
+
+
+def describe_config(folder: Path, *, id_: str) -> tuple[Model | None, tuple[Diagnostic, ...]]:
+    """Describe the model of a folder that holds a config and no weights: the size of its files stays unsaid.
+
+    Errors as of `describe_checkpoint`.
+    """
+    name = folder.as_posix()
+    config, faults = read_config(folder, shown=name)
+    if config is None:
+        return None, faults
+    model = model_from_config(config, id_=id_)
+    if isinstance(model, Missing):
+        return None, tuple(_missing(model, Label(whole_file(f"{name}/{CONFIG}"))))
+    return _with_code(model, folder), ()
+
+
+def _with_code(model: Model, folder: Path) -> Model:
+    """The same with what of the checkpoint comes as code."""
+    code = code_brought(folder)
+    if not code:
+        return model
+    sources = {**model.sources, "custom_code": "auto_map of the files beside its config.json"}
+    return evolve(model, custom_code=code, sources=sources)
 
 
 def _missing(found: Missing, place: Label) -> Iterator[Diagnostic]:

@@ -87,6 +87,18 @@ def read_checkpoint(
         return _read(folder, shown if shown is not None else folder.as_posix())
 
 
+def read_config(
+    folder: Path, *, shown: str
+) -> tuple[Mapping[str, Any] | None, tuple[Diagnostic, ...]]:
+    """The config of a folder without any weight files; `shown` is its name in messages. Code: `checkpoint-invalid`."""
+    return _config(folder, shown)
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there is any weight file, or an index that names some."""
+    return (folder / INDEX).exists() or bool(_loose(folder))
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Without a search for cycles: headers are a million small values without any, and it would take a sixth of the time."""

@@ -15,6 +15,7 @@ from compiler.cli.newfile import write_new
 from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
 from compiler.engines import DEFAULT
+from compiler.facts import Model
 from compiler.workspace import Workspace
 
 
@@ -45,18 +46,41 @@ def add_engine(path: Path, *, engine: str, build: str | None, release: str | Non
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--id", "id_", required=True, help="The id profiles call it by, as on its hub.")
 def add_model(folder: Path, *, id_: str) -> int:
-    """Describe the model of a checkpoint's FOLDER: its config and the headers of its files; nothing is loaded."""
-    from compiler.checkpoint import describe_checkpoint, model_toml  # noqa: PLC0415 - only this verb
+    """Describe the model of a checkpoint's FOLDER: its config and the headers of its files; nothing is loaded.
+
+    A folder with nothing but `config.json` will do: then the size of the weight files is not known, nor whether the tensors
+    bear the config out. A part that comes as code, such as a tokenizer, is told by `tokenizer_config.json`.
+    """
+    from compiler.checkpoint import (  # noqa: PLC0415 - only this verb
+        describe_checkpoint,
+        describe_config,
+        has_weights,
+        model_toml,
+    )
 
     workspace = _workspace()
     stem = file_stem(id_)
-    if workspace is None or stem is None:
+    if workspace is None:
         return Exit.REFUSED
-    described, found = describe_checkpoint(folder, id_=id_)
+    if stem is None:
+        raise click.BadParameter(f"`{id_}` is no id of a model", param_hint="--id")
+    heading = f"Read from the checkpoint in {folder.name}."
+    model: Model | None
+    if (folder / "config.json").exists() and not has_weights(folder):
+        model, found = describe_config(folder, id_=id_)
+        heading = f"Read from the config.json in {folder.name} alone: no weight file was there."
+    else:
+        described, found = describe_checkpoint(folder, id_=id_)
+        model = None if described is None else described.model
     show(found)
-    if described is None:
+    if model is None:
         return Exit.REFUSED
-    text = model_toml(described.model, heading=(f"Read from the checkpoint in {folder.name}.",))
+    if model.checkpoint_gb is None:
+        click.echo(
+            "only `config.json` is there: not known are the size of the weight files, and whether the tensors bear the config out",
+            err=True,
+        )
+    text = model_toml(model, heading=(heading,))
     return write_entry(workspace.profiles / "catalog" / "models" / f"{stem}.toml", text)
 
 

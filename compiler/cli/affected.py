@@ -15,7 +15,7 @@ from compiler.diagnostics import Diagnostic, error
 from compiler.diff.ingredients import ingredients_of
 from compiler.language.load import SUFFIX
 from compiler.near import near
-from compiler.workspace import PROFILES
+from compiler.workspace import PIN_FILE, PROFILES
 
 
 _SHIPPED = "compiler/catalog/data/"
@@ -27,7 +27,8 @@ _SHIPPED = "compiler/catalog/data/"
 def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """List the deployable profiles that a FILE touches, one a line.
 
-    A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue.
+    A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue. Any other file that is
+    there touches none, as may be among those of a change.
     """
     session, faults = open_session(())
     if session is None:
@@ -41,6 +42,9 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
         path = _path(file, session)
         if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
             reached[file] = sorted(name for name, parts in made.items() if path in parts)
+        elif _stands(file, session):
+            reached[file] = []
+            click.echo(_beside(file), err=True)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
     show(unknown, session)
@@ -64,6 +68,23 @@ def _path(file: str, session: Session) -> str:
         pass
     named = file.removeprefix("./").removeprefix(f"{PROFILES}/")
     return named if named.endswith((SUFFIX, ".json")) else f"{named}{SUFFIX}"
+
+
+def _stands(file: str, session: Session) -> bool:
+    """Whether it is a file of the tree, or of where the user is, that no profile can be made of."""
+    try:
+        return bool(file) and any(
+            (each / file).is_file() for each in (Path.cwd(), session.workspace.root)
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def _beside(file: str) -> str:
+    """Why a file that is there touches no profile."""
+    if Path(file).name == PIN_FILE:
+        return f"`{file}` says which compiler may compile the tree; no profile is made of it"
+    return f"`{file}` is there, and no profile is made of it"
 
 
 def _is_shipped(path: str) -> bool:

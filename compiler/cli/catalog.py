@@ -15,7 +15,7 @@ from compiler.catalog.writing import gpu_toml
 from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
 from compiler.cli.session import catalogue_here, find_tree, show
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, listed
 from compiler.facts import Gpu
 from compiler.near import near
 from compiler.ranges import Range
@@ -75,13 +75,45 @@ def show_entry(id_: str) -> int:
     for file in (*files, catalog.boot_file(id_)):
         if file is not None:
             whose = "shipped with poolproof" if file.shipped else "this tree's own"
-            sys.stdout.write(f"# {file.shown} ({whose})\n\n{file.data.decode(errors='replace')}")
+            text = file.data.decode(errors="replace")
+            sys.stdout.write(f"# {file.shown} ({whose})\n\n{text}{_code(catalog, id_, text)}")
             return Exit.OK
-    known = [known for kind in KINDS.values() for known in catalog.ids(kind)]
-    similar = near(id_, known)
-    hint = f"; a similar id exists: `{similar}`" if similar else ""
-    click.echo(f"the catalogue has no `{id_}`{hint}", err=True)
+    click.echo(f"the catalogue has no `{id_}`{_instead(catalog, id_)}", err=True)
     return Exit.REFUSED
+
+
+def _code(catalog: Catalog, id_: str, text: str) -> str:
+    """What is known of a model's code beside its entry."""
+    model, _ = catalog.model(id_)
+    if model is None or not model.custom_code or "\ncustom_code = " in text:
+        return ""
+    return f"\n# As code, which runs only with `model.trust_remote_code`: {model.custom_code}; {model.sources['custom_code']}\n"
+
+
+_MOST_HELD = 8
+"""Ids that a hint lists."""
+
+
+def _instead(catalog: Catalog, id_: str) -> str:
+    """What may have been meant: a similar id, or those that hold the word."""
+    releases = [
+        f"{engine}@{version}"
+        for engine in catalog.engines()
+        for version in reversed(catalog.versions(engine))
+    ]
+    builds = [build for engine in catalog.engines() for build in catalog.builds(engine)]
+    known = [*(id_ for kind in KINDS.values() for id_ in catalog.ids(kind)), *releases, *builds]
+    similar = near(id_, known)
+    word = id_.lower()
+    held = [each for each in known if word in each.lower()] if word else []
+    held.sort(key=lambda each: not each.lower().startswith(word))
+    if similar is not None and len(held) <= 1:
+        return f"; a similar id exists: `{similar}`"
+    if not held:
+        return "; `poolproof catalog list` has all"
+    shown = [f"`{each}`" for each in held[:_MOST_HELD]]
+    rest = len(held) - len(shown)
+    return f"; these hold the word: {listed([*shown, f'{rest} more'] if rest else shown)}"
 
 
 def _flags(catalog: Catalog, engine: str, version: str) -> Iterator[str]:
@@ -156,7 +188,10 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
             f"{free[-1]:g} GiB free is more than the {total_mib} MiB of the card"
         )
     if not free:
-        click.echo("without --free-before its pool can only be told from a recorded boot", err=True)
+        click.echo(
+            "without --free-before no profile's pool is told but from a recorded boot, and `predict` assumes what other cards leave free of such a total",
+            err=True,
+        )
     gpu = Gpu(
         id=id_,
         names=names,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, columns, find_tree, open_session, show
@@ -36,7 +38,7 @@ HERE = "the working tree"
 
 
 @click.command(name="diff")
-@click.argument("words", nargs=-1, metavar="[REF|DIR] [PROFILE]...")
+@click.argument("words", nargs=-1, metavar="[REF|REF..REF|DIR] [PROFILE]...")
 @click.option(
     "--format",
     "form",
@@ -48,25 +50,32 @@ HERE = "the working tree"
 def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     """Compare the working tree's services with those of a git revision (HEAD), another folder, or an installed plan.
 
-    REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. Nothing is checked out or written.
+    REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. `REF..REF` compares two revisions with each
+    other, and the working tree with neither. Nothing is checked out or written.
     """
     session, faults = open_session(())
     if session is None:
         show(faults)
         return Exit.REFUSED
-    base, asked = _base(words, session)
+    base, later, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
         show(named.diagnostics, session)
         return Exit.REFUSED
-    checked = check_profiles(session.names, session.inputs, whole=True)
-    change = _compare(base, session, checked, named.names)
+    new = _later(later, session)
+    if isinstance(new, Diagnostic):
+        show((new,), session)
+        return Exit.REFUSED
+    # What is found is shown in the texts of the side that it was found in.
+    session = evolve(session, inputs=new.inputs, names=new.names)
+    checked = check_profiles(new.names, new.inputs, whole=True)
+    change = _compare(base, new, session, checked, named.names)
     if isinstance(change, Diagnostic):
         show((change,), session)
         return Exit.REFUSED
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
-    for note in (*change.notes, *_about_out(checked, session)):
+    for note in (*change.notes, *(() if later else _about_out(checked, session))):
         click.echo(f"note: {note}", err=True)
     sys.stdout.write(_rendered(change, Format(form)))
     if errors:
@@ -74,19 +83,51 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     return Exit.DIFFERENT if exit_code and change.services else Exit.OK
 
 
-def _base(words: tuple[str, ...], session: Session) -> tuple[str, tuple[str, ...]]:
-    """What to compare with, and the profiles: the first word is a profile when it can be nothing else."""
+_TWO = re.compile(r"(?P<old>.*[^./])\.\.(?P<new>[^./].*)")
+"""Two revisions (gitrevisions(7)); no part of a revision's name may be `..`, and of a path it stands alone."""
+
+
+def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str, ...]]:
+    """What to compare, with what (nothing for the working tree), and the profiles.
+
+    The first word is a profile when it can be nothing else; the second is a revision where it is no profile.
+    """
     if not words:
-        return HEAD, ()
+        return HEAD, "", ()
     first, *others = words
-    is_profile = first.removesuffix(".toml").removeprefix(f"{PROFILES}/") in session.names
-    if is_profile and not Path(first).is_dir() and not has_revision(session.workspace.root, first):
-        return HEAD, words
-    return first, tuple(others)
+    root = session.workspace.root
+    if _is_profile(first, session) and not Path(first).is_dir() and not has_revision(root, first):
+        return HEAD, "", words
+    two = None if Path(first).exists() else _TWO.fullmatch(first)
+    if two is not None:
+        return two["old"], two["new"], tuple(others)
+    if others and not _is_profile(others[0], session) and has_revision(root, others[0]):
+        return first, others[0], tuple(others[1:])
+    return first, "", tuple(others)
+
+
+def _is_profile(word: str, session: Session) -> bool:
+    return word.removesuffix(".toml").removeprefix(f"{PROFILES}/") in session.names
+
+
+def _later(later: str, session: Session) -> Side | Diagnostic:
+    """The side that is compared: the working tree, where no other is named."""
+    if later:
+        revision = read_revision(session.workspace.root, later)
+        return revision if isinstance(revision, Diagnostic) else side_of_revision(revision)
+    try:
+        return side_of_folder(session.workspace.profiles, label=HERE, inputs=session.inputs)
+    except OSError as fault:
+        return _unreadable(fault, HERE)
+
+
+def _unreadable(fault: OSError, base: str) -> Diagnostic:
+    reason = reason_of(fault)
+    return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
 
 
 def _compare(
-    base: str, session: Session, checked: Checked, names: tuple[str, ...]
+    base: str, here: Side, session: Session, checked: Checked, names: tuple[str, ...]
 ) -> TreeChange | Diagnostic:
     """The change from what `base` names. A folder is what it holds; one that holds neither may be a revision's name."""
     if not base:
@@ -94,13 +135,11 @@ def _compare(
     folder = Path(base)
     is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN).is_file()
     try:
-        here = side_of_folder(session.workspace.profiles, label=HERE, inputs=session.inputs)
         if has_plan and not is_tree:
-            return _missing(names, session.names) or _from_plan(folder, here, checked, names)
+            return _missing(names, here.names) or _from_plan(folder, here, checked, names)
         old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
     except OSError as fault:
-        reason = reason_of(fault)
-        return error("profile-unreadable", f"`{fault.filename or base}` cannot be read: {reason}")
+        return _unreadable(fault, base)
     if isinstance(old, Diagnostic):
         return old
     missing = _missing(names, (*old.names, *here.names))

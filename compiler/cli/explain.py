@@ -22,7 +22,11 @@ def command(code: str | None) -> int:
     text = page(code)
     if text is None:
         similar = near(code, codes())
-        hint = f"; a code with a similar name exists: `{similar}`" if similar else ""
+        hint = (
+            f"; a code with a similar name exists: `{similar}`"
+            if similar
+            else "; `poolproof explain` lists all"
+        )
         click.echo(f"no finding has the code `{code}`{hint}", err=True)
         return Exit.REFUSED
     sys.stdout.write(text)

@@ -185,12 +185,24 @@ def _both(plan: Plan, trials: Trials) -> Iterator[Remedy]:
     yield from filter(None, (several,))
 
 
+_FEW = 100
+"""Requests up to which every one counts."""
+
+
+def _round(requests: int, *, asked: int) -> int:
+    """The number as somebody would write it, its first two figures; what was asked for stays."""
+    if requests < _FEW or requests == asked:
+        return requests
+    step: int = 10 ** (len(str(requests)) - 2)
+    return requests // step * step
+
+
 def _asked(wanted: FirstService, remedy: Remedy) -> FirstService:
     profile = remedy.plan.profile
     return evolve(
         wanted,
         context=profile.serve.tokens,
-        concurrency=profile.serve.concurrency,
+        concurrency=_round(profile.serve.concurrency, asked=wanted.concurrency),
     )
 
 

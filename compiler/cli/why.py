@@ -15,6 +15,7 @@ from compiler.diagnostics import Diagnostic, Span, error
 from compiler.language.merge import Resolved
 from compiler.language.settings import all_settings
 from compiler.language.spans import split_key
+from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.near import near
 from compiler.origins import dotted
 from compiler.pipeline import resolve
@@ -22,6 +23,8 @@ from compiler.why.history import History, histories
 from compiler.workspace import OUT
 
 
+_WORDS = ('"fit"', '"auto"')
+"""Values of settings that stand for a number."""
 _LINE = re.compile(r"(.+):([0-9]{1,9})")
 
 
@@ -67,8 +70,30 @@ def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     if not several:
         show((_unknown_key(key),), session)
         return Exit.REFUSED
-    sys.stdout.write("\n".join("".join(f"{line}\n" for line in _history(each)) for each in several))
+    told = ((*_history(each), *_comes_to(each, session)) for each in several)
+    sys.stdout.write("\n".join("".join(f"{line}\n" for line in lines) for lines in told))
     return Exit.OK
+
+
+def _comes_to(history: History, session: Session) -> Iterator[str]:
+    """The number that a word for one stands for, as the profile is planned."""
+    words = history.value or history.default
+    if history.setting not in ("memory.fraction", "serve.context") or words not in _WORDS:
+        return
+    from compiler.pipeline import check_profiles  # noqa: PLC0415 - most settings are what they are
+
+    judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
+    plan = judged[0].plan if judged else None
+    if plan is None or plan.memory is None or plan.effective is None:
+        return
+    if history.setting == "serve.context":
+        yield f"  comes to {plan.effective.context:,} tokens, by the checkpoint"
+    elif words == '"auto"':
+        yield f"  comes to {plan.memory.fraction:g}, what the engine picks"
+    elif memory_outcome(plan.memory) > Outcome.UNCERTAIN:
+        yield f"  comes to {plan.memory.fraction:g}, the most there is: no fraction keeps the promise"
+    else:
+        yield f"  comes to {plan.memory.fraction:g}, the least that keeps the promise"
 
 
 def _unknown_key(key: str) -> Diagnostic:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+import tomllib
+from typing import TypeAlias, TypedDict, cast
 
 from compiler.diff.comparing import Difference, ServiceChange
 from compiler.diff.snapshot import Figures
@@ -11,16 +12,23 @@ from compiler.planjson import RangeJson
 from compiler.ranges import Range
 
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of this contract."""
 
 
+Json: TypeAlias = "str | float | bool | list[Json] | dict[str, Json] | None"
+"""A value of a setting, of its own type."""
+
+
 class DifferenceJson(TypedDict):
-    """A setting, a flag, or a variable that differs; null where there is none."""
+    """A setting, a flag, or a variable that differs; null where there is none.
+
+    A setting has its value, of its own type; a flag its words, joined by spaces, and a variable its text.
+    """
 
     name: str
-    old: str | None
-    new: str | None
+    old: Json
+    new: Json
     old_place: str | None
     new_place: str | None
 
@@ -119,7 +127,7 @@ def _service(change: ServiceChange) -> ServiceJson:
         "change": change.kind.value,
         "identity": dict(change.identity),
         "identity_before": dict(change.identity_before),
-        "settings": [_difference(each) for each in change.settings],
+        "settings": [_setting(each) for each in change.settings],
         "options": [_difference(each) for each in change.options],
         "environment": [_difference(each) for each in change.environment],
         "before": _figures(change.before),
@@ -141,6 +149,15 @@ def _service(change: ServiceChange) -> ServiceJson:
         "files": [{"path": f"out/{path}", "state": state.value} for path, state in change.files],
         "reasons": list(change.why),
     }
+
+
+def _setting(each: Difference) -> DifferenceJson:
+    return {**_difference(each), "old": _value(each.old), "new": _value(each.new)}
+
+
+def _value(literal: str | None) -> Json:
+    """What a snapshot keeps in TOML, so that a secret is covered already."""
+    return None if literal is None else cast("Json", tomllib.loads(f"value = {literal}")["value"])
 
 
 def _difference(each: Difference) -> DifferenceJson:

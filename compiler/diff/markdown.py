@@ -38,11 +38,11 @@ class Row(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Cells(Value):
-    """A setting, flag, or variable that differs."""
+    """A setting, flag, or variable that differs; `None` where a side has none."""
 
     name: str
-    old: str
-    new: str
+    old: str | None
+    new: str | None
     where: str
 
 
@@ -81,6 +81,7 @@ def _render(change: TreeChange, *, details: int, inputs: int) -> str:
         details=tuple(_details(each) for each in services[:details]),
         inputs=tuple(_input(each) for each in change.inputs[:inputs]),
         notes=change.notes,
+        nothing=wording.NOTHING,
     )
 
 
@@ -104,7 +105,7 @@ def _outcome(change: ServiceChange) -> str:
 
 
 def _both(old: str, new: str) -> str:
-    return new if old == new else " → ".join(each for each in (old, new) if each)
+    return new if old == new else wording.between(old, new, arrow="→")
 
 
 def _pool(figures: Figures | None) -> str:
@@ -136,8 +137,8 @@ def _details(change: ServiceChange) -> Details:
         differences=tuple(
             Cells(
                 name=_cut(each.name),
-                old=_cut(wording.arrow(each)[0]),
-                new=_cut(wording.arrow(each)[1]),
+                old=None if each.old is None else _cut(wording.arrow(each)[0]),
+                new=None if each.new is None else _cut(wording.arrow(each)[1]),
                 where=wording.where(each),
             )
             for each in several[:_MOST_DIFFERENCES]
@@ -155,7 +156,10 @@ def _facts(change: ServiceChange) -> Iterator[tuple[str, str]]:
 
 def _lines(change: ServiceChange) -> Iterator[str]:
     yield from (f"because of `{each}`" for each in change.why)
-    yield from (f"{what}: {old} → {new}" for what, old, new in wording.figure_lines(change))
+    yield from (
+        f"{what}: {wording.between(old, new, arrow='→')}"
+        for what, old, new in wording.figure_lines(change)
+    )
     yield from (f"found: {_code(each)}" for each in change.found)
     yield from (f"gone: {_code(each)}" for each in change.gone)
     if change.restart and change.restart.install:

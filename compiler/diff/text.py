@@ -41,7 +41,9 @@ def _service(change: ServiceChange) -> Iterator[Row]:
     figures = list(wording.figure_lines(change))
     if figures:
         yield 2, "memory of one GPU"
-        yield from ((4, f"{what}  {old} -> {new}") for what, old, new in figures)
+        yield from (
+            (4, f"{what}  {wording.between(old, new, arrow='->')}") for what, old, new in figures
+        )
     old, new = change.verdicts
     if old != new and None not in (old, new):
         yield 2, f"verdict  {old} -> {new}"

@@ -14,6 +14,7 @@ from compiler.ranges import said
 NOTHING = "not set"
 """Stands for a setting, flag, or variable that a side does not have."""
 
+_UNKNOWN = "not known"
 _MINUTE_S = 60
 
 
@@ -76,7 +77,17 @@ def _was(change: ServiceChange, name: str) -> str:
 
 def arrow(each: Difference) -> tuple[str, str]:
     """Before and after, in words for what is not there."""
-    return each.old or NOTHING, each.new or NOTHING
+    return _word(each.old), _word(each.new)
+
+
+def _word(value: str | None) -> str:
+    """A flag that is given by itself has no words, and a variable may be empty."""
+    return NOTHING if value is None else value or "set"
+
+
+def between(old: str, new: str, *, arrow: str) -> str:
+    """Before and after; one alone of what was not before, or is no more."""
+    return f" {arrow} ".join(filter(None, (old, new)))
 
 
 def where(each: Difference) -> str:
@@ -85,8 +96,10 @@ def where(each: Difference) -> str:
 
 
 def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
-    """The figures that differ: what, before, after."""
+    """The figures that differ: what, before, after; an empty text on the side where there was no such service."""
     old, new = change.before, change.after
+    gone = {Fate.REMOVED: "", Fate.BROKEN: ""}.get(change.kind, _UNKNOWN)
+    fresh = {Fate.NEW: "", Fate.MENDED: ""}.get(change.kind, _UNKNOWN)
     rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (
         ("pool, tokens", lambda each: said(each.pool, ",.0f")),
         ("needed, tokens", lambda each: f"{each.required_tokens:,}"),
@@ -94,13 +107,10 @@ def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
         ("static fraction", lambda each: f"{each.fraction:g}"),
     )
     for what, show in rows:
-        before, after = _shown(old, show), _shown(new, show)
-        if before != after:
+        before = fresh if old is None else show(old)
+        after = gone if new is None else show(new)
+        if before != after and (old is not None or new is not None):
             yield what, before, after
-
-
-def _shown(figures: Figures | None, show: Callable[[Figures], str]) -> str:
-    return "not known" if figures is None else show(figures)
 
 
 def downtime(restart: Restart) -> str:

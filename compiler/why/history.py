@@ -21,7 +21,7 @@ class Step(Value):
     Attributes:
         span: where it stands.
         value: as a profile writes it; empty for an edit's items, whose places are their own.
-        reason: what became of it: `wins`, `agrees`, `overridden by base/x`.
+        reason: what became of it: `sets it; nothing else does`, `wins`, `agrees`, `overridden by base/x`.
     """
 
     span: Span
@@ -85,8 +85,11 @@ def _removed(path: SettingPath, origin: Origin) -> History:
 
 
 def _steps(origin: Origin, *, key: str) -> Iterator[Step]:
-    wins = "takes it away" if origin.winner.removes else f"wins{_LEVELS[origin.winner.level]}"
-    yield _step(origin.winner, wins, key=key)
+    alone = not origin.agreeing and not origin.losers
+    verb = "takes it away" if origin.winner.removes else "sets it" if alone else "wins"
+    level = "" if origin.winner.removes else _LEVELS[origin.winner.level]
+    rest = "; nothing else does" if alone and not origin.winner.removes else ""
+    yield _step(origin.winner, f"{verb}{level}{rest}", key=key)
     for each in origin.agreeing:
         yield _step(each, f"agrees{_LEVELS[each.level]}", key=key)
     for loser in origin.losers:

@@ -11,6 +11,7 @@ from compiler.engines.sglang.layouts import token_of
 from compiler.engines.sglang.pool import NONE, Hypothesis
 from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
+from compiler.quantities import counted
 
 
 def pool_formula(case: Case, best: Hypothesis) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         less = f", less {moved:.2f} GiB in host memory" if moved else ""
         freed = case.ground.released_gib
         later = f"; {freed:.2f} GiB of them are freed once the pool is sized" if freed else ""
-        return f"{source} of {case.model.id} over {case.launch.ranks} ranks, and the allocator's rounding{less}{later}"
+        return f"{source} of {case.model.id} over {counted(case.launch.ranks, 'rank')}, and the allocator's rounding{less}{later}"
     boot = case.known.boot
     logged = boot.free_before_load_gib if boot.shipped else None
     free = best.free_gib if logged is None else logged

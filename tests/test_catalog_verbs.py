@@ -1,0 +1,96 @@
+"""`catalog show`, `add-gpu`, and `add-model`: what is offered for a name that is not there, and what is not known is said."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from checkouts import Checkout, checkout
+from configs import CONFIGS
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Checkout:
+    return checkout(tmp_path / "tree")
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("sglang", "these hold the word: `sglang@0.5.23`, `sglang@0.5.22`"),
+        ("kimi", "these hold the word: `moonshotai/Kimi-Dev-72B`, `moonshotai/Kimi-K2-Instruct`"),
+        ("rtx-4900", "a similar id exists: `rtx-4090`"),
+        ("nope", "`poolproof catalog list` has all"),
+    ],
+)
+def test_an_id_that_is_not_there(tree: Checkout, word: str, told: str) -> None:
+    """Offered are the ids that hold the word, a release by its engine, or a slip's own id; never one that misleads."""
+    done = tree.run("catalog", "show", word)
+    assert done.code == 1
+    assert f"the catalogue has no `{word}`; {told}" in done.err
+
+
+def test_what_comes_as_code_is_shown(tree: Checkout) -> None:
+    """A model's page tells which part of its checkpoint is code, and where that is from."""
+    shown = tree.run("catalog", "show", "moonshotai/Kimi-K2.6").out
+    assert "# As code" in shown
+    assert "the tokenizer and the image processor; https://huggingface.co/" in shown
+    assert "As code" not in tree.run("catalog", "show", "Qwen/Qwen3-8B").out
+
+
+def test_a_card_that_nobody_saw_start(tree: Checkout) -> None:
+    """Without free memory a profile's pool is not told, and a prediction says what it assumes of the card."""
+    words = ("--name", "A card", "--total-mib", "49140", "--compute-capability", "8.9")
+    more = ("--multiprocessors", "142", "--interconnect", "pcie", "--source", "nvidia-smi")
+    made = tree.run("catalog", "add-gpu", "our-48gb", *words, *more)
+    assert made.code == 0
+    assert "`predict` assumes what other cards leave free of such a total" in made.err
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B")
+    told = tree.run("predict", "--gpu", "our-48gb", "--", *command).out
+    assert "assumed: no log of a start on `our-48gb` is known: 47" in told
+    seen = tree.run("predict", "--gpu", "l40s", "--", *command).out
+    assert "no log of a start" not in seen
+
+
+def write_folder(folder: Path, **beside: dict[str, object]) -> None:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIGS["microsoft/phi-4"]), "utf-8")
+    for name, values in beside.items():
+        (folder / f"{name}.json").write_text(json.dumps(values), "utf-8")
+
+
+def test_a_config_alone_describes_a_model(tree: Checkout) -> None:
+    """A folder without weights will do; what is then not known is said, and the size of the files is not made up."""
+    write_folder(tree.root / "ckpt")
+    made = tree.run("catalog", "add-model", "ckpt", "--id", "acme/x")
+    assert made.code == 0, made.err
+    assert "not known are the size of the weight files" in made.err
+    entry = tomllib.loads((tree.root / "profiles/catalog/models/acme--x.toml").read_text("utf-8"))
+    assert entry["layers"] == 40
+    assert "checkpoint_gb" not in entry
+    assert "custom_code" not in entry
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "acme/x")
+    assert tree.run("predict", "--gpu", "h100", "--", *command).out.startswith("pass")
+
+
+def test_a_tokenizer_that_comes_as_code_is_told(tree: Checkout) -> None:
+    """What `auto_map` names beside the config is in the entry, and a launch that does not trust it is warned of."""
+    named: dict[str, object] = {"auto_map": {"AutoTokenizer": ["tokenization_x.X", None]}}
+    write_folder(tree.root / "ckpt", tokenizer_config=named)
+    assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
+    entry = tomllib.loads((tree.root / "profiles/catalog/models/acme--x.toml").read_text("utf-8"))
+    assert entry["custom_code"] == "the tokenizer"
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "acme/x")
+    told = tree.run("predict", "--gpu", "h100", "--", *command).err
+    assert "warning[code-untrusted]" in told
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"auto_map": 3}'])
+def test_a_broken_file_beside_the_config_says_nothing(tree: Checkout, text: str) -> None:
+    """Settings of a tokenizer that cannot be read are no reason to refuse the model."""
+    write_folder(tree.root / "ckpt")
+    (tree.root / "ckpt" / "tokenizer_config.json").write_text(text, "utf-8")
+    assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
