@@ -23,6 +23,7 @@ from compiler.engines.engine import (
     Engine,
     Facts,
     Measured,
+    ReadFile,
     Spelled,
 )
 from compiler.engines.known import ENGINES
@@ -210,11 +211,15 @@ class Predictor(Value):
         )
 
 
-def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
-    """A predictor for one release of an engine."""
+def make_predictor(
+    catalog: Catalog, *, engine: str, version: str, read_file: ReadFile | None = None
+) -> Predictor:
+    """A predictor for one release of an engine; `read_file` reads the files that commands name, without it none is read."""
     known = ENGINES.get(engine)
     release = catalog.release(engine, version)[0] if known is not None else None
-    reader = known.command_reader(release) if known is not None and release is not None else None
+    reader = None
+    if known is not None and release is not None:
+        reader = known.command_reader(release, read_file=read_file)
     return Predictor(
         catalog=catalog, engine=known, release=release, reader=reader, names=model_names(catalog)
     )
@@ -226,6 +231,7 @@ def _variables(profile: Profile) -> Iterator[Variable]:
 
 
 def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
+    yield from asked.assumptions
     if not asked.fraction_given and plan.memory is not None and not asked.unknowns:
         yield f"no static fraction is given: the engine picks {plan.memory.fraction:.4g}"
     if not asked.context_given and plan.model is not None:

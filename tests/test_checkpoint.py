@@ -178,7 +178,7 @@ def stretched(entries: dict[str, dict[str, object]], *, by: int, last: bool = Fa
     """Move a tensor of a header, the second or the last one, so many bytes on."""
     names = [name for name in entries if name != "__metadata__"]
     entry = entries[names[-1 if last else 1]]
-    start, end = entry["data_offsets"]  # type: ignore[misc]
+    start, end = map(int, str(entry["data_offsets"]).strip("[]").split(","))
     entry["data_offsets"] = [start + by, end + by]
 
 

@@ -15,6 +15,7 @@ from compiler.catalog import Catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
+from compiler.cli.namedfiles import named_text
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines import DEFAULT
@@ -103,7 +104,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     judged: tuple[Judged, ...] = ()
     hidden = secret_values(shlex.join(words)) | given_secrets(words, flags=())
     if not any(each.is_error for each in read.diagnostics):
-        predictor = make_predictor(catalog, engine=name, version=version)
+        predictor = make_predictor(catalog, engine=name, version=version, read_file=named_text)
         if predictor.release is not None:
             hidden |= given_secrets(words, flags=predictor.release.flags)
         found = predictor.layout(words, gpu=gpu) if count is None else count
