@@ -27,6 +27,7 @@ from compiler.engines.engine import (
     Spelled,
 )
 from compiler.engines.known import ENGINES
+from compiler.engines.logged import impossible
 from compiler.facts import Boot, Gpu, Model, Release
 from compiler.judged import Judged, Verdict
 from compiler.memory.cards import CUSTOM, MIB, custom, resized
@@ -99,6 +100,9 @@ class Predictor(Value):
         if wrong:
             return _nothing(*wrong)
         facts = self._facts(asked.profile, question)
+        belied = tuple(impossible(question.measured, facts.gpu))
+        if belied:
+            return _nothing(*belied)
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked)
 

@@ -5,7 +5,7 @@ A flag that the release refuses does not hide the others: it is set aside, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
