@@ -24,9 +24,11 @@ from compiler.engines.engine import (
     Engine,
     Facts,
     Measured,
+    ReadFile,
     Spelled,
 )
 from compiler.engines.known import ENGINES
+from compiler.engines.logged import impossible
 from compiler.facts import Boot, Gpu, Model, Release
 from compiler.judged import Judged, Verdict
 from compiler.memory.cards import CUSTOM, MIB, custom, resized
@@ -100,6 +102,9 @@ class Predictor(Value):
         if wrong:
             return unjudged(*wrong)
         facts = self._facts(asked.profile, question)
+        belied = tuple(impossible(question.measured, facts.gpu))
+        if belied:
+            return _nothing(*belied)
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked, assumed=question.assumed)
 
@@ -232,11 +237,15 @@ class Predictor(Value):
         )
 
 
-def make_predictor(catalog: Catalog, *, engine: str, version: str) -> Predictor:
-    """A predictor for one release of an engine."""
+def make_predictor(
+    catalog: Catalog, *, engine: str, version: str, read_file: ReadFile | None = None
+) -> Predictor:
+    """A predictor for one release of an engine; `read_file` reads the files that commands name, without it none is read."""
     known = ENGINES.get(engine)
     release = catalog.release(engine, version)[0] if known is not None else None
-    reader = known.command_reader(release) if known is not None and release is not None else None
+    reader = None
+    if known is not None and release is not None:
+        reader = known.command_reader(release, read_file=read_file)
     return Predictor(
         catalog=catalog, engine=known, release=release, reader=reader, names=model_names(catalog)
     )
@@ -248,6 +257,7 @@ def _variables(profile: Profile) -> Iterator[Variable]:
 
 
 def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
+    yield from asked.assumptions
     if not asked.fraction_given and plan.memory is not None and not asked.unknowns:
         yield f"no static fraction is given: the engine picks {plan.memory.fraction:.4g}"
     if not asked.context_given and plan.model is not None:

@@ -15,6 +15,7 @@ from compiler.engines.engine import (
     Fixed,
     Footprint,
     PortUse,
+    ReadFile,
     Sized,
     Sizer,
     Spelled,
@@ -103,7 +104,9 @@ class OtherEngine(Value):
             )
         )
 
-    def command_reader(self, release: Release) -> CommandReader | None:
+    def command_reader(
+        self, release: Release, *, read_file: ReadFile | None = None
+    ) -> CommandReader | None:
         """None."""
         return None
 

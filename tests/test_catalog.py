@@ -481,6 +481,16 @@ def test_a_file_that_cannot_be_read_is_reported() -> None:
             "chunked_prefill = -2",
             "`chunked_prefill`: expected more than zero",
         ),
+        (
+            "page_size = 1",
+            "page_size = 100_001",
+            "`page_size`: expected at most the pool, which is 100,000 tokens in whole pages",
+        ),
+        (
+            "draft_k_gib = 0.0",
+            "free_before_load_gib = 70.0\nweights_gib = 70.0",
+            "`weights_gib`: expected less than `free_before_load_gib`, which is 70",
+        ),
         ("source =", "sauce =", "`source`: expected text, found nothing"),
         ("engine =", "name =", "unknown key `name`"),
         ('engine = "sglang"', "engine = [", "invalid TOML"),

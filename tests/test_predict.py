@@ -814,7 +814,29 @@ def test_attention_over_one_group_is_counted_with() -> None:
 def test_how_much_memory_a_card_may_have(option: str, gib: str, code: int) -> None:
     """More than a node has is refused as usage, and what is next to nothing is judged, not divided by."""
     words = server("--model-path Qwen/Qwen3-8B").split()
-    options = (*OPTIONS, "--free-before", "100") if option == "--free-after" else OPTIONS
+    options = (*OPTIONS, "--free-before", "70") if option == "--free-after" else OPTIONS
     result = CliRunner().invoke(command, [*options, option, gib, "--", *words])
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert result.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("options", "both"),
+    [
+        ("--free-before 70 --free-after 70", ("70", "70")),
+        ("--free-before 70 --free-after 75.5", ("75.5", "70")),
+        ("--free-before 300", ("300", "79.65")),
+        ("--free-before 90 --gpu-memory 80", ("90", "80.00")),
+        ("--free-after 10", ("10", "without `--free-before`")),
+    ],
+)
+def test_free_memory_that_no_log_shows_is_refused(options: str, both: tuple[str, str]) -> None:
+    """What a load leaves is less than there was, of what the card has, and says nothing alone; both figures are named."""
+    words = server("--model-path Qwen/Qwen3-8B").split()
+    given = ("--gpu", "h100", "--count", "1", "--engine", "0.5.11", "--json", *options.split())
+    result = CliRunner().invoke(command, [*given, "--", *words], standalone_mode=False)
+    (plan,) = json.loads(result.stdout)["plans"]
+    (found,) = plan["diagnostics"]
+    assert (plan["verdict"], found["code"]) == ("unknown", "bad-value")
+    assert all(each in found["summary"] for each in both)
+    assert found["notes"]

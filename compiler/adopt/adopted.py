@@ -110,6 +110,7 @@ def adopt(
     chosen, faults = choose(launch, shelf, version=version, newest=wanted.newest)
     if chosen is None:
         return None, faults
+    launch = chosen.launch
     wanted, told = with_kind(wanted, launch, shelf.catalog)
     around = look_around(launch, chosen, wanted, names=names)
     folder = Folder(

@@ -7,10 +7,11 @@ from collections.abc import Iterator, MutableMapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from compiler.adopt.launch import Change, Launch
+from compiler.adopt.launch import Change, Launch, Word
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.adopting import Adopter, ChangeKind, Reading, unread
+from compiler.engines.engine import ReadFile
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.value import Value
@@ -23,9 +24,14 @@ _IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Shelf(Value):
-    """The adopters of all releases, each made when it is first asked for; give the same one for many launches."""
+    """The adopters of all releases, each made when it is first asked for; give the same one for many launches.
+
+    Attributes:
+        read_file: reads a file that a launch names for its engine; without it none is read.
+    """
 
     catalog: Catalog
+    read_file: ReadFile | None = None
     made: MutableMapping[tuple[str, str], tuple[Release, Adopter] | None] = field(factory=dict)
 
     def adopter(self, engine: str, version: str) -> tuple[Release, Adopter] | None:
@@ -40,8 +46,9 @@ class Shelf(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Chosen(Value):
-    """A release, and the launch as it reads it."""
+    """A release, and the launch as it reads it: with what a file that it names sets among its words."""
 
+    launch: Launch
     version: str
     release: Release
     adopter: Adopter
@@ -110,14 +117,45 @@ def _read(
     if known is None:
         return None
     release, adopter = known
+    launch, changes = _unfolded(launch, shelf, adopter, words, unknown)
+    if changes:
+        words = tuple(word.text for word in launch.command.words)
+        unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
     reading = adopter.read(words, found=launch.found, unknown=unknown)
-    changes: tuple[Change, ...] = ()
     if release.read_version != version:
         text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
-        changes = (Change(kind=ChangeKind.ASSUMED, text=text),)
+        changes = (*changes, Change(kind=ChangeKind.ASSUMED, text=text))
     return Chosen(
-        version=version, release=release, adopter=adopter, reading=reading, changes=changes
+        launch=launch,
+        version=version,
+        release=release,
+        adopter=adopter,
+        reading=reading,
+        changes=changes,
     )
+
+
+def _unfolded(
+    launch: Launch, shelf: Shelf, adopter: Adopter, words: Sequence[str], unknown: frozenset[int]
+) -> tuple[Launch, tuple[Change, ...]]:
+    """The launch with what a file that it names sets, and what there is to say about that."""
+    if shelf.read_file is None:
+        return launch, ()
+    found = launch.found
+    whole = adopter.unfold(words, found=found, unknown=unknown, read_file=shelf.read_file)
+    if whole is None:
+        return launch, ()
+    own = launch.command.words
+    behind = (
+        own[at] if own[at].text == text else Word(text=text, span=own[at].span)
+        for text, at in whole.words
+    )
+    command = evolve(launch.command, words=(*own[: found.arguments], *behind))
+    changes = (
+        Change(kind=each.kind, text=each.text, span=own[each.words[-1]].span)
+        for each in whole.notes
+    )
+    return evolve(launch, command=command), tuple(changes)
 
 
 def _fault_count(reading: Reading) -> int:

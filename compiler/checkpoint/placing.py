@@ -106,8 +106,8 @@ class _Rank(Value):
             return first or (self.model.tied and last)
         if found is not None and found.share is Share.HEAD:
             return last and not self.model.tied
-        stages = self.split.pipeline
-        held = stage_slice(self.model.layers, stage=self.stage, stages=stages)
+        stages, shares = self.split.pipeline, self.split.shares
+        held = stage_slice(self.model.layers, stage=self.stage, stages=stages, shares=shares)
         return kind.layer is None or held.start <= kind.layer < held.stop
 
     def ranks(self, share: Share) -> float:

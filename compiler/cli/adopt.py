@@ -14,6 +14,7 @@ from attrs import evolve
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
+from compiler.cli.namedfiles import text_beside
 from compiler.cli.newfile import write_new
 from compiler.cli.session import engine_release, find_tree, write_lines
 from compiler.diagnostics import Diagnostic
@@ -214,7 +215,7 @@ def _adopt(
 
     if read.launch is None:
         return None, ()
-    shelf = Shelf(catalog=catalog)
+    shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch))
     return adopt(read.launch, shelf, wanted, names=model_names(catalog), hidden=read.hidden)
 
 

@@ -15,6 +15,7 @@ from compiler.catalog import Catalog
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
+from compiler.cli.namedfiles import named_text
 from compiler.cli.pasted import Pasted, read_pasted
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
@@ -123,7 +124,9 @@ def command(  # noqa: PLR0913 - click hands over each option
             boots=read.boots,
             assumed=pasted.assumed,
         )
-        predictor = make_predictor(catalog, engine=question.engine, version=pasted.version)
+        predictor = make_predictor(
+            catalog, engine=question.engine, version=pasted.version, read_file=named_text
+        )
         judged = (_judged(pasted, predictor, question, catalog),)
         flags = predictor.release.flags if predictor.release is not None else ()
         hidden |= pasted.hidden | _secrets(pasted.words, flags=flags)

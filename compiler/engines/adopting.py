@@ -12,6 +12,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
+from compiler.engines.engine import ReadFile
 from compiler.profile import Argument
 from compiler.value import Value
 
@@ -136,8 +137,26 @@ def unread(engine: str) -> Diagnostic:
     )
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class Unfolded(Value):
+    """A launch with the flags of a file that it names among its own.
+
+    Attributes:
+        words: the words of the launch, each with the index of the word that it comes from.
+        notes: what there is to say; the words that they name are those of the launch as it was.
+    """
+
+    words: tuple[tuple[str, int], ...]
+    notes: tuple[Noted, ...] = ()
+
+
 class Adopter(Protocol):
     """Reads the launches of one release; make it once for many."""
+
+    def unfold(
+        self, words: Sequence[str], *, found: Found, unknown: frozenset[int], read_file: ReadFile
+    ) -> Unfolded | None:
+        """Put the flags of a file that the launch names among its words; `None` where it names none that is known."""
 
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """Read a launch; `unknown` are the words that hold what is known at start only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
@@ -139,6 +140,7 @@ class Asked(Value):
         context_given: likewise the context.
         unknowns: what it asks for and nobody described.
         refusal: why the server does not start.
+        assumptions: sentences about what of the command was taken for granted.
     """
 
     profile: Profile | None
@@ -146,6 +148,18 @@ class Asked(Value):
     context_given: bool = False
     unknowns: tuple[Unknown, ...] = ()
     refusal: str | None = None
+    assumptions: tuple[str, ...] = ()
+
+
+class NoText(Enum):
+    """Why a file that a command names has no text here."""
+
+    ABSENT = "there is no such file"
+    ELSEWHERE = "it is on the host, or is no text"
+
+
+ReadFile = Callable[[str], "str | NoText"]
+"""The path of a file that a command names, as it names it, to its text."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -227,8 +241,13 @@ class Engine(Protocol):
     def tells_free_memory(self) -> str | None:
         """Who tells how much memory is free before weights load, and where: a clause; `None` where nobody does."""
 
-    def command_reader(self, release: Release) -> CommandReader | None:
-        """What reads the launch commands of a release; make it once for many; `None` where nobody wrote one."""
+    def command_reader(
+        self, release: Release, *, read_file: ReadFile | None = None
+    ) -> CommandReader | None:
+        """What reads the launch commands of a release; make it once for many; `None` where nobody wrote one.
+
+        `read_file` reads the files that a command names; without it none is read.
+        """
 
     @property
     def entry(self) -> tuple[str, ...]:

@@ -59,14 +59,16 @@ def layers_of(model: Model) -> tuple[Layer, ...]:
     return _layers(Same(model))
 
 
-def stage_counts(model: Model, *, stage: int = 0, stages: int = 1) -> Counts:
-    """How many of the layers of one pipeline stage are what."""
-    return _stage_counts(Same(model), stage, stages)
+def stage_counts(
+    model: Model, *, stage: int = 0, stages: int = 1, shares: tuple[int, ...] = ()
+) -> Counts:
+    """How many of the layers of one pipeline stage are what; `shares` are the layers of each stage, unless they are equal."""
+    return _stage_counts(Same(model), stage, stages, shares)
 
 
 @lru_cache(_MODELS)
-def _stage_counts(model: Same[Model], stage: int, stages: int) -> Counts:
-    held = stage_slice(model.value.layers, stage=stage, stages=stages)
+def _stage_counts(model: Same[Model], stage: int, stages: int, shares: tuple[int, ...]) -> Counts:
+    held = stage_slice(model.value.layers, stage=stage, stages=stages, shares=shares)
     return count(layers_of(model.value)[held])
 
 
@@ -117,11 +119,14 @@ def count(layers: Iterable[Layer]) -> Counts:
     )
 
 
-def stage_slice(layers: int, *, stage: int, stages: int) -> slice:
-    """The layers of one pipeline stage: equal shares, what is left over goes to the last stages, one each.
+def stage_slice(layers: int, *, stage: int, stages: int, shares: tuple[int, ...] = ()) -> slice:
+    """The layers of one pipeline stage: its share, or equal shares, what is left over goes to the last stages, one each.
 
     Source: SGLang 0.5.11 distributed/utils.py, `get_pp_indices`.
     """
+    if shares:
+        start = sum(shares[:stage])
+        return slice(start, start + shares[stage])
     share, over = divmod(layers, stages)
     extra = max(0, stage - (stages - over))
     first = stage * share + extra

@@ -42,6 +42,7 @@ class Split(Value):
         data: replicas of the attention (data parallel attention); 1 without.
         context: ranks that share one sequence's prefill, each with the same heads; 1 without.
         pipeline: stages.
+        shares: the layers of each stage; empty where they have equal shares.
         dense_whole: dense MLPs stand whole on every rank (`--moe-dense-tp-size 1`).
         shared_whole: so do shared experts (an all-to-all backend).
         vision_whole: so does the vision tower (`--mm-enable-dp-encoder`).
@@ -63,6 +64,7 @@ class Split(Value):
     data: int = 1
     context: int = 1
     pipeline: int = 1
+    shares: tuple[int, ...] = ()
     dense_whole: bool = False
     shared_whole: bool = False
     vision_whole: bool = False

@@ -5,7 +5,7 @@ A flag that the release refuses does not hide the others: it is set aside, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -17,14 +17,17 @@ from compiler.engines.adopting import (
     LeftOpen,
     Noted,
     Reading,
+    Unfolded,
 )
+from compiler.engines.engine import ReadFile
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal
 from compiler.engines.sglang.arguments.words import Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.comparing import differences, same, values_of
-from compiler.engines.sglang.grouping import Group, argument, culprits, groups, lacks_value
+from compiler.engines.sglang.configunfold import unfolded
+from compiler.engines.sglang.grouping import Group, argument, by_name, culprits, groups, lacks_value
 from compiler.engines.sglang.unspelling import setting_of_flag, settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
@@ -59,6 +62,16 @@ class Adopter(Value):
     release: Release
     parser: Parser
 
+    def unfold(
+        self, words: Sequence[str], *, found: Found, unknown: frozenset[int], read_file: ReadFile
+    ) -> Unfolded | None:
+        """As `engines.adopting.Adopter` says."""
+        try:
+            own = self._server_words(words, found)
+            return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
+        except RefusedError:
+            return None
+
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """As `engines.adopting.Adopter` says."""
         try:
@@ -77,7 +90,7 @@ class Adopter(Value):
         given = (each for each in self._carried(parsed, kept) if each.words)
         return Reading(
             carried=(*given, *last.values()),
-            secrets=_by_name(secret),
+            secrets=by_name(secret),
             secrets_by_file="--config" in self.release.flags,
             lost=tuple(each.words for each in refused if not each.flag),
             open=tuple(self._open(doubtful)),
@@ -258,13 +271,6 @@ def _is_secret(group: Group) -> bool:
 def _repeated(carried: Carried) -> Noted:
     text = f"`{carried.flag}` is given again later; only the last one is carried"
     return Noted(kind=ChangeKind.FOLDED, text=text, words=carried.words)
-
-
-def _by_name(several: Sequence[Group]) -> Mapping[str, tuple[int, ...]]:
-    places: dict[str, tuple[int, ...]] = {}
-    for each in several:
-        places[each.full_name] = (*places.get(each.full_name, ()), *each.places)
-    return places
 
 
 def _unknown(group: Group) -> Noted:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from compiler.engines.engine import CommandReader, Facts, Footprint, Sizer, Spelled
+from compiler.engines.engine import CommandReader, Facts, Footprint, ReadFile, Sizer, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.following import untold
 from compiler.engines.sglang.overrides import declared
@@ -52,11 +52,13 @@ class _Sglang(Value):
     def sizer(self, profile: Profile, facts: Facts) -> Sizer:
         return sizing.sizer(profile, facts)
 
-    def command_reader(self, release: Release) -> CommandReader:
+    def command_reader(
+        self, release: Release, *, read_file: ReadFile | None = None
+    ) -> CommandReader:
         # A run over profiles reads no commands, and does without the parser.
         from compiler.engines.sglang.commandline import command_reader  # noqa: PLC0415
 
-        return command_reader(release)
+        return command_reader(release, read_file=read_file)
 
     def find_launch(self, words: Sequence[str]) -> Found | None:
         from compiler.engines.sglang.commandline import entry_of  # noqa: PLC0415 - as above

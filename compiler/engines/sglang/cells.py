@@ -37,6 +37,7 @@ class Token(Value):
     Attributes:
         ranks: that share one layer's heads.
         stages: of the pipeline; the stage that has most decides.
+        shares: the layers of each stage; empty where they have equal shares.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
     """
@@ -46,6 +47,7 @@ class Token(Value):
     rule: Counting
     ranks: int
     stages: int = 1
+    shares: tuple[int, ...] = ()
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
@@ -54,7 +56,7 @@ class Token(Value):
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
         stages = (
-            stage_counts(self.model, stage=stage, stages=self.stages)
+            stage_counts(self.model, stage=stage, stages=self.stages, shares=self.shares)
             for stage in range(self.stages)
         )
         return max(stages, key=lambda each: (each.attention, each.full))
@@ -62,6 +64,8 @@ class Token(Value):
 
 def cells(token: Token, guess: Speculation, *, pricings: tuple[str, ...]) -> tuple[Cell, ...]:
     """The cell under each pricing of the draft, likeliest first."""
+    if not token.layers.attention:
+        return (Cell(pricing=NONE, priced_bytes=0, target_bytes=0, draft_bytes=0),)
     target = target_cell(token)
     draft = draft_bytes(token, guess)
     if guess.draft_layers == 0:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.engines.adopting import Found
-from compiler.engines.engine import Asked
+from compiler.engines.engine import Asked, NoText, ReadFile
 from compiler.engines.sglang.arguments import Entry, Parser, make_parser
+from compiler.engines.sglang.arguments.configfile import OPTION
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
@@ -92,6 +93,7 @@ class CommandReader(Value):
 
     release: Release
     parser: Parser
+    read_file: ReadFile | None = None
 
     def read(self, words: Sequence[str], *, gpus: Gpus, identify: Identify) -> Asked:
         """What a launch command asks for."""
@@ -101,18 +103,44 @@ class CommandReader(Value):
             starts = f"neither `python -m {MODULE}` nor `{_COMMAND} {_VERB}`"
             return Asked(profile=None, refusal=f"the command starts {starts}")
         entry = Entry.MODULE if found.arguments - found.entry == 1 else Entry.SERVE
-        written, refusal = self.parser.written(rest[found.arguments :], entry=entry)
+        behind = rest[found.arguments :]
+        # Few commands have it.
+        path = self.parser.config(behind, entry=entry) if OPTION in behind else None
+        text = _text(path, self.read_file)
+        written, refusal = self.parser.written(
+            behind,
+            entry=entry,
+            read_config=None if text is NoText.ELSEWHERE else lambda _: _known(text),
+        )
         if refusal is not None:
             return Asked(profile=None, refusal=refusal.message)
         # A command may take a setting back.
         given = {name: value for name, value in written.items() if value is not None}
         wanted = _Wanted(given=given, release=self.release, gpus=gpus, identify=identify)
-        return wanted.asked(variables)
+        asked = wanted.asked(variables)
+        if path is None or text is not NoText.ELSEWHERE:
+            return asked
+        return evolve(asked, assumptions=(unread_config(path),))
 
 
-def command_reader(release: Release) -> CommandReader:
+def unread_config(path: str) -> str:
+    """What is taken for granted of a file that could not be read."""
+    return f"`{path}`, which `{OPTION}` names, is on the host and was not read: nothing of it counts here"
+
+
+def _text(path: str | None, read_file: ReadFile | None) -> str | NoText:
+    if path is None or read_file is None:
+        return NoText.ELSEWHERE
+    return read_file(path)
+
+
+def _known(text: str | NoText) -> str | None:
+    return text if isinstance(text, str) else None
+
+
+def command_reader(release: Release, *, read_file: ReadFile | None = None) -> CommandReader:
     """The reader of a release."""
-    return CommandReader(release=release, parser=make_parser(release))
+    return CommandReader(release=release, parser=make_parser(release), read_file=read_file)
 
 
 def _variables(words: Sequence[str]) -> tuple[Mapping[str, str], Sequence[str]]:

@@ -47,7 +47,7 @@ class CompressedPool(Value):
     """What decides the pools of one server.
 
     Attributes:
-        layers: of the model; `stages` of a pipeline share them, the last has the draft's ratios in the first release.
+        layers: of the model; `stages` of a pipeline share them, equally unless there are `shares`, the last has the draft's ratios in the first release.
         ratio: of the window's pool, when it is set.
         requests: most at once on each replica.
         drafted: tokens verified at once; 0 without speculation.
@@ -60,6 +60,7 @@ class CompressedPool(Value):
     rule: CompressedPools
     layers: int
     stages: int = 1
+    shares: tuple[int, ...] = ()
     ratio: float | None = None
     requests: int = RUNNING_REQUESTS
     drafted: int = 0
@@ -97,7 +98,10 @@ class CompressedPool(Value):
         if self.rule is CompressedPools.SLOTS_WITH_DRAFT:
             return ratios
         stages = range(self.stages)
-        slices = (stage_slice(self.layers, stage=each, stages=self.stages) for each in stages)
+        slices = (
+            stage_slice(self.layers, stage=each, stages=self.stages, shares=self.shares)
+            for each in stages
+        )
         return max((ratios[: self.layers][each] for each in slices), key=len)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from attrs import field, frozen
@@ -20,6 +20,7 @@ from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
 from compiler.facts import Boot, Gpu, Model
+from compiler.memory.cards import MIB
 from compiler.memory.tensors import weights_gib
 from compiler.memory.weights import Split
 from compiler.profile import Profile
@@ -63,7 +64,32 @@ class Ground(Value):
     @cached_property
     def matching(self) -> tuple[KnownBoot, ...]:
         """The recorded boots that fix its weights."""
+        return tuple(known for known in self._alike if known.boot.name not in self.impossible)
+
+    @cached_property
+    def _alike(self) -> tuple[KnownBoot, ...]:
         return boots.matching(self.profile, self.facts.boots, model=self.model)
+
+    @cached_property
+    def impossible(self) -> Mapping[str, str]:
+        """The boots that would fix them, and cannot be of this model on this card: name -> why, a clause."""
+        doubts = ((known.boot.name, self._doubt(known)) for known in self._alike)
+        return {name: doubt for name, doubt in doubts if doubt is not None}
+
+    def _doubt(self, known: KnownBoot) -> str | None:
+        """Why a boot's figures cannot be: the pool with one more page left no room for weights, or the card has less."""
+        boot, total = known.boot, self.gpu.total_mib / MIB
+        logged = boot.free_before_load_gib
+        if logged is not None and logged > total + ROUNDING_GIB:
+            return f"it says that {logged:g} GiB were free, and the card has {total:.2f}"
+        start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
+        if start is None or not start.layouts:
+            return None
+        budget = (logged or total) * boot.fraction * start.launch.fraction_scale
+        pool = min(each.rest_gib(boot.pool_tokens + each.page) for each in start.layouts)
+        if pool < budget:
+            return None
+        return f"its pool of {boot.pool_tokens:,} tokens takes {pool:,.2f} GiB of {budget:,.2f}, and leaves none for weights"
 
     @cached_property
     def split(self) -> Split:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
@@ -149,3 +149,11 @@ def culprits(refusal: Refusal, several: Sequence[Group]) -> tuple[Group, ...]:
     if refusal.kind in _BY_FLAG and refusal.flag is not None:
         return tuple(each for each in several if each.full_name == refusal.flag)
     return ()
+
+
+def by_name(several: Sequence[Group]) -> Mapping[str, tuple[int, ...]]:
+    """The words of flags by their names."""
+    places: dict[str, tuple[int, ...]] = {}
+    for each in several:
+        places[each.full_name] = (*places.get(each.full_name, ()), *each.places)
+    return places

@@ -17,6 +17,7 @@ from compiler.engines.sglang.releases import (
     at_least,
 )
 from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.stages import is_bounded_by_context, shares_of
 from compiler.engines.sglang.states import Sharing, state_pool
 from compiler.facts import Model, Release
 
@@ -58,6 +59,7 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         rule=launch.rule,
         ranks=launch.attention_ranks,
         stages=settings.profile.parallel.pipeline,
+        shares=shares_of(settings.profile, model.layers),
         splits_windows=has_window_pool(settings, model),
         window_ratio=_window_ratio(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
@@ -74,6 +76,7 @@ def compressed_pool(settings: Settings, launch: Launch, model: Model) -> Compres
         rule=launch.rule.compressed,
         layers=model.layers,
         stages=settings.profile.parallel.pipeline,
+        shares=shares_of(settings.profile, model.layers),
         ratio=settings.number("swa-full-tokens-ratio"),
         requests=launch.running_requests or 1,
         drafted=guess.verify_width if guess.algorithm is not None else 0,
@@ -107,6 +110,8 @@ def _layout(
     if limit is not None and token.splits_windows and rule.windows is WindowPools.BY_LAYERS:
         # The limit is on the tokens before they are dealt out.
         limit = int(limit * _dealt(token))
+    if is_bounded_by_context(settings.profile, model):
+        limit = limit or settings.profile.serve.tokens
     return Layout(
         cell=cell,
         page=launch.page,
@@ -150,6 +155,8 @@ def _images_gib(settings: Settings, launch: Launch) -> float:
 
 def _dealt(token: Token) -> float:
     counts = token.layers
+    if not counts.attention:
+        return 1.0
     return counts.attention / (counts.full + token.window_ratio * counts.window)
 
 

@@ -88,6 +88,8 @@ class Layout(Value):
             rest = self.states.split(rest).left_gib
         if rest <= 0:
             return 0
+        if not self.cell.priced_bytes:
+            return (self.limit or 0) // self.page * self.page
         tokens = int(int(rest * GIB) // self.cell.priced_bytes) + self.added
         if self.limit is not None:
             tokens = min(tokens, self.limit)

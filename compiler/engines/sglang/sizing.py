@@ -86,6 +86,10 @@ class _Sizer(Value):
             unfolds=started.unfolding.unfolds,
             assumptions=(
                 *self.assumptions,
+                *(
+                    f"the recorded boot `{name}` is set aside: {why}"
+                    for name, why in self.ground.impossible.items()
+                ),
                 *promise.spread(case.profile, pool=memory.pool, rows=rows),
             ),
         )

@@ -7,6 +7,7 @@ from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.stages import shares_of
 from compiler.facts import Gpu, Model
 from compiler.memory.tensors import format_of
 from compiler.memory.weights import Split
@@ -38,6 +39,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         data=launch.replicas,
         context=contexts(settings),
         pipeline=parallel.pipeline,
+        shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
         shared_whole=a2a,
         vision_whole=settings.on("mm-enable-dp-encoder"),

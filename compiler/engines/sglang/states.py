@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 from compiler.engines.sglang.releases import Counting, StatePools, at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
+from compiler.engines.sglang.stages import counts_of_stages
 from compiler.facts import Model, StateKind
 from compiler.memory.attention import state_bytes
-from compiler.memory.layers import stage_counts
 from compiler.memory.weights import GIB
 from compiler.value import Value
 
@@ -169,8 +169,7 @@ def _by_variable(settings: Settings) -> str:
 
 
 def _most_layers(settings: Settings, model: Model) -> int:
-    stages = settings.profile.parallel.pipeline
-    return max(stage_counts(model, stage=stage, stages=stages).state for stage in range(stages))
+    return max(each.state for each in counts_of_stages(settings.profile, model))
 
 
 _UNSET_REQUESTS = 512

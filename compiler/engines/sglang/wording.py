@@ -9,7 +9,7 @@ from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.cellterms import price_terms
 from compiler.engines.sglang.layouts import token_of
 from compiler.engines.sglang.pool import NONE, Hypothesis
-from compiler.memory.layers import stage_counts
+from compiler.engines.sglang.stages import counts_of_stages
 from compiler.memory.weights import GIB
 from compiler.quantities import counted
 
@@ -69,6 +69,8 @@ def _pool(case: Case, best: Hypothesis) -> str:
         return f"pool = at most memory.max_pool_tokens = {limit:,} tokens"
     rest = best.rest_gib(case.budget_fraction)
     left = rest - best.layout.first_gib - best.layout.states_gib(rest)
+    if not best.cell.priced_bytes:
+        return f"pool = {tokens:,} tokens, the context: no layer keeps keys"
     page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
     return f"pool = {left:.2f} GiB / {best.cell.priced_bytes:,.0f} B = {tokens:,} tokens{page}"
 
@@ -84,7 +86,7 @@ def _cell(case: Case, best: Hypothesis) -> str:
     if cell.draft_share_bytes == cell.draft_bytes:
         return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
     layers = max(
-        stage_counts(case.model, stage=each, stages=stages).attention for each in range(stages)
+        each.attention for each in counts_of_stages(case.ground.settings.profile, case.model)
     )
     priced = cell.target_bytes - cell.unpriced_target_bytes
     more = round(cell.draft_share_bytes / priced * layers)

@@ -40,14 +40,14 @@ __all__ = [
 def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tensors, ...]:
     """The tensors of a model on one rank of one pipeline stage."""
     first, last = stage == 0, stage == split.pipeline - 1
-    counts = stage_counts(model, stage=stage, stages=split.pipeline)
+    counts = stage_counts(model, stage=stage, stages=split.pipeline, shares=split.shares)
     tensors = [*embedding_tensors(model, split=split, first=first, last=last)]
     if isinstance(model.attention, Compressed):
         tensors += compressed_tensors(
             model,
             model.attention,
             layers=range(model.layers)[
-                stage_slice(model.layers, stage=stage, stages=split.pipeline)
+                stage_slice(model.layers, stage=stage, stages=split.pipeline, shares=split.shares)
             ],
             ranks=split.attention,
         )

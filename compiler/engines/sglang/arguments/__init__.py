@@ -77,16 +77,30 @@ class Parser(Value):
         )
 
     def written(
-        self, argv: Sequence[str], *, entry: Entry = Entry.MODULE
+        self,
+        argv: Sequence[str],
+        *,
+        entry: Entry = Entry.MODULE,
+        read_config: ConfigReader | None = None,
     ) -> tuple[Mapping[str, Any], Refusal | None]:
         """What `parse` says that flags write, each setting's last value; it costs less where no place is asked for."""
-        read = self._read(argv, entry=entry, read_config=None)
+        read = self._read(argv, entry=entry, read_config=read_config)
         written = {
             each.flag.destination: each.value
             for each in read.namespace.met_
             if each.flag.effect is not Action.NOTHING
         }
         return written, read.refusal
+
+    def config(self, argv: Sequence[str], *, entry: Entry = Entry.MODULE) -> str | None:
+        """The path of the file of `--config`; `None` where there is none to read."""
+        try:
+            words = words_of(argv)
+            if entry is Entry.SERVE:
+                words = serve_words(words, release=self.release)
+            return config_path(words, release=self.release)
+        except RefusedError:
+            return None
 
     def _read(
         self, argv: Sequence[str], *, entry: Entry, read_config: ConfigReader | None

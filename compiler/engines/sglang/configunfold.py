@@ -1,0 +1,45 @@
+"""The words of a launch in; out the same with those of the file of `--config` among them, as the engine puts them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.engines.adopting import ChangeKind, Noted, Unfolded
+from compiler.engines.engine import NoText, ReadFile
+from compiler.engines.sglang.arguments.configfile import (
+    OPTION,
+    config_path,
+    config_words,
+    without_config,
+)
+from compiler.engines.sglang.arguments.words import Word
+from compiler.engines.sglang.commandline import unread_config
+from compiler.facts import Release
+
+
+def unfolded(
+    own: Sequence[Word], *, unknown: frozenset[int], read_file: ReadFile, release: Release
+) -> Unfolded | None:
+    """The server's words with the file's in front, which come from the word that names it.
+
+    Raises `RefusedError` for a file that the engine stops at.
+    """
+    path = config_path(own, release=release)
+    if path is None:
+        return None
+    at = next(at for at, word in enumerate(own) if word.text == OPTION)
+    places = tuple(word.place for word in own[at : at + 2] if word.place is not None)
+    if not unknown.isdisjoint(places):
+        return None
+    text = read_file(path)
+    if isinstance(text, NoText):
+        note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path), words=places)
+        return Unfolded(words=_placed(own, places[-1]), notes=(note,))
+    words = (*config_words(text, path=path, release=release), *without_config(own))
+    said = f"`{OPTION} {path}` is left out: what the file sets stands in the profile"
+    note = Noted(kind=ChangeKind.DROPPED, text=said, words=places)
+    return Unfolded(words=_placed(words, places[-1]), notes=(note,))
+
+
+def _placed(words: Sequence[Word], otherwise: int) -> tuple[tuple[str, int], ...]:
+    return tuple((word.text, otherwise if word.place is None else word.place) for word in words)
