@@ -52,7 +52,7 @@ def read_pasted(
     launch = read.launch
     if launch is None:
         others = tuple(each for each in read.diagnostics if each.code != "launch-missing")
-        return tuple(map(_without_place, others)) or (_starts_nothing(words),)
+        return tuple(map(_without_options, others)) or (_starts_nothing(words),)
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
     if engine is None:
         chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
@@ -75,8 +75,10 @@ def read_pasted(
     )
 
 
-def _without_place(found: Diagnostic) -> Diagnostic:
-    return evolve(found, primary=None, secondary=())
+def _without_options(found: Diagnostic) -> Diagnostic:
+    """A finding without its places, and without the options of `adopt` that choose among launches or fill them in."""
+    advice = tuple(each for each in found.help if "`--line " not in each and "`--var " not in each)
+    return evolve(found, primary=None, secondary=(), help=advice)
 
 
 def _starts_nothing(words: Sequence[str]) -> Diagnostic:
