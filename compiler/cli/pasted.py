@@ -11,10 +11,9 @@ from attrs import evolve, frozen
 from compiler.adopt.choice import Shelf, choose
 from compiler.adopt.launch import Command, Launch
 from compiler.adopt.reading import read_words
-from compiler.adopt.shell.known import starts_engine
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
-from compiler.cli.launchfiles import files_here
+from compiler.cli.launchfiles import files_here, is_whole_command
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -83,7 +82,7 @@ def _without_options(found: Diagnostic) -> Diagnostic:
 
 def _starts_nothing(words: Sequence[str]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
-    if len(words) == 1 and starts_engine(words[0]) and len(words[0].split()) > 1:
+    if len(words) == 1 and is_whole_command(words[0]):
         return error(
             "command-refused",
             "the whole command is one word",
