@@ -146,13 +146,13 @@ def _judge(
 
 def strictly(checked: Checked) -> Checked:
     """The same with every warning made an error, but for what a profile accepts with a reason."""
-    return Checked(
+    return evolve(
+        checked,
         judged=tuple(
             evolve(each, diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics))
             for each in checked.judged
         ),
         diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),
-        fragments=checked.fragments,
     )
 
 

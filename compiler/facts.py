@@ -125,6 +125,8 @@ class Model(Value):
         other_parameters: what no feature names and every GPU holds whole.
         dtype_bits: bits of an unquantized weight, and of a KV element when `memory.kv_dtype` is `auto`.
         checkpoint_gb: size of the weight files, 10^9 bytes.
+        custom_code: the parts that come as code, which the engine must be told to run (`the tokenizer`); empty where none
+            is known to.
     """
 
     id: str
@@ -152,6 +154,7 @@ class Model(Value):
     other_parameters: int = 0
     dtype_bits: int = 16
     checkpoint_gb: float | None = None
+    custom_code: str = ""
     sources: Sources = field(factory=dict)
     shipped: bool = True
 

@@ -46,11 +46,17 @@ class Judged(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Checked(Value):
-    """What came of some profiles: their services, and what belongs to none of them."""
+    """What came of some profiles: their services, and what belongs to none of them.
+
+    Attributes:
+        fragments: those of the profiles that have no target.
+        unseen: others on their hosts that could not be planned, so that nothing was found between them.
+    """
 
     judged: tuple[Judged, ...]
     diagnostics: tuple[Diagnostic, ...]
     fragments: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -87,10 +87,17 @@ class Origin(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Origins(Value):
-    """The origins of all values of one profile; what rules use to point at a place."""
+    """The origins of all values of one profile; what rules use to point at a place.
+
+    Attributes:
+        document: the beginning of the profile's own file.
+        by_path: the origin of each value that is no table, and of each empty table.
+        forced: those of these whose winner is set by force.
+    """
 
     document: Span
     by_path: Mapping[SettingPath, Origin] = field(factory=dict)
+    forced: frozenset[SettingPath] = frozenset()
 
     def find(self, setting: str) -> Origin | None:
         """The origin of a setting given as `memory.fraction`; `None` when no file sets it."""

@@ -56,11 +56,17 @@ class Inputs(Value):
 
 
 def check_profiles(
-    names: Sequence[str], inputs: Inputs, *, whole: bool = False, advised: bool = True
+    names: Sequence[str],
+    inputs: Inputs,
+    *,
+    whole: bool = False,
+    advised: bool = True,
+    beside: Sequence[str] = (),
 ) -> Checked:
     """Judge the named profiles, each by itself and then together; a fragment is checked as far as it goes.
 
     `whole`: these are all, and what none of them uses is used by nobody. `advised`: memory's findings say what mends them.
+    `beside`: others on their hosts, of which only what they and the named do to each other is told.
     """
 
     def apart(share: Sequence[str]) -> tuple[Checked, Mapping[str, Loaded]]:
@@ -74,13 +80,17 @@ def check_profiles(
         loose += checked.diagnostics
         fragments += checked.fragments
         inputs.documents.update(documents)
-    loose += _check_together(judged, inputs, advised=advised)
+    around: Sequence[Judged] = ()
+    if beside:
+        around = _check_apart(beside, evolve(inputs, engine=None), advised=False).judged
+    loose += _check_together(judged, around, inputs, advised=advised)
     loose += unused_fragments(inputs.documents) if whole else ()
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(
         judged=tuple(judged),
         diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
         fragments=tuple(fragments),
+        unseen=tuple(dict.fromkeys(each.profile_name for each in around if each.plan is None)),
     )
 
 
@@ -113,10 +123,16 @@ def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnosti
 
 
 def _check_together(
-    judged: Sequence[Judged], inputs: Inputs, *, advised: bool
+    judged: Sequence[Judged], around: Sequence[Judged], inputs: Inputs, *, advised: bool
 ) -> tuple[Diagnostic, ...]:
-    """What services do to each other. Origins are not kept for a whole tree: what is found merges again."""
+    """What services do to each other, but for what those around them do among themselves.
+
+    Origins are not kept for a whole tree: what is found merges again.
+    """
+    others = [each.plan for each in around if each.plan is not None]
     plans = [each.plan for each in judged if each.plan is not None]
+    if others:  # in the order of the tree, so that the same is said of them
+        plans = sorted((*plans, *others), key=lambda each: each.profile_name)
     if len(plans) < 2:  # noqa: PLR2004 - one alone has no neighbour
         return ()
     from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
@@ -130,7 +146,12 @@ def _check_together(
         after = again(evolve(plan.profile, memory=memory))
         return after if Rules()(after) is None else None
 
-    return check_neighbours(plans, origins_in(inputs), capped=capped if advised else None)
+    where, again = origins_in(inputs), capped if advised else None
+    found = check_neighbours(plans, where, capped=again)
+    if not others:
+        return found
+    known = set(check_neighbours(others, where, capped=again))
+    return tuple(each for each in found if each not in known)
 
 
 def origins_in(inputs: Inputs) -> Callable[[str], Origins]:

@@ -121,6 +121,126 @@ def test_a_missing_shard_is_named(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kept", "missing"),
+    [
+        (
+            ("model-00001-of-00004", "model-00002-of-00004", "model-00004-of-00004"),
+            "model-00003-of-00004",
+        ),
+        (("model-00001-of-00002",), "model-00002-of-00002"),
+        (("a-0-of-3", "a-2-of-3", "b"), "a-1-of-3"),
+        (("model-00002-of-00002", "extra-00001-of-00001"), "model-00001-of-00002"),
+        (("model-1-of-999999999",), "model-2-of-999999999"),
+    ],
+)
+def test_a_missing_shard_without_an_index_is_named(
+    tmp_path: Path, kept: tuple[str, ...], missing: str
+) -> None:
+    """The names count the files, so that one that is not there is told even where no index names it."""
+    (tmp_path / "config.json").write_text(json.dumps(QWEN_DENSE), encoding="utf-8")
+    for at, name in enumerate(kept):
+        write_file(tmp_path / f"{name}.safetensors", qwen_dense() if at == 0 else {})
+    ((place, summary),) = faults_of(tmp_path)
+    assert place == f"ck/{missing}.safetensors"
+    assert summary.startswith("the file is missing: the names of its set count ")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("model-00000-of-00002", "model-00001-of-00002"),
+        ("a-1-of-1", "b-1-of-2", "b-2-of-2"),
+        ("x",),
+    ],
+)
+def test_whole_sets_without_an_index_are_read(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Sets that are counted from 0 or from 1, and names without a number, lack nothing."""
+    (tmp_path / "config.json").write_text(json.dumps(QWEN_DENSE), encoding="utf-8")
+    for at, name in enumerate(names):
+        write_file(tmp_path / f"{name}.safetensors", qwen_dense() if at == 0 else {})
+    assert sound(tmp_path).tensors == len(qwen_dense())
+
+
+@pytest.mark.parametrize("part", [".mlp.down_proj.", ".self_attn.", ".self_attn.v_proj."])
+def test_a_layer_that_lacks_a_part_is_refused(tmp_path: Path, part: str) -> None:
+    """Where an index and its files agree, but a layer has less than those like it, the load would find nothing for it."""
+    tensors = {name: form for name, form in qwen_dense().items() if f".1{part}" not in name}
+    folder = write_checkpoint(tmp_path / "ck", QWEN_DENSE, tensors)
+    found, faults = describe_checkpoint(folder, id_="a/b", shown="ck")
+    assert found is None
+    assert all(each.is_error and each.code == "checkpoint-invalid" for each in faults)
+    assert all(each.summary.startswith("layer 1 has no `model.layers.N") for each in faults)
+    assert faults
+
+
+def stretched(entries: dict[str, dict[str, object]], *, by: int, last: bool = False) -> None:
+    """Move a tensor of a header, the second or the last one, so many bytes on."""
+    names = [name for name in entries if name != "__metadata__"]
+    entry = entries[names[-1 if last else 1]]
+    start, end = entry["data_offsets"]  # type: ignore[misc]
+    entry["data_offsets"] = [start + by, end + by]
+
+
+@pytest.mark.parametrize(
+    ("by", "why"), [(-2, "they overlap"), (-64, "they overlap"), (2, "nothing is between them")]
+)
+def test_tensors_that_overlap_or_leave_a_hole_are_named(folder: Path, by: int, why: str) -> None:
+    """Tensors stand one behind the other without holes, as the format says; their order in the header does not matter."""
+    rewrite_header(folder / FIRST, lambda entries: stretched(entries, by=by))
+    ((place, summary),) = faults_of(folder)
+    assert place == f"ck/{FIRST}"
+    assert summary.endswith(why)
+
+
+def test_bytes_behind_the_last_tensor_are_named(folder: Path) -> None:
+    """The format has none."""
+    with (folder / FIRST).open("ab") as file:
+        file.write(b"x" * 5)
+    ((place, summary),) = faults_of(folder)
+    assert place == f"ck/{FIRST}"
+    assert summary.startswith("the last tensor ends at byte ")
+
+
+def test_tensors_may_stand_in_any_order(folder: Path) -> None:
+    """A header lists them by name, or as its writer likes."""
+
+    def reverse(entries: dict[str, dict[str, object]]) -> None:
+        several = list(entries.items())
+        entries.clear()
+        entries.update(reversed(several))
+
+    rewrite_header(folder / FIRST, reverse)
+    assert sound(folder).tensors == len(qwen_dense())
+
+
+@pytest.mark.parametrize("file", ["config.json", INDEX, FIRST])
+def test_half_a_surrogate_pair_is_named(folder: Path, file: str) -> None:
+    """No name can be printed that holds one; a whole pair is a character as any other."""
+    path, half, pair = folder / file, r"\ud800", r"\ud83d\ude00"
+    if file == FIRST:
+        rewrite_header(path, lambda entries: entries.__setitem__("__metadata__", {"a": "XX"}))
+    else:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text[:-1] + ', "a": "XX"}', encoding="utf-8")
+    data = path.read_bytes()
+
+    def put(word: str) -> None:
+        new = data.replace(b'"XX"', f'"{word}"'.encode())
+        if file == FIRST:
+            new = (int.from_bytes(data[:8], "little") + len(word) - 2).to_bytes(8, "little") + new[
+                8:
+            ]
+        path.write_bytes(new)
+
+    put(pair)
+    sound(folder)
+    put(half)
+    ((place, summary),) = faults_of(folder)
+    assert place == f"ck/{file}"
+    assert summary.endswith("it holds half a surrogate pair, which is no text")
+
+
 @pytest.mark.parametrize("length", [0, 5])
 def test_a_file_without_a_length_is_named(folder: Path, length: int) -> None:
     """A file that ends before the length of its header."""

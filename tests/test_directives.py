@@ -7,15 +7,13 @@ import tomllib
 import pytest
 
 from compiler.language.directives import Directives, read_directives
-from compiler.language.spans import index_spans
 from compiler.source import Source
 from memory_reader import places
 
 
 def read(text: str) -> tuple[Directives, list[tuple[str, list[str]]]]:
     """The directives of a text, with the code and the places of each fault."""
-    spans = index_spans(Source("f", text))
-    directives, faults = read_directives(tomllib.loads(text), spans=spans)
+    directives, faults = read_directives(tomllib.loads(text), source=Source("f", text))
     return directives, [(each.code, places(each)) for each in faults]
 
 
@@ -25,13 +23,13 @@ def test_all_directives() -> None:
         'schema = 1\nextends = ["a", "b/c"]\ndescription = "d"\nunset = ["x.y", \'env."A.B"\']\n'
     )
     assert not faults
-    assert [(each.name, each.span.column) for each in directives.extends] == [
-        ("a", 12),
-        ("b/c", 17),
+    assert [(each.name, each.at) for each in directives.extends] == [
+        ("a", ("extends", 0)),
+        ("b/c", ("extends", 1)),
     ]
-    assert [(each.path, each.span.column) for each in directives.unset] == [
-        (("x", "y"), 10),
-        (("env", "A.B"), 17),
+    assert [(each.path, each.at) for each in directives.unset] == [
+        (("x", "y"), ("unset", 0)),
+        (("env", "A.B"), ("unset", 1)),
     ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compiler.quoting.shellfile import read_env_file, read_script
 
@@ -99,3 +101,17 @@ def test_scripts_that_are_more_than_plain(text: str) -> None:
     assert [each.words for each in read.commands] == [("a",)]
     assert read.fault is not None
     assert read.fault.line == 2
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("ab-/=%.:@,+_", min_size=1), st.sampled_from([" ", "\t", " \\\n  "])),
+        min_size=1,
+    )
+)
+@settings(derandomize=True, deadline=None)
+def test_plain_words_are_those_in_quotes(words: list[tuple[str, str]]) -> None:
+    """Words without a sign that means anything are read at once, and as they are read one by one in quotes."""
+    plain = read_script("".join(f"{word}{gap}" for word, gap in words))
+    quoted = read_script("".join(f"'{word}'{gap}" for word, gap in words))
+    assert plain == quoted

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compiler.quoting.unitvalue import (
     Command,
@@ -176,3 +178,12 @@ def test_environment_files(value: str, path: str, *, optional: bool, is_pattern:
     """The path of an environment file is a pattern, unless its wildcards are escaped."""
     read = read_environment_file(value)
     assert (read.path, read.optional, read.is_pattern) == (path, optional, is_pattern)
+
+
+@given(st.lists(st.text("ab-/=%.:@[]{}#$&", min_size=1), min_size=1))
+@settings(derandomize=True, deadline=None)
+def test_plain_words_are_those_in_quotes(words: list[str]) -> None:
+    """Words without a sign that means anything are read at once, and as they are read one by one in quotes."""
+    plain = read_command_line("/x " + " \t".join(words))
+    quoted = read_command_line("/x " + " ".join(f'"{each}"' for each in words))
+    assert plain == quoted

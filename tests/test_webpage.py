@@ -19,6 +19,8 @@ from attrs import evolve
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout, run, run_apart
 from compiler.catalog import FolderReader, open_catalog
+from compiler.diagnostics import error
+from compiler.judged import Checked, Judged, Verdict
 from compiler.language.load import DiskReader
 from compiler.pipeline import Inputs, check_profiles
 from compiler.quoting.markup import markup_whole
@@ -26,6 +28,7 @@ from compiler.ranges import Range
 from compiler.remedy.replanning import Replanner
 from compiler.webpage import sweep
 from compiler.webpage.chart import BOTTOM, LEFT, TOP, Series, chart
+from compiler.webpage.outcomes import outcomes
 from deployments import only_plan
 
 
@@ -151,6 +154,65 @@ def test_a_refused_service_is_shown_as_one(tmp_path: Path) -> None:
     text = (tree.root / "page.html").read_text()
     assert '<td class="verdict refused">refused</td>' in text
     assert "pool-too-small" in text
+
+
+@pytest.fixture(scope="module")
+def clashing(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of a tree in which two services that pass want the same GPUs and one port, and a third is elsewhere."""
+    tree = checkout(tmp_path_factory.mktemp("clashing") / "tree")
+    for name in (FP8, SHORT):
+        tree.profile(name).unlink()
+    text = tree.profile(STORY).read_text()
+    tree.write("beside", text.replace("[targets.ct200]", '[targets.ct200]\nunit = "beside"'))
+    tree.write("elsewhere", text.replace("[targets.ct200]", "[targets.ct201]"))
+    made = report(tree.root, "-o", "page.html")
+    assert made.code == 1
+    return (tree.root / "page.html").read_text()
+
+
+def test_what_stands_between_services_is_shown(clashing: str) -> None:
+    """Services that pass alone are refused in their rows, in the counts, and above all rows, as text of the page."""
+    still = re.sub(r"<script>.*</script>", "", clashing, flags=re.DOTALL)
+    assert reading(clashing).wrong == []
+    assert "2 refused, 1 uncertain." in still
+    assert "Refused by gpu-overcommitted and port-clash" in still
+    assert still.count('<td class="verdict refused">refused <small>by gpu-overcommitted') == 2
+    assert '<td class="verdict uncertain">uncertain</td>' in still
+    above, _, below = still.partition("<table data-services>")
+    assert "both listen on port 30000" in above
+    assert below.count("<code>port-clash</code>") == 2
+
+
+def test_what_is_refused_beside_others_is_found_by_the_filter(
+    clashing: str, tmp_path: Path
+) -> None:
+    """In a real browser a code between services leaves the rows of those that it refuses."""
+    file = tmp_path / "page.html"
+    person = PERSON.replace("uncertain 0.5.11", "port-clash")
+    file.write_text(clashing.replace("</body>", person))
+    title = re.search(r"<title>(\{.*?\})</title>", browsed(file, "--dump-dom"))
+    assert title is not None
+    seen = json.loads(html.unescape(title[1]))
+    assert set(seen["all"]) == {"beside", "elsewhere", STORY}
+    assert set(seen["filtered"]) == {"beside", STORY}
+
+
+def test_a_service_of_two_hosts_is_refused_on_the_one_that_is_named() -> None:
+    """A finding on one host leaves the same profile on another host as it is."""
+    shared = error("port-clash", "`a` and `b` on `one` both listen on port 1")
+    judged = tuple(
+        Judged(profile_name=name, target_name=host, verdict=Verdict.PASS, plan=None, diagnostics=())
+        for name, host in (("a", "one"), ("a", "two"), ("b", "one"), ("c", "one"))
+    )
+    words = [each.word for each in outcomes(Checked(judged=judged, diagnostics=(shared,)))]
+    assert words == ["refused", "pass", "refused", "pass"]
+
+
+def test_columns_are_sorted_by_whole_numbers(page: str) -> None:
+    """A pool of more than a million tokens is sorted by all its digits."""
+    orders = re.findall(r'data-order="([^"]*)"', page)
+    assert orders
+    assert not any("e" in each for each in orders)
 
 
 def test_names_of_profiles_stay_text(tmp_path: Path) -> None:

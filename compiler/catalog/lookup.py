@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
+from compiler.catalog.customcode import with_code
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
 from compiler.catalog.recorded import (
@@ -72,7 +73,7 @@ class Catalog(Value):
         """A model: of its own entry, or of that of a model whose shapes it has for sure."""
         found, faults = self._entry(Kind.MODEL, id_, Model)
         if found is not None or faults:
-            return found, faults
+            return self._once(("code", id_), lambda: (with_code(found, self.shelves), faults))
         return self._once(("variant", id_), lambda: (self._variant(id_), ()))
 
     def draft(self, id_: str) -> Found[Draft]:
@@ -119,11 +120,8 @@ class Catalog(Value):
 
     def public_boots(self, model: str) -> tuple[Boot, ...]:
         """The shipped boots of a model, by name: starts that somebody else published."""
-
-        def read() -> Found[tuple[Boot, ...]]:
-            return tuple(public_boots(self.shelves, model)), ()
-
-        return self._once(("public", model), read)[0] or ()
+        key = ("public", model)
+        return self._once(key, lambda: (tuple(public_boots(self.shelves, model)), ()))[0] or ()
 
     def public_models(self) -> tuple[str, ...]:
         """The models that there are shipped boots of, sorted."""
@@ -206,7 +204,7 @@ class Catalog(Value):
             id_,
             self._variants(),
             last=self._model_ends(),
-            model=lambda known: self._entry(Kind.MODEL, known, Model)[0],
+            model=lambda known: self.model(known)[0],
         )
 
     def _variants(self) -> Variants:

@@ -7,14 +7,15 @@ beside the weights gives a pool of any size.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from compiler.architecture import LayerKind, Mla
+from compiler.architecture import Compressed, LayerKind, Mla
 from compiler.checkpoint.folder import Checkpoint, Kind
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.names import Share, is_draft, is_vision, place
 from compiler.facts import Gqa, Model
-from compiler.memory.layers import layers_of
+from compiler.memory.layers import Layer, layers_of
 
 
 _EMBEDDING = re.compile(r"(?:^|\.)(?:embed_tokens|word_embeddings|tok_embeddings|wte)\.weight$")
@@ -41,6 +42,7 @@ def disagreements(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
     keys = open_keys(checkpoint.config)
     yield from _hidden(model, own)
     yield from _layers(model, keys, checkpoint, own)
+    yield from _parts(model, own)
     yield from _heads(model, keys, own)
 
 
@@ -65,6 +67,34 @@ def _layers(model: Model, keys: Keys, checkpoint: Checkpoint, own: Sequence[Kind
     held = len({each for each in found if each < model.layers or each not in drafts})
     if name is not None and found and held != model.layers:
         yield f"`{name}` is {model.layers:,}, and the tensors are of {held:,} layers"
+
+
+_FEW = 4
+"""Where more than one in so many layers lacks a module, it is how the model is built."""
+
+
+def _parts(model: Model, own: Sequence[Kind]) -> Iterator[str]:
+    """A layer that lacks a module which nearly all layers of its make have: a file broke off, or is not there.
+
+    Layers that compress over time are of more makes than are told apart here.
+    """
+    if isinstance(model.attention, Compressed):
+        return
+    modules: dict[int, set[str]] = {}
+    for kind in own:
+        role = place(kind.name)
+        if kind.layer is not None and role is not None and role.share in _OF_LAYERS:
+            modules.setdefault(kind.layer, set()).add(kind.name.rpartition(".")[0])
+    makes: dict[Layer, list[int]] = {}
+    for at, layer in enumerate(layers_of(model)):
+        if at in modules:
+            makes.setdefault(layer, []).append(at)
+    for several in makes.values():
+        having = Counter(module for at in several for module in modules[at])
+        for module, times in having.items():
+            lacking = [at for at in several if module not in modules[at]]
+            if lacking and len(lacking) <= max(1, len(several) // _FEW) and times > len(lacking):
+                yield f"layer {lacking[0]} has no `{module}`, and {times:,} layers like it have one"
 
 
 def _heads(model: Model, keys: Keys, own: Sequence[Kind]) -> Iterator[str]:

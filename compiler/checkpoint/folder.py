@@ -22,6 +22,7 @@ from compiler.checkpoint.headers import (
     read_header,
     regular_size,
 )
+from compiler.checkpoint.shards import absent_shards
 from compiler.diagnostics import Diagnostic, reason_of
 from compiler.value import Value
 
@@ -108,6 +109,8 @@ def _read(folder: Path, name: str) -> tuple[Checkpoint | None, tuple[Diagnostic,
     files = sorted(expected) if index else _loose(folder)
     if not files:
         return None, (*faults, checkpoint_fault(name, f"the folder has no `*{_SUFFIX}` files"))
+    if not index:
+        faults = (*faults, *_absent(files, name))
     counts: Counter[_Likeness] = Counter()
     names: dict[str, str] = {}
     for file in files:
@@ -189,6 +192,14 @@ def _loose(folder: Path) -> list[str]:
     """The weight files of a folder without an index."""
     names = sorted(each.name for each in folder.glob(f"*{_SUFFIX}"))
     return [_SINGLE] if _SINGLE in names else names
+
+
+def _absent(files: list[str], shown: str) -> Iterator[Diagnostic]:
+    for first, there, total in absent_shards(files):
+        rest = total - there
+        more = (f"{rest:,} files in all",) if rest > 1 else ()
+        summary = f"the file is missing: the names of its set count {total:,}, and the folder has {there:,}"
+        yield checkpoint_fault(f"{shown}/{first}", summary, *more)
 
 
 def _disagreements(

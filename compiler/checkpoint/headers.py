@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import errno
 import math
+import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,20 @@ def regular_size(path: Path) -> int:
     return found.st_size
 
 
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""What a JSON text writes for characters beyond the first plane, two at a time; one alone is no character."""
+
+
+def _is_text(values: object) -> bool:
+    import json  # noqa: PLC0415 - as below
+
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def parse_json(data: bytes) -> dict[str, Any] | str:
     """The table of a JSON text, or what is wrong with it in words."""
     import json  # noqa: PLC0415 - a run that reads no checkpoint does without it
@@ -106,6 +121,8 @@ def parse_json(data: bytes) -> dict[str, Any] | str:
         return f"{fault.msg[:1].lower()}{fault.msg[1:]} at line {fault.lineno}"
     except (RecursionError, ValueError):
         return "it nests too deep, or holds a number that is too long"
+    if _HALF.search(text) and not _is_text(values):
+        return "it holds half a surrogate pair, which is no text"
     return values if isinstance(values, dict) else "expected an object"
 
 
@@ -127,6 +144,7 @@ def _tensors(
     """The tensors, and the first fault of each broken entry. Most are like one before, so shapes are worked out once."""
     tensors: dict[str, tuple[int, tuple[int, ...]]] = {}
     faults: list[str] = []
+    at, in_order = 0, True
     sizes: dict[tuple[object, ...], tuple[int, tuple[int, tuple[int, ...]]]] = {}
     for name, entry in values.items():
         try:
@@ -139,11 +157,32 @@ def _tensors(
             whole = type(start) is type(end) is int
             if not (whole and start >= 0 and end - start == size and end <= room):
                 faults.append(f"`{name}`: {_place_fault(start, end, size=size, room=room)}")
+            if start != at:
+                in_order = False
+            at = end
         except _WrongError as wrong:
             faults.append(f"`{name}`: {wrong}")
         except (KeyError, TypeError, ValueError):
             faults.append(f"`{name}`: expected `dtype`, `shape`, and two `data_offsets`")
+    if not faults and not (in_order and at == room):
+        faults += _gap(values, room=room)
     return tensors, faults
+
+
+def _gap(values: Mapping[str, Any], *, room: int) -> Iterator[str]:
+    """The first place where tensors overlap or leave a hole, which the format refuses (safetensors, `Metadata::validate`)."""
+    at, before = 0, "the header"
+    for name in sorted(values, key=lambda name: values[name]["data_offsets"]):
+        start, end = values[name]["data_offsets"]
+        if start < at:
+            yield f"`{name}` begins at byte {start:,}, and {before} ends at {at:,}: they overlap"
+            return
+        if start > at:
+            yield f"`{name}` begins at byte {start:,}, and {before} ends at {at:,}: nothing is between them"
+            return
+        at, before = end, f"`{name}`"
+    if at < room:
+        yield f"the last tensor ends at byte {at:,}, and the file has {room:,} behind its header"
 
 
 class _WrongError(Exception):
@@ -159,6 +198,8 @@ def _size(dtype: object, shape: object) -> tuple[int, tuple[int, tuple[int, ...]
         raise _WrongError("`shape` is no list of whole numbers")
     if math.prod(shape) * bits > LARGEST_TENSOR:
         raise _WrongError("its size overflows")
+    if math.prod(shape) * bits % 8:
+        raise _WrongError("its last byte is not whole")
     return math.prod(shape) * bits // 8, (bits, tuple(shape))
 
 

@@ -17,7 +17,7 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
     """Judge one plan: the engine's own rules, then those of every engine.
 
     A typed setting's flag is not reported once more when an engine rule refused something in the same table: the rule's
-    words are better. What does not even load comes first: much of the rest follows from it.
+    words are better. What does not even load comes first, and what follows from that is not said.
     """
     engine = ENGINES.get(plan.profile.engine.name)
     own = _judge(engine.rules_for(plan) if engine else (), plan, where)
@@ -30,6 +30,8 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
             if each.code not in flags.CODES or _table(each) not in explained
         ),
     )
+    if any(each.code == memory.UNLOADABLE for each in found):
+        found = tuple(each for each in found if each.code not in memory.FOLLOWING)
     return tuple(sorted(found, key=lambda each: each.code != memory.UNLOADABLE))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.memory.outcome import (
+    MEMORY_CODES,
     POOL_CODES,
     RESERVE_CODES,
     Outcome,
@@ -35,6 +36,8 @@ _LARGEST_LINES = 4
 
 UNLOADABLE = "weights-too-large"
 """The finding that others follow from."""
+FOLLOWING = MEMORY_CODES | {"concurrency-beyond-limit", "reserve-unpriced"}
+"""Those: both budgets are short of what is not even loaded, and a pool of nothing lets one request run."""
 
 
 @rule(UNLOADABLE, "weights-uncertain")
@@ -87,13 +90,7 @@ def pool(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         summary=_POOL_SUMMARY[result],
         primary=where.primary("serve.context", text=_need_text(plan, memory)),
         secondary=_pool_places(plan, memory, where),
-        notes=(_FOLLOWS,)
-        if _does_not_load(memory)
-        else (
-            *memory.pool.best_formula,
-            _shortfall(memory),
-            _reserve_note(memory),
-        ),
+        notes=(*memory.pool.best_formula, _shortfall(memory), _reserve_note(memory)),
         path="serve.context",
     )
 
@@ -120,9 +117,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             where.label("memory.chunked_prefill", "sizes the activations of a prefill step"),
         ),
-        notes=(_FOLLOWS,)
-        if _does_not_load(memory)
-        else (
+        notes=(
             f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
             *_largest(memory),
             f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
@@ -148,14 +143,6 @@ def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         help=("leave more reserve than the plan asks for, or watch the first long prefill",),
         path="memory.fraction",
     )
-
-
-_FOLLOWS = f"the weights alone do not fit, which `{UNLOADABLE}` is about"
-
-
-def _does_not_load(memory: Memory) -> bool:
-    """Whether both budgets are short of what is not even loaded: their arithmetic would hide the cause."""
-    return load_outcome(memory) is Outcome.TOO_SMALL
 
 
 def _severity(result: Outcome) -> Severity:

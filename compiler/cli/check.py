@@ -11,6 +11,7 @@ from compiler.accept import strictly
 from compiler.cli import completing
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
+from compiler.cli.neighbours import check_asked, tell_unseen
 from compiler.cli.session import (
     Format,
     engine_release,
@@ -20,7 +21,6 @@ from compiler.cli.session import (
     write_lines,
 )
 from compiler.judged import Checked
-from compiler.pipeline import check_profiles
 from compiler.profile import Name, Text
 
 
@@ -58,21 +58,18 @@ def command(
 ) -> int:
     """Judge profiles; all of the tree when none is named.
 
-    A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k).
+    A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). What else runs on its hosts is looked at beside it.
     """
     chosen = Format.JSON if as_json else Format(form)
     session, faults = open_session(profiles, engine=engine)
-    checked = (
-        Checked(judged=(), diagnostics=faults)
-        if session is None
-        else check_profiles(session.names, session.inputs, whole=not session.named)
-    )
+    checked = Checked(judged=(), diagnostics=faults) if session is None else check_asked(session)
     if strict:
         checked = strictly(checked)
     if chosen is Format.JSON:
         _print_json(checked)
     else:
         show(checked.all_diagnostics, session, form=chosen)
+        tell_unseen(checked)
         _print_verdicts(checked, asked=profiles)
         if bars:
             print_bars(checked.judged)

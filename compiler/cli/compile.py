@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 
 import click
+from attrs import evolve
 
 from compiler.accept import strictly
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
+from compiler.cli.neighbours import check_asked, tell_unseen
 from compiler.cli.session import Format, Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
-from compiler.pipeline import check_profiles, render_checked
+from compiler.pipeline import render_checked
 from compiler.report.verdicts import verdict_lines
 from compiler.tree import Comparison, OutTree, State, Written, compare, unified_diff, write
 
@@ -44,7 +46,7 @@ def command(
     """Write units, env files and launch scripts below out/.
 
     Without a PROFILE every deployable profile is compiled, and what no profile gives any more is removed. With names only
-    their folders are written.
+    their folders are written; what else runs on their hosts is looked at beside them.
     """
     if diff and not check:
         raise click.UsageError("--diff goes with --check")
@@ -64,12 +66,13 @@ def command(
 
 
 def _check(session: Session) -> Checked:
-    checked = check_profiles(session.names, session.inputs, whole=not session.named)
+    checked = check_asked(session)
+    tell_unseen(checked)
     if not session.named:
         return checked
     written = {each.profile_name for each in checked.judged}
     fragments = tuple(_not_deployable(name) for name in session.names if name not in written)
-    return Checked(judged=checked.judged, diagnostics=(*checked.diagnostics, *fragments))
+    return evolve(checked, diagnostics=(*checked.diagnostics, *fragments))
 
 
 def _not_deployable(name: str) -> Diagnostic:

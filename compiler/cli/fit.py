@@ -121,7 +121,7 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     Where it runs changes nothing about its own memory.
     """
     name = session.names[0]
-    around = names_beside(name, session.inputs)
+    around = names_beside((name,), session.inputs)
     checked = check_profiles((name, *around), session.inputs, advised=False)
     own = [each for each in checked.judged if each.profile_name == name]
     if not own:

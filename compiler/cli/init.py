@@ -1,40 +1,36 @@
-"""`poolproof init`: a first tree for a team, judged before it is written."""
+"""`poolproof init`: a first tree for a team, or one more service for it, judged before it is written."""
 
 from __future__ import annotations
 
-import re
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from attrs import evolve
 
-from compiler.catalog import Catalog, Kind, open_catalog
+from compiler.catalog import Catalog
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, engine_release, show, write_lines
+from compiler.cli.session import engine_release, show, write_lines
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
-from compiler.diagnostics import Diagnostic, listed, reason_of
+from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
+from compiler.cli.startwanted import HOST, wanted_of
+from compiler.cli.startwriting import write_service
+from compiler.diagnostics import Diagnostic, listed
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
 from compiler.judged import Checked
-from compiler.near import near
-from compiler.pipeline import Inputs, check_profiles
+from compiler.profile import AUTO, KvDtype
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import FirstService, TextReader, files_around, profile_files
-from compiler.workspace import Workspace
+from compiler.starter import FirstService, files_around, profile_files
+from compiler.workspace import PROFILES
 
 
-CONTEXT_TOKENS = 32_768
-"""What is offered where nothing else is asked for, or the model's own context where that is less."""
-
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
 
 
 def _host(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not _HOST.fullmatch(value):
+    if value is not None and not HOST.fullmatch(value):
         raise click.BadParameter(
             "expected a host's short name: letters, digits, `-`, `.`, `_`", param=option
         )
@@ -83,6 +79,11 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
     metavar="[NAME@]VERSION",
     help=f"The engine's release, such as `0.5.11` or `{DEFAULT}@0.5.11`; else the newest that is described.",
 )
+@click.option(
+    "--kv-dtype",
+    type=click.Choice(KV_DTYPES),
+    help="The number format of the KV cache; else the model's own.",
+)
 @click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
 @click.option(
     "--python",
@@ -91,48 +92,69 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
 )
 @click.option("--user", show_default="the engine's name", help="The account that runs it.")
 def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
-    """Write a starter tree to FOLDER: profiles, a workflow, hooks, and attributes for git.
+    """Write a starter tree to FOLDER, or add a service to the tree that is there.
+
+    A new tree has profiles, a workflow, hooks, and attributes for git. To one that stands, the new service's profile is
+    added, and those fragments that it lacks: its others are used as they are. On a host that has services already the new
+    one gets a port and GPUs of its own, and is judged beside them.
 
     What no option says is asked for on a terminal. Nothing that is there is written over.
     """
-    catalog = open_catalog()
-    wanted = _wanted(given, catalog)
-    plain = profile_files(wanted)
-    files = {**files_around(), **{f"profiles/{name}.toml": text for name, text in plain.items()}}
-    taken = [path for path in files if (folder / path).exists() or (folder / path).is_symlink()]
-    if taken:
+    place = place_of(folder)
+    faults = place.faults()
+    if faults:
+        show(faults)
+        click.echo("nothing was written", err=True)
+        return Exit.REFUSED
+    wanted = wanted_of(given, place.catalog, version=version_in(place, given["release"][0]))
+    in_the_way = tuple(_in_the_way(place, wanted, given))
+    if in_the_way:
         click.echo(
-            f"nothing was written: {', '.join(f'`{path}`' for path in taken)} {'is' if len(taken) == 1 else 'are'} there already",
-            err=True,
+            "\n".join(("nothing was written:", *(f"  {each}" for each in in_the_way))), err=True
         )
         return Exit.REFUSED
-    wanted = laid_out(wanted, catalog, judge=lambda asked: _judge(asked, catalog)[0])
-    checked, session = _judge(wanted, catalog)
+    place, wanted = placed(place, wanted)
+    wanted = laid_out(wanted, place.catalog, judge=place.judge)
+    checked, session = place.judged(wanted)
     if checked.refused:
-        return _refuse(wanted, checked, catalog)
-    filled = evolve(wanted, fraction=_fraction(checked, catalog))
-    again, its_session = _judge(filled, catalog)
+        return _refuse(wanted, checked, place)
+    filled = _filled(wanted, checked, place.catalog)
+    again, its_session = place.judged(filled)
     if not again.refused:
         checked, session, wanted = again, its_session, filled
-    files |= {f"profiles/{name}.toml": text for name, text in profile_files(wanted).items()}
     show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
-    return _write(folder, files, wanted)
+    return write_service(place, wanted)
 
 
-def _fraction(checked: Checked, catalog: Catalog) -> float | None:
-    """The fraction to begin with; the promise alone wants less, and would leave the rest of the GPU idle."""
+def _in_the_way(place: Place, wanted: FirstService, given: Mapping[str, Any]) -> Iterator[str]:
+    """The files that keep anything from being written, each with what to do."""
+    if not place.stands:
+        taken = [place.folder / path for path in files_around()]
+        yield from (
+            f"`{each}` is there already" for each in taken if each.exists() or each.is_symlink()
+        )
+        return
+    if place.has(wanted.profile):
+        yield f"`{PROFILES}/{wanted.profile}.toml` is there already: edit it, or name another `--host`"
+    yield from disputes(place, wanted, given)
+
+
+def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstService:
+    """The same with the fraction to begin with; the promise alone wants less, and would leave the rest of the GPU idle."""
     plan = checked.judged[0].plan
     if plan is None or plan.memory is None:
-        return None
+        return wanted
     from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - only a tree that is written
     from compiler.remedy.trials import Trials  # noqa: PLC0415 - as above
-    from compiler.remedy.usual import usual_fraction  # noqa: PLC0415 - as above
+    from compiler.remedy.usual import picked_fraction, usual_fraction  # noqa: PLC0415 - as above
 
-    return usual_fraction(plan, Trials(replan=Replanner(plan=plan, catalog=catalog)))
+    trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
+    usual = usual_fraction(plan, trials)
+    return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials))
 
 
-def _refuse(wanted: FirstService, checked: Checked, catalog: Catalog) -> int:
+def _refuse(wanted: FirstService, checked: Checked, place: Place) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
     from compiler.cli.offered import COUNTS, in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
@@ -146,8 +168,8 @@ def _refuse(wanted: FirstService, checked: Checked, catalog: Catalog) -> int:
         offers(
             wanted,
             checked.judged[0],
-            catalog,
-            judge=lambda asked: _judge(asked, catalog)[0],
+            place.catalog,
+            judge=place.judge,
         )
     )
     if passing:
@@ -165,131 +187,9 @@ def _refuse(wanted: FirstService, checked: Checked, catalog: Catalog) -> int:
     return Exit.REFUSED
 
 
-def _wanted(given: Mapping[str, Any], catalog: Catalog) -> FirstService:
-    """The answers: what the options say, then what the terminal says."""
-    missing = [f"--{name}" for name in ("model", "gpu", "count", "host") if given[name] is None]
-    if missing and not sys.stdin.isatty():
-        raise click.UsageError(
-            f"{', '.join(missing)} must be given where there is no terminal to ask on"
-        )
-    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
-    model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
-    gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
-    count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
-    host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
-    known, _ = catalog.model(model)
-    least = min(CONTEXT_TOKENS, known.context) if known and known.context else CONTEXT_TOKENS
-    context = given["context"] or (
-        click.prompt("Context of a request, tokens", type=click.IntRange(min=16), default=least)
-        if missing
-        else least
-    )
-    engine, version = given["release"]
-    described = known is not None and catalog.gpu(gpu)[0] is not None
-    return FirstService(
-        model=model,
-        model_path=given["model_path"] or f"/srv/models/{model.rpartition('/')[2]}",
-        gpu=gpu,
-        count=count,
-        engine=engine,
-        version=version or catalog.versions(engine)[-1],
-        flags=ENGINES[engine].first_flags,
-        python=given["python"] or f"/opt/{engine}/bin/python",
-        context=context,
-        concurrency=given["concurrency"],
-        is_described=described,
-        target=host,
-        user=given["user"] or engine,
-    )
-
-
-def _asked_host(value: str) -> str:
-    if not _HOST.fullmatch(value):
-        raise click.UsageError("expected a host's short name: letters, digits, `-`, `.`, `_`")
-    return value
-
-
-def _name(given: str | None, known: Sequence[str], *, what: str, ask: str) -> str:
-    """A name by its option, or by the terminal, which asks again where it cannot be meant."""
-    if given:
-        return _meant(given, known, what)
-    answer: str = click.prompt(ask, value_proc=lambda value: _meant(value, known, what))
-    return answer
-
-
-def _meant(given: str, known: Sequence[str], what: str) -> str:
-    """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
-
-    Of a model that is certain only where its capitals or its owner are missing: many are called alike, and one that nobody
-    described may well be meant.
-
-    Raises:
-        click.UsageError: with the near name.
-    """
-    similar = None if given in known else near(given, known)
-    if similar is None:
-        return given
-    said = f"no {what} is called `{given}`; a similar one is `{similar}`"
-    _, _, short = similar.rpartition("/")
-    if "/" in similar and given.lower() not in (similar.lower(), short.lower()):
-        click.echo(said, err=True)
-        return given
-    raise click.UsageError(said)
-
-
-def _judge(wanted: FirstService, catalog: Catalog) -> tuple[Checked, Session]:
-    inputs = Inputs(reader=TextReader(profile_files(wanted)), catalog=catalog)
-    checked = check_profiles((wanted.profile,), inputs)
-    return checked, Session(
-        workspace=Workspace(Path()), inputs=inputs, names=(wanted.profile,), named=True
-    )
-
-
 def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings without what to ask next, which needs a tree that is there."""
     return tuple(
         evolve(each, help=tuple(line for line in each.help if not line.startswith("for more: ")))
         for each in found
     )
-
-
-def _write(folder: Path, files: Mapping[str, str], wanted: FirstService) -> int:
-    """All files or none."""
-    made: list[Path] = []
-    try:
-        for path, text in sorted(files.items()):
-            _make(folder / path, text, made)
-    except OSError as fault:
-        for each in reversed(made):
-            each.rmdir() if each.is_dir() else each.unlink()
-        reason = reason_of(fault)
-        click.echo(
-            f"nothing was written: `{fault.filename or folder}` cannot be written: {reason}",
-            err=True,
-        )
-        return Exit.MACHINE
-    for path in sorted(files):
-        click.echo(f"wrote {folder / path}")
-    if wanted.layout is not None:
-        click.echo(wanted.layout.said(wanted.count), err=True)
-    place = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    click.echo(
-        f"next: {place}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
-        err=True,
-    )
-    click.echo(
-        "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml",
-        err=True,
-    )
-    return Exit.OK
-
-
-def _make(path: Path, text: str, made: list[Path]) -> None:
-    """Write a file and the folders it needs; what is made is noted, so that it can be taken back."""
-    for each in reversed(path.parents):
-        if not each.exists():
-            each.mkdir()
-            made.append(each)
-    with path.open("x", encoding="utf-8") as file:
-        made.append(path)
-        file.write(text)

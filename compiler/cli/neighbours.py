@@ -1,22 +1,65 @@
-"""The profiles that may run on a host of one that is asked about."""
+"""The profiles that may run on a host of one that is asked about, and what is asked about judged beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from compiler.pipeline import Inputs, resolve
+import click
+
+from compiler.cli.session import Session
+from compiler.diagnostics import printable
+from compiler.judged import Checked
+from compiler.language.load import name_fault
+from compiler.pipeline import Inputs, check_profiles, resolve
 
 
-def names_beside(name: str, inputs: Inputs) -> tuple[str, ...]:
-    """The other profiles that have a target in common with this one: what may run beside it."""
-    hosts = _targets(name, inputs)
+def check_asked(session: Session) -> Checked:
+    """The whole tree, judged; or what was asked for by name, beside what runs on its hosts."""
+    beside = names_beside(session.names, session.inputs) if session.named else ()
+    return check_profiles(session.names, session.inputs, whole=not session.named, beside=beside)
+
+
+def tell_unseen(checked: Checked) -> None:
+    """Say which neighbours were not looked at."""
+    for name in checked.unseen:
+        click.echo(
+            f"`{printable(name)}` on the same host cannot be planned, so what the two do to each other was not looked at: "
+            f"`poolproof check {printable(name)}` says why",
+            err=True,
+        )
+
+
+def names_beside(asked: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
+    """The other profiles that have a target in common with one of these: what may run beside them."""
+    hosts = frozenset[str]().union(*(_targets(name, inputs) for name in asked))
+    return names_on(hosts, inputs, without=asked)
+
+
+def names_on(
+    hosts: frozenset[str], inputs: Inputs, *, without: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The profiles that have one of these targets.
+
+    Targets stand in a profile's own file, since nothing that has one can be extended: only files that hold the name of such a
+    host are parsed, so that one service of a large tree is judged as fast as one of a small.
+    """
     if not hosts:
         return ()
     try:
         names = inputs.reader.names()
     except OSError:
         return ()  # whoever checks the tree is told
-    return tuple(each for each in names if each != name and hosts & _targets(each, inputs))
+    others = (each for each in names if each not in without and _may_name(each, hosts, inputs))
+    return tuple(each for each in others if hosts & _targets(each, inputs))
+
+
+def _may_name(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
+    """Whether a host's name stands in the file, or may: TOML lets a key be written with escapes."""
+    try:
+        text = b"" if name_fault(name) else inputs.reader.read(name) or b""
+    except OSError:
+        return False  # whoever checks the tree is told
+    return b"\\u" in text or b"\\U" in text or any(each.encode() in text for each in hosts)
 
 
 def _targets(name: str, inputs: Inputs) -> frozenset[str]:

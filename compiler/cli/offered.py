@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
-from compiler.catalog import Catalog
+from compiler.catalog import Catalog, Kind
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.cli.startwanted import default_path
 from compiler.diagnostics import Diagnostic, Label
+from compiler.facts import Model
 from compiler.judged import Checked, Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
@@ -32,6 +34,7 @@ _OPTIONS: Mapping[str, str] = {
     "engine.version": "--engine",
     "gpus.kind": "--gpu",
     "model.id": "--model",
+    "memory.kv_dtype": "--kv-dtype",
 }
 
 
@@ -94,18 +97,53 @@ def offers(
     counts = list(_counts(wanted, refused, catalog, judge=judge))
     if not asked and not counts:
         asked = [_asked(wanted, each) for each in _both(plan, trials)]
-    for each in (*asked, *counts):
+    others = (*_formats(wanted), *_siblings(wanted, catalog))
+    for each in (*asked, *others, *counts):
         checked = judge(each)
         if not checked.refused:
             yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_seldom(each)}"
 
 
-_ONE_HOST = 8
+_FORMAT = "fp8_e4m3"
+"""The smaller format of a KV cache that every release has."""
+
+
+def _formats(wanted: FirstService) -> Iterator[FirstService]:
+    if not wanted.kv_dtype:
+        yield evolve(wanted, kv_dtype=_FORMAT)
+
+
+def _siblings(wanted: FirstService, catalog: Catalog) -> Iterator[FirstService]:
+    """Checkpoints of the same model in fewer bits: those of the catalogue whose names begin with its name."""
+    model, _ = catalog.model(wanted.model)
+    if model is None:
+        return
+    short = wanted.model.rpartition("/")[2].lower()
+    for id_ in catalog.ids(Kind.MODEL):
+        name = id_.rpartition("/")[2]
+        if id_ == wanted.model or not name.lower().startswith(f"{short}-"):
+            continue
+        other, _ = catalog.model(id_)
+        if other is not None and other.quantization is not None and _same_shapes(model, other):
+            path = wanted.model_path
+            if path == default_path(wanted.model):
+                path = default_path(id_)
+            yield evolve(wanted, model=id_, model_path=path, custom_code=other.custom_code)
+
+
+def _same_shapes(model: Model, other: Model) -> bool:
+    def shapes(of: Model) -> tuple[object, ...]:
+        return (of.architecture, of.layers, of.hidden, of.heads, of.vocabulary, of.context)
+
+    return shapes(model) == shapes(other)
+
+
+ONE_HOST = 8
 """GPUs that the usual server has at most."""
 
 
 def _seldom(asked: FirstService) -> str:
-    return "; few hosts have as many GPUs" if asked.count > _ONE_HOST else ""
+    return "; few hosts have as many GPUs" if asked.count > ONE_HOST else ""
 
 
 def _smaller(plan: Plan, trials: Trials) -> Iterator[Remedy]:
@@ -158,6 +196,8 @@ def _asked(wanted: FirstService, remedy: Remedy) -> FirstService:
 
 def _option(wanted: FirstService, asked: FirstService) -> str:
     pairs = {
+        "--model": (wanted.model, asked.model),
+        "--kv-dtype": (wanted.kv_dtype, asked.kv_dtype),
         "--context": (wanted.context, asked.context),
         "--concurrency": (wanted.concurrency, asked.concurrency),
         "--count": (wanted.count, asked.count),

@@ -9,11 +9,11 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
+from compiler.cli.neighbours import check_asked, tell_unseen
 from compiler.cli.session import Session, open_session, show
 from compiler.cli.wholefile import write_whole
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
-from compiler.pipeline import check_profiles
 from compiler.remedy.replanning import Replanner
 from compiler.webpage import Sweep, render_page, sweep
 
@@ -29,7 +29,7 @@ from compiler.webpage import Sweep, render_page, sweep
 def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     """Write one self-contained HTML page: all services, their budgets and verdicts, and what other settings would give.
 
-    A refused service is shown as one; the exit is then 1 all the same.
+    What is refused is shown as refused, and what services do to each other stands above them; the exit is then 1 all the same.
     """
     session, faults = open_session(profiles)
     if session is None:
@@ -39,14 +39,15 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
         raise click.UsageError("name a file with -o, or send the page somewhere")
     if output == "":
         raise click.BadParameter("the name of the file is empty", param_hint="-o")
-    checked = check_profiles(session.names, session.inputs)
+    checked = check_asked(session)
     missing = _missing(checked) if session.named else ()
     if missing:
         show(missing, session)
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
     show(checked.diagnostics, session)
-    page = render_page(checked.judged, sweeps=_sweeps(checked, session))
+    tell_unseen(checked)
+    page = render_page(checked, sweeps=_sweeps(checked, session))
     if output is None:
         sys.stdout.write(page)
     elif not _write(page, Path(output)):

@@ -187,7 +187,7 @@ class _Page(Value):
             yield Cut(pair.start, pair.end, "")
             return
         text = self.document.source.text
-        start, end = extent(self.document.source, entry.span)
+        start, end = extent(self.document.source, self.document.spans[entry.at].value)
         behind = text[end:].lstrip()
         if behind.startswith(","):
             end = len(text) - len(behind[1:].lstrip(" "))

@@ -14,6 +14,7 @@ from compiler.language.directives import DIRECTIVES
 from compiler.language.graph import Graph
 from compiler.language.load import Document
 from compiler.language.shapes import say_value
+from compiler.language.spans import TomlPath
 from compiler.origins import Definition, ItemOrigin, Level, SettingPath, dotted
 from compiler.same import Same
 
@@ -40,27 +41,41 @@ class Effect(Enum):
     REMOVAL = "removal"
 
 
-@frozen(eq=False)
+@frozen(kw_only=True, eq=False)
 class Claim:
-    """A definition, with what it does. Two claims are never the same one, however alike."""
+    """What one file says of one setting. Two claims are never the same one, however alike.
 
-    definition: Definition
+    Attributes:
+        profile: the profile that lays the claim.
+        level: the level it is laid at.
+        path: the setting, or the table.
+        value: as in `Definition`.
+        kind: what the claim does.
+        document: the profile's file.
+        at: where the claim stands in it.
+    """
+
+    profile: str
+    level: Level
+    path: SettingPath
+    value: object
     kind: Effect
+    document: Document
+    at: TomlPath
 
     @property
-    def profile(self) -> str:
-        """The profile that lays the claim."""
-        return self.definition.profile
-
-    @property
-    def level(self) -> Level:
-        """The level it is laid at."""
-        return self.definition.level
-
-    @property
-    def path(self) -> SettingPath:
-        """The setting, or the table."""
-        return self.definition.path
+    def definition(self) -> Definition:
+        """The claim with its place, for who tells of it."""
+        entry = self.document.spans[self.at]
+        return Definition(
+            path=self.path,
+            profile=self.profile,
+            level=self.level,
+            key=entry.key or entry.value,
+            value_span=entry.value,
+            value=self.value,
+            removes=self.kind is Effect.REMOVAL,
+        )
 
 
 def collect_claims(graph: Graph, *, list_settings: ListSettings) -> tuple[Claim, ...]:
@@ -95,35 +110,27 @@ def _laid(document: Document, *, is_root: bool, list_settings: ListSettings) -> 
         while todo:
             path, value = todo.pop()
             kind = _kind(path, value, list_settings)
-            yield Claim(_definition(document, path, level=level, value=value), kind)
+            yield Claim(
+                profile=document.name,
+                level=level,
+                path=path,
+                value=value,
+                kind=kind,
+                document=document,
+                at=(*prefix, *path),
+            )
             if kind is Effect.TABLE:
                 todo += [((*path, key), below) for key, below in value.items()]
     for unset in document.directives.unset:
-        removal = Definition(
-            path=unset.path,
+        yield Claim(
             profile=document.name,
             level=Level.PLAIN,
-            key=unset.span,
-            value_span=unset.span,
+            path=unset.path,
             value=None,
-            removes=True,
+            kind=Effect.REMOVAL,
+            document=document,
+            at=unset.at,
         )
-        yield Claim(removal, Effect.REMOVAL)
-
-
-def _definition(
-    document: Document, path: SettingPath, *, level: Level, value: object
-) -> Definition:
-    """The definition of a setting in a file."""
-    entry = document.spans[(*_LEVEL_PREFIX[level], *path)]
-    return Definition(
-        path=path,
-        profile=document.name,
-        level=level,
-        key=entry.key or entry.value,
-        value_span=entry.value,
-        value=value,
-    )
 
 
 def _kind(path: SettingPath, value: object, list_settings: ListSettings) -> Effect:
@@ -144,32 +151,30 @@ def _is_list(path: SettingPath, list_settings: ListSettings) -> bool:
     )
 
 
-def items_of(claim: Claim, *, graph: Graph, edit: str | None = None) -> tuple[ItemOrigin, ...]:
+def items_of(claim: Claim, *, edit: str | None = None) -> tuple[ItemOrigin, ...]:
     """The items of a claim's list, or of one of the lists of its edit, each with its place."""
-    document = graph.documents[claim.profile]
-    path = (*_LEVEL_PREFIX[claim.level], *claim.path, *(() if edit is None else (edit,)))
-    value: Any = claim.definition.value
+    at = (*claim.at, *(() if edit is None else (edit,)))
+    value: Any = claim.value
     items = value if edit is None else value.get(edit, ())
     return tuple(
-        ItemOrigin(value=item, profile=claim.profile, span=document.spans[(*path, index)].value)
+        ItemOrigin(value=item, profile=claim.profile, span=claim.document.spans[(*at, index)].value)
         for index, item in enumerate(items)
     )
 
 
-def edit_faults(claims: tuple[Claim, ...], *, graph: Graph) -> Iterator[Diagnostic]:
+def edit_faults(claims: tuple[Claim, ...]) -> Iterator[Diagnostic]:
     """List edits whose parts are no lists: `wrong-type`."""
     for claim in claims:
         if claim.kind is not Effect.EDIT:
             continue
-        document = graph.documents[claim.profile]
-        parts: Any = claim.definition.value
+        parts: Any = claim.value
         for edit in EDITS:
             if not isinstance(parts.get(edit, []), list):
-                place = (*_LEVEL_PREFIX[claim.level], *claim.path, edit)
+                place = claim.document.spans[(*claim.at, edit)]
                 setting = dotted((*claim.path, edit))
                 yield error(
                     "wrong-type",
                     f"`{setting}` is a list of items, not {say_value(parts[edit])}",
-                    Label(document.spans[place].value, "expected a list"),
+                    Label(place.value, "expected a list"),
                     path=dotted(claim.path),
                 )

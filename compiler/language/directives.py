@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from attrs import field, frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, error
 from compiler.language.settings import FILE_KEYS
 from compiler.language.shapes import say_value
-from compiler.language.spans import Entry, TomlPath, split_key
+from compiler.language.spans import Entry, TomlPath, index_spans, split_key
 from compiler.profile import SCHEMA
+from compiler.source import Source
 from compiler.value import Value
 
 
@@ -24,18 +26,18 @@ DIRECTIVES = frozenset({*FILE_KEYS, "description"})
 
 @frozen(eq=False, repr=False)
 class Parent(Value):
-    """An entry of `extends`."""
+    """An entry of `extends`; `at` is where it stands in its file."""
 
     name: str
-    span: Span
+    at: TomlPath
 
 
 @frozen(eq=False, repr=False)
 class Unset(Value):
-    """An entry of `unset`: the setting or table to remove, as the file wrote it too."""
+    """An entry of `unset`: the setting or table to remove, as the file wrote it too; `at` as in `Parent`."""
 
     path: tuple[str, ...]
-    span: Span
+    at: TomlPath
     written: str
 
 
@@ -55,20 +57,20 @@ class Directives(Value):
 
 
 def read_directives(
-    values: Mapping[str, Any], *, spans: Mapping[TomlPath, Entry]
+    values: Mapping[str, Any], *, source: Source
 ) -> tuple[Directives, tuple[Diagnostic, ...]]:
     """Read the directives of one file.
 
     A file without `schema` is read as schema 1, now and under every later compiler, so that a fragment need not
     repeat it. Errors: `wrong-type`, `schema-unknown`, `unset-key`, `misplaced-key`.
     """
-    reading = _Reading(values, spans)
+    reading = _Reading(values, source)
     reading.schema()
     reading.description()
     for level in LEVEL_TABLES:
         reading.level(level)
     directives = Directives(
-        extends=tuple(Parent(name, span) for name, span in reading.texts("extends")),
+        extends=tuple(Parent(name, at) for name, at in reading.texts("extends")),
         unset=tuple(reading.unsets()),
         is_deployable=any(
             table.get("targets") not in (None, {}) for table in _level_tables(values)
@@ -90,8 +92,13 @@ class _Reading(Value):
     """One file's values, with what was found wrong so far."""
 
     values: Mapping[str, Any]
-    spans: Mapping[TomlPath, Entry]
+    source: Source
     faults: list[Diagnostic] = field(factory=list)
+
+    @cached_property
+    def spans(self) -> Mapping[TomlPath, Entry]:
+        """Where everything stands; only a fault asks."""
+        return index_spans(self.source)
 
     def wrong_type(self, path: TomlPath, *, wanted: str, found: object) -> None:
         """A value is not of the type it must have."""
@@ -138,7 +145,7 @@ class _Reading(Value):
                 )
             )
 
-    def texts(self, key: str) -> Iterator[tuple[str, Span]]:
+    def texts(self, key: str) -> Iterator[tuple[str, TomlPath]]:
         """The items of a list of texts, each with its place."""
         items = self.values.get(key, [])
         if type(items) is not list:
@@ -146,22 +153,22 @@ class _Reading(Value):
             return
         for index, item in enumerate(items):
             if type(item) is str:
-                yield item, self.spans[key, index].value
+                yield item, (key, index)
             else:
                 self.wrong_type((key, index), wanted="a list of texts", found=item)
 
     def unsets(self) -> Iterator[Unset]:
         """The entries of `unset` that are dotted keys."""
-        for written, span in self.texts("unset"):
+        for written, at in self.texts("unset"):
             path = split_key(written)
             if path is not None:
-                yield Unset(path, span, written)
+                yield Unset(path, at, written)
                 continue
             self.faults.append(
                 error(
                     "unset-key",
                     f"`{written}` in `unset` is no dotted key",
-                    Label(span, "expected a key such as `memory.fraction`"),
+                    Label(self.spans[at].value, "expected a key such as `memory.fraction`"),
                     help=('quote a part that holds a dot or a space, as TOML does: `env."A.B"`',),
                     path="unset",
                 )

@@ -45,11 +45,11 @@ class Disputes(Value):
         text = text_at(claim.definition.value_span, source=source)
         if "\n" not in text and len(text) <= _LONGEST_SHOWN:
             return f"`{text}`"
-        return "a list" if isinstance(claim.definition.value, list) else "a long value"
+        return "a list" if isinstance(claim.value, list) else "a long value"
 
     def claimed(self, claim: Claim) -> Label:
         """A label that says what a claim does. What may be a secret is not repeated."""
-        secret = claim.kind is Effect.VALUE and _may_be_secret(claim.path, claim.definition.value)
+        secret = claim.kind is Effect.VALUE and _may_be_secret(claim.path, claim.value)
         match claim.kind:
             case Effect.VALUE:
                 does = "sets it" if secret else f"sets it to {self.written(claim)}"

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
 from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
+from compiler.language.spans import TomlPath
 from compiler.near import near
 from compiler.value import Value
 
@@ -41,7 +42,7 @@ def link(
     family = _gather(reader, root, {} if cache is None else cache)
     parents = {name: family.parents(name) for name in family.documents}
     ancestors = _ancestors(parents)
-    cycles = tuple(_cycles(parents))
+    cycles = tuple(_cycles(parents)) if len(ancestors) < len(parents) else ()
     found = [
         *family.faults,
         *_name_faults(family),
@@ -63,6 +64,10 @@ def _place(diagnostic: Diagnostic) -> tuple[bool, Span | None, str]:
     return True, diagnostic.primary.span, diagnostic.summary
 
 
+_Place = tuple[Document, TomlPath]
+"""An entry of `extends`: its file, and where it stands there."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class _Family(Value):
     """What was loaded on the way up from the root.
@@ -75,13 +80,14 @@ class _Family(Value):
 
     root: str
     documents: Mapping[str, Document]
-    asked: Mapping[str, tuple[Span, ...]]
+    asked: Mapping[str, tuple[_Place, ...]]
     missing: tuple[str, ...]
     faults: tuple[Diagnostic, ...]
 
     def labels(self, name: str, text: str = "") -> tuple[Label | None, tuple[Label, ...]]:
         """The places that ask for a name: the first, and the others."""
-        labels = [Label(span, text) for span in sorted(self.asked[name])]
+        spans = (document.spans[at].value for document, at in self.asked[name])
+        labels = [Label(span, text) for span in sorted(spans)]
         return (labels[0], tuple(labels[1:])) if labels else (None, ())
 
     def parents(self, name: str) -> frozenset[str]:
@@ -93,7 +99,7 @@ class _Family(Value):
 def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _Family:
     """Load the root, what it extends, and so on."""
     documents: dict[str, Document] = {}
-    asked: dict[str, list[Span]] = {root: []}
+    asked: dict[str, list[_Place]] = {root: []}
     missing: list[str] = []
     faults: list[Diagnostic] = []
     todo = [root]
@@ -111,19 +117,19 @@ def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _F
             if parent.name not in asked:
                 asked[parent.name] = []
                 todo.append(parent.name)
-            asked[parent.name].append(parent.span)
+            asked[parent.name].append((document, parent.at))
     return _Family(
         root=root,
         documents=documents,
-        asked={name: tuple(spans) for name, spans in asked.items()},
+        asked={name: tuple(places) for name, places in asked.items()},
         missing=tuple(missing),
         faults=tuple(faults),
     )
 
 
 def _name_faults(family: _Family) -> Iterator[Diagnostic]:
-    """Names that no profile can have."""
-    for name in family.asked:
+    """Names that no profile can have; there is no file of such a name."""
+    for name in family.missing:
         fault = name_fault(name)
         if fault is not None:
             primary, secondary = family.labels(name)
@@ -162,9 +168,12 @@ def _suggestions(name: str, reader: Reader) -> Iterator[str]:
 def _duplicates(family: _Family) -> Iterator[Diagnostic]:
     """The same parent twice in one list."""
     for document in family.documents.values():
+        extends = document.directives.extends
+        if len({parent.name for parent in extends}) == len(extends):
+            continue
         places: defaultdict[str, list[Span]] = defaultdict(list)
-        for parent in document.directives.extends:
-            places[parent.name].append(parent.span)
+        for parent in extends:
+            places[parent.name].append(document.spans[parent.at].value)
         for name, (first, *others) in places.items():
             if others:
                 yield error(
@@ -262,4 +271,5 @@ def _cycle(family: _Family, cycle: tuple[str, ...]) -> Diagnostic:
 
 def _entry(document: Document, parent: str) -> Span:
     """Where a document first says that it extends a parent."""
-    return next(each.span for each in document.directives.extends if each.name == parent)
+    at = next(each.at for each in document.directives.extends if each.name == parent)
+    return document.spans[at].value

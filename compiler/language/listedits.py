@@ -54,8 +54,8 @@ class _Settling(Value):
                 below = [each for each in self.claims if self.dominance.lies_on(claim, each)]
                 result[claim] = self.dominance.standing(below)
                 todo += result[claim]
-            elif claim.kind is Effect.VALUE and isinstance(claim.definition.value, list):
-                self.settled[claim] = items_of(claim, graph=self.graph)
+            elif claim.kind is Effect.VALUE and isinstance(claim.value, list):
+                self.settled[claim] = items_of(claim)
         return result
 
     def settle(self, edit: Claim, base: Sequence[Claim]) -> None:
@@ -71,7 +71,7 @@ class _Settling(Value):
                 and not self.dominance.lies_on(each, edit)
             )
             self.faults.append(self.disputes.no_base(edit, unset_by=base, elsewhere=others))
-        elif any(not isinstance(each.definition.value, list) for each in values):
+        elif any(not isinstance(each.value, list) for each in values):
             self.faults.append(self.disputes.no_list(edit, values=values))
         elif any(each.kind is Effect.REMOVAL for each in base):
             self.faults.append(self.disputes.conflict(edit.path, base))
@@ -84,7 +84,7 @@ class _Settling(Value):
 
     def apply(self, edit: Claim, base: Sequence[Claim], inherited: Items) -> None:
         """Settle an edit of this list, unless it removes what is not there."""
-        parts = {name: items_of(edit, graph=self.graph, edit=name) for name in EDITS}
+        parts = {name: items_of(edit, edit=name) for name in EDITS}
         left = inherited
         stale: list[ItemOrigin] = []
         for item in parts["remove"]:

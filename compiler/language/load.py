@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,14 +54,15 @@ class DiskReader(Value):
 
     def read(self, name: str) -> bytes | None:
         """As in `Reader`. A symlink is followed; what is no file (a pipe, a device) is not opened."""
-        path = self.root / f"{name}{SUFFIX}"
+        path = f"{self.root}/{name}{SUFFIX}"
         try:
-            mode = path.stat().st_mode
+            mode = os.stat(path).st_mode  # noqa: PTH116 - a `Path` for each file would cost more than its reading
             if stat.S_ISDIR(mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             if not stat.S_ISREG(mode):
-                raise OSError(errno.EINVAL, "not a regular file", str(path))
-            return path.read_bytes()
+                raise OSError(errno.EINVAL, "not a regular file", path)
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+                return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -92,15 +94,18 @@ class Document(Value):
         name: the profile's name.
         source: its text.
         values: what `tomllib` made of it; never changed.
-        spans: where each of these stands.
         directives: what the file says to the compiler.
     """
 
     name: str
     source: Source
     values: Mapping[str, Any]
-    spans: Mapping[TomlPath, Entry]
     directives: Directives
+
+    @cached_property
+    def spans(self) -> Mapping[TomlPath, Entry]:
+        """Where each of the values stands; found when a message first asks, as most files pass without one."""
+        return index_spans(self.source)
 
 
 Loaded = tuple[Document | None, tuple[Diagnostic, ...]]
@@ -157,10 +162,8 @@ def load_document(reader: Reader, name: str) -> Loaded:
     values, faults = parse_toml(source)
     if values is None:
         return None, faults
-    spans = index_spans(source)
-    directives, faults = read_directives(values, spans=spans)
-    document = Document(name=name, source=source, values=values, spans=spans, directives=directives)
-    return document, faults
+    directives, faults = read_directives(values, source=source)
+    return Document(name=name, source=source, values=values, directives=directives), faults
 
 
 def load_source(reader: Reader, name: str) -> Source | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from attrs import define, field, frozen
@@ -22,7 +23,7 @@ from compiler.language.dominance import Dominance
 from compiler.language.graph import Graph
 from compiler.language.listedits import Items, same_items, settle_lists
 from compiler.language.unsets import covers, judge_unsets
-from compiler.origins import Origin, Origins, SettingPath
+from compiler.origins import Level, Origin, Origins, SettingPath
 from compiler.value import Value
 
 
@@ -34,15 +35,20 @@ class Resolved(Value):
         name: the profile's name.
         values: nested plain dicts, keys sorted; not to be changed, as files are shared.
         origins: for each value that is no table, and for each empty table, where it is from.
-        tables: for each table, where the file nearest to the root opens it.
+        opened: for each table, who opens it.
         removed: for each removal that stands, the removal and what it did away with.
     """
 
     name: str
     values: Mapping[str, Any]
     origins: Origins
-    tables: Mapping[SettingPath, Span]
+    opened: Mapping[SettingPath, Origin]
     removed: Mapping[SettingPath, Origin]
+
+    @cached_property
+    def tables(self) -> Mapping[SettingPath, Span]:
+        """For each table, where the file nearest to the root opens it."""
+        return {path: each.winner.value_span for path, each in self.opened.items()}
 
     def value_at(self, path: SettingPath) -> object:
         """The merged value at a path that there is."""
@@ -65,7 +71,7 @@ def merge_graph(
     """
     claims = collect_claims(graph, list_settings=list_settings)
     dominance, disputes = Dominance.of(graph), Disputes(graph)
-    faults = list(edit_faults(claims, graph=graph))
+    faults = list(edit_faults(claims))
     if faults:
         return None, tuple(faults)
     wrong = dict(judge_unsets(claims, dominance=dominance, disputes=disputes))
@@ -74,6 +80,7 @@ def merge_graph(
         dominance=dominance,
         disputes=disputes,
         removals=[each for each in claims if each.kind is Effect.REMOVAL and each not in wrong],
+        forced=frozenset(each.path for each in claims if each.level is Level.FORCE),
         faults=list(wrong.values()),
     )
     by_path: defaultdict[SettingPath, list[Claim]] = defaultdict(list)
@@ -87,11 +94,47 @@ def merge_graph(
     return merging.resolved(), ()
 
 
+@frozen(eq=False, repr=False)
+class _History(Mapping[SettingPath, Origin]):
+    """Of each settled path its origin, made when somebody asks: a profile that passes tells nobody of its places.
+
+    Attributes:
+        settled: all claims to each path.
+        edited: the items of each list that edits made.
+    """
+
+    settled: Mapping[SettingPath, Sequence[Claim]]
+    dominance: Dominance
+    edited: Mapping[SettingPath, Items] = field(factory=dict)
+
+    def __getitem__(self, path: SettingPath) -> Origin:
+        claims = self.settled[path]
+        standing = self.dominance.standing(claims)
+        first, *others = standing
+        whole = items_of(first) if isinstance(first.value, list) else ()
+        return Origin(
+            winner=first.definition,
+            agreeing=tuple(each.definition for each in others),
+            losers=self.dominance.losers(claims, standing=standing),
+            items=self.edited.get(path, whole),
+        )
+
+    def __iter__(self) -> Iterator[SettingPath]:
+        return iter(self.settled)
+
+    def __len__(self) -> int:
+        return len(self.settled)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 @define(kw_only=True)
 class _Merging:
     """A merge on its way. Paths must come in order, so that a table comes before what is in it.
 
     Attributes:
+        forced: what any file sets by force, which nothing else can.
         broken: the last path that could not be settled; what is below it comes right after it.
         opened: the dict of each table that stands; the empty path is the profile itself.
     """
@@ -100,12 +143,14 @@ class _Merging:
     dominance: Dominance
     disputes: Disputes
     removals: Sequence[Claim]
+    forced: frozenset[SettingPath]
     faults: list[Diagnostic]
     broken: SettingPath | None = None
     opened: dict[SettingPath, dict[str, Any]] = field(factory=lambda: {(): {}})
-    origins: dict[SettingPath, Origin] = field(factory=dict)
-    tables: dict[SettingPath, Origin] = field(factory=dict)
-    removed: dict[SettingPath, Origin] = field(factory=dict)
+    values: dict[SettingPath, Sequence[Claim]] = field(factory=dict)
+    edited: dict[SettingPath, Items] = field(factory=dict)
+    tables: dict[SettingPath, Sequence[Claim]] = field(factory=dict)
+    removed: dict[SettingPath, Sequence[Claim]] = field(factory=dict)
 
     def merge(self, path: SettingPath, claims: Sequence[Claim]) -> None:
         """Settle one path; below one that is broken nothing more is said."""
@@ -123,23 +168,26 @@ class _Merging:
 
     def settle(self, path: SettingPath, claims: Sequence[Claim]) -> Sequence[Diagnostic]:
         """Decide what stands at a path and keep it, or say why that cannot be decided."""
-        mixed = self.mixed_shapes(claims) if len(claims) > 1 else ()
-        if mixed:
-            return [self.disputes.shape(path, mixed)]
-        standing = self.dominance.standing(claims)
-        kinds = [each.kind for each in standing]
-        alone = kinds[0] if len(kinds) == 1 or kinds.count(kinds[0]) == len(kinds) else None
-        if alone is Effect.TABLE:
-            self.tables[path] = self.origin(standing, claims)
-            self.keep(path, {})
-        elif alone is Effect.REMOVAL:
-            self.removed[path] = self.origin(standing, claims)
-        elif Effect.REMOVAL in kinds:
-            return [self.disputes.conflict(path, standing)]
-        elif Effect.EDIT in kinds:
-            return self.settle_edits(path, standing, claims)
-        else:
+        standing = claims
+        if len(claims) > 1:
+            mixed = self.mixed_shapes(claims)
+            if mixed:
+                return [self.disputes.shape(path, mixed)]
+            standing = self.dominance.standing(claims)
+        kind = standing[0].kind
+        if len(standing) > 1 and any(each.kind is not kind for each in standing):
+            if any(each.kind is Effect.REMOVAL for each in standing):
+                return [self.disputes.conflict(path, standing)]
+            kind = Effect.EDIT
+        if kind is Effect.VALUE:
             return self.settle_values(path, standing, claims)
+        if kind is Effect.EDIT:
+            return self.settle_edits(path, standing, claims)
+        if kind is Effect.TABLE:
+            self.tables[path] = claims
+            self.keep(path, {})
+        else:
+            self.removed[path] = claims
         return ()
 
     def mixed_shapes(self, claims: Sequence[Claim]) -> Sequence[Claim]:
@@ -159,14 +207,11 @@ class _Merging:
         self, path: SettingPath, standing: Sequence[Claim], claims: Sequence[Claim]
     ) -> Sequence[Diagnostic]:
         """Keep the value on which the standing claims agree."""
-        first, *others = standing
-        value = first.definition.value
-        if not all(same(value, each.definition.value) for each in others):
+        value = standing[0].value
+        if len(standing) > 1 and not all(same(value, each.value) for each in standing):
             return [self.disputes.conflict(path, standing)]
-        is_list = isinstance(value, list)
-        items = items_of(first, graph=self.graph) if is_list else ()
-        self.origins[path] = self.origin(standing, claims, items)
-        self.keep(path, [each.value for each in items] if is_list else value)
+        self.values[path] = claims
+        self.keep(path, [*value] if isinstance(value, list) else value)
         return ()
 
     def settle_edits(
@@ -181,20 +226,10 @@ class _Merging:
         items = lists.get(standing[0], ())
         if not all(each in lists and same_items(items, lists[each]) for each in standing):
             return [self.disputes.conflict(path, standing)]
-        self.origins[path] = self.origin(standing, claims, items)
+        self.values[path] = claims
+        self.edited[path] = items
         self.keep(path, [each.value for each in items])
         return ()
-
-    def origin(
-        self, standing: Sequence[Claim], claims: Sequence[Claim], items: Items = ()
-    ) -> Origin:
-        """The history of what stands at a path."""
-        return Origin(
-            winner=standing[0].definition,
-            agreeing=tuple(each.definition for each in standing[1:]),
-            losers=self.dominance.losers(claims, standing=standing),
-            items=items,
-        )
 
     def keep(self, path: SettingPath, value: object) -> None:
         """Put a value, or a table that is still empty, where it belongs."""
@@ -206,12 +241,17 @@ class _Merging:
         """The result, when every path is settled."""
         document = self.graph.documents[self.graph.root]
         empty = {path: each for path, each in self.tables.items() if not self.opened[path]}
+        settled = self.values | empty
         return Resolved(
             name=self.graph.root,
             values=self.opened[()],
-            origins=Origins(document=document.source.span(0, 0), by_path=self.origins | empty),
-            tables={path: each.winner.value_span for path, each in self.tables.items()},
-            removed=self.removed,
+            origins=Origins(
+                document=document.source.span(0, 0),
+                by_path=_History(settled, self.dominance, self.edited),
+                forced=self.forced & settled.keys(),
+            ),
+            opened=_History(self.tables, self.dominance),
+            removed=_History(self.removed, self.dominance),
         )
 
 

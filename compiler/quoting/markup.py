@@ -21,9 +21,11 @@ def markup_text(value: str) -> Encoded:
     return Encoded(_NO_CHARACTER.sub("\ufffd", value).translate(_IN_MARKUP))
 
 
+@lru_cache(maxsize=4096)  # what is beside the bars has the same place in most drawings
 def markup_number(value: float) -> Encoded:
     """A length or a place in a drawing, to a tenth: the same text whatever the last bits are."""
-    return Encoded(f"{round(value, 1) + 0.0:g}")
+    text = f"{value:.1f}".removesuffix(".0")
+    return Encoded("0" if text == "-0" else text)
 
 
 def markup_whole(value: str) -> Encoded:

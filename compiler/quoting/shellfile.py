@@ -28,6 +28,8 @@ _ENV_PLAIN: Final = re.compile(r"(?:\\.|[^\\\n\r])*\\?", re.DOTALL)
 _ENV_PLAIN_TOKEN: Final = re.compile(r"\\?.", re.DOTALL)
 
 _SHELL_GAP: Final = re.compile(r"(?:[ \t]|\\\n)+|#[^\n]*")
+# Words, with the blanks and joined lines behind them, in which every character means itself.
+_SHELL_PLAIN_WORDS: Final = re.compile(r"(?:(?!\#)[A-Za-z0-9_@%+=:,./#-]++[ \t](?:[ \t]|\\\n)*+)+")
 _SHELL_PIECE: Final = re.compile(
     r"""(?P<bare>[A-Za-z0-9_@%+=:,./#-]+)|'(?P<single>[^']*)'|"(?P<double>(?:\\.|[^"\\$`])*)"|\\(?P<one>.)""",
     re.DOTALL,
@@ -93,6 +95,11 @@ def read_script(text: str) -> Script:
             at = gap.end()
         else:
             line = line if words else text.count("\n", 0, at) + 1
+            plain = _SHELL_PLAIN_WORDS.match(text, at)
+            if plain is not None:
+                words += plain[0].replace("\\\n", " ").split()
+                at = plain.end()
+                continue
             word, end = _read_shell_word(text, start=at)
             if word is None:
                 fault = Remark(

@@ -60,8 +60,9 @@ class Unit(Value):
 
     def values(self, section: str, *, key: str) -> tuple[str, ...]:
         """Every value of one setting, in order; what an empty one resets is for the caller to know."""
-        wanted = (section, key)
-        return tuple(each.value for each in self.assignments if (each.section, each.key) == wanted)
+        return tuple(
+            each.value for each in self.assignments if each.key == key and each.section == section
+        )
 
 
 def is_clean(text: str) -> bool:
@@ -76,20 +77,21 @@ def read_unit(text: str) -> Unit:
     remarks: list[Remark] = []
     harmless = len(text) < _LINE_BYTES // 4 and is_clean(text)
     for number, line in _logical_lines(text):
-        fault = None if harmless and not line.startswith("[") else _fault(line)
+        is_header = line.startswith("[")
+        fault = None if harmless and not is_header else _fault(line)
         if fault is not None:
             return Unit(
                 assignments=tuple(assignments),
                 remarks=tuple(remarks),
                 fault=Remark(line=number, text=fault),
             )
-        remark = _remark(line, in_section=section is not None)
-        if remark is not None:
-            remarks.append(Remark(line=number, text=remark))
-        elif line.startswith("["):
+        key, equals, value = line.partition("=")
+        if is_header:
             section = line[1:-1]
-        elif section is not None:
-            key, _, value = line.partition("=")
+        elif section is None or not equals or not key:
+            remark = _remark(line, in_section=section is not None)
+            remarks.append(Remark(line=number, text=remark))
+        else:
             assignments.append(
                 Assignment(
                     section=section, key=key.rstrip(BLANKS), value=value.lstrip(BLANKS), line=number
@@ -102,20 +104,26 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each line that says something, joined with its continuations and stripped, with the number of its first."""
     pending: list[str] = []
     first = 0
-    for number, line in enumerate(_LINE_END.split(text.removeprefix("\ufeff")), start=1):
-        if line.lstrip(BLANKS).startswith(("#", ";")):
+    for number, line in enumerate(_lines(text.removeprefix("\ufeff")), start=1):
+        stripped = line.strip(BLANKS)
+        if stripped.startswith(("#", ";")):
             continue  # also between two continuation lines
         first = first or number
         if line.endswith("\\") and _ends_in_continuation(line):
             pending += (line[:-1], " ")
             continue
-        joined = "".join((*pending, line)).strip(BLANKS)
+        joined = "".join((*pending, line)).strip(BLANKS) if pending else stripped
         if joined:
             yield first, joined
         pending, first = [], 0
     joined = "".join(pending).strip(BLANKS)
     if joined:
         yield first, joined
+
+
+def _lines(text: str) -> list[str]:
+    """The text without its line ends; nearly every unit has one kind of these only."""
+    return _LINE_END.split(text) if "\r" in text or "\0" in text else text.split("\n")
 
 
 def _ends_in_continuation(line: str) -> bool:
@@ -133,14 +141,10 @@ def _fault(line: str) -> str | None:
     return None
 
 
-def _remark(line: str, *, in_section: bool) -> str | None:
-    """What systemd says when it ignores the line; `None` when it does not."""
-    if line.startswith("["):
-        return None
+def _remark(line: str, *, in_section: bool) -> str:
+    """What systemd says of a line that it ignores."""
     if not in_section:
         return "the line stands before any section and is ignored"
     if "=" not in line:
         return "the line has no `=` and is ignored"
-    if line.startswith("="):
-        return "the line has no key and is ignored"
-    return None
+    return "the line has no key and is ignored"

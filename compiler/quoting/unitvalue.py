@@ -19,6 +19,8 @@ from compiler.value import Value
 VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What may name an environment variable."""
 
+# Words, with the blanks behind them, in which every character means itself.
+_PLAIN_WORDS: Final = re.compile(rf"(?:[!#$&(-:<-\[\]-~]++(?:[{BLANKS}]++|\Z))+")
 _PERCENT: Final = re.compile(r"%([A-Za-z0-9%])")
 _UNSAFE_IN_PROGRAM: Final = re.compile("[\x00-\x1f\x7f\"'\\\\]")
 
@@ -101,6 +103,8 @@ class _Words(Value):
 
 def read_text(value: str) -> Text:
     """The value of `Description=`, `WorkingDirectory=`, `User=` and the like."""
+    if "%" not in value:
+        return Text(text=value)
     remarks = tuple(
         f"`%{letter}` is a specifier and is left as it is"
         for letter in _PERCENT.findall(value)
@@ -174,6 +178,11 @@ def _read_words(value: str, *, start: int) -> _Words:
             words.append(";")
             at = skip_blanks(value, start=at + 2)
             continue
+        plain = _PLAIN_WORDS.match(value, at)
+        if plain is not None:
+            words += plain[0].split()
+            at = plain.end()
+            continue
         word = read_word(value, start=at)
         if not word.is_closed:
             fault = f"a quote is left open in `{value[at:]}`"
@@ -182,9 +191,6 @@ def _read_words(value: str, *, start: int) -> _Words:
         if not words and word.text == ";":
             break  # quotes do not make it a program
         remarks.extend(f"`{each}` is no known escape and is left as it is" for each in word.unknown)
-        if "%" not in word.text:
-            words.append(word.text)
-            continue
         read = read_text(word.text)
         remarks.extend(read.remarks)
         words.append(read.text)

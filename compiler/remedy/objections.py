@@ -9,7 +9,7 @@ from attrs import frozen
 from compiler.accept import apply_accepts
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic
-from compiler.origins import NOWHERE, Level, Origins, dotted
+from compiler.origins import NOWHERE, Origins, dotted
 from compiler.plan import Plan
 from compiler.value import Value
 
@@ -22,8 +22,8 @@ Beside = Callable[[Plan], tuple[Diagnostic, ...]]
 
 def forced_in(where: Origins) -> Mapping[str, str]:
     """The settings that a file sets by force, and that file's profile: what is written elsewhere changes nothing."""
-    winners = (origin.winner for _, origin in where.by_path.items())
-    return {dotted(one.path): one.profile for one in winners if one.level is Level.FORCE}
+    winners = (where.by_path[path].winner for path in sorted(where.forced))
+    return {dotted(one.path): one.profile for one in winners}
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -20,13 +20,22 @@ def usual_fraction(plan: Plan, trials: Trials) -> float | None:
 
     The least fraction that keeps the promise leaves the rest of the GPU idle, while a larger pool keeps prefixes.
     """
-    now = thousandths_of(plan)
-    own = trials.plan(evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=AUTO)))
-    picked = math.floor(own.memory.fraction * THOUSANDTHS) if own.memory is not None else now
-    usual = with_fraction(plan.profile, max(now, picked)).profile
+    usual = with_fraction(plan.profile, max(thousandths_of(plan), _picked(plan, trials))).profile
     if not holds(trials.balance(usual), CERTAIN) or trials.objection(usual) is not None:
         surest = most_that_passes(Most.POOL, plan, trials)
         if surest is None or not holds(surest.plan.balance, CERTAIN):
             return None
         usual = surest.plan.profile
     return usual.memory.fraction if isinstance(usual.memory.fraction, float) else None
+
+
+def picked_fraction(plan: Plan, trials: Trials) -> float:
+    """What the engine would pick by itself, in whole thousandths."""
+    return _picked(plan, trials) / THOUSANDTHS
+
+
+def _picked(plan: Plan, trials: Trials) -> int:
+    own = trials.plan(evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=AUTO)))
+    if own.memory is None:
+        return thousandths_of(plan)
+    return math.floor(own.memory.fraction * THOUSANDTHS)

@@ -128,13 +128,13 @@ def _json(value: object) -> str:
     """As `json` writes it on one line; asked itself it makes a new encoder for each cell, which costs more than the cell."""
     if isinstance(value, str):
         return encode_basestring(value)
+    if type(value) is int or (isinstance(value, float) and isfinite(value)):
+        return repr(value)
     if isinstance(value, dict):
         members = (f"{encode_basestring(key)}: {_json(each)}" for key, each in value.items())
         return f"{{{', '.join(members)}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_json, value))}]"
-    if type(value) is int or (type(value) is float and isfinite(value)):
-        return repr(value)
     return json.dumps(value)
 
 

@@ -77,6 +77,9 @@ _FILTERS: tuple[Callable[..., encoders.Encoded], ...] = (
 )
 
 
+_ENCODERS = frozenset(each.__name__ for each in _FILTERS)
+
+
 @cache
 def _template(templates: Path, name: str) -> Template:
     """A template with its filters; its code is kept, and is the same whatever the filters write."""
@@ -109,12 +112,33 @@ def _environment() -> Environment:
 
 def _bare_environment() -> Environment:
     # Loading jinja2 takes longer than a whole `check`, which renders nothing.
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
+    from jinja2 import Environment, StrictUndefined, nodes  # noqa: PLC0415
 
-    environment = Environment(
+    class Guarded(Environment):
+        """Compiles no template that prints what no encoder made."""
+
+        # What templates look into are values of ours: an attribute is all they ask for, hundreds of times a service.
+        getattr = staticmethod(getattr)  # type: ignore[assignment]
+
+        def _generate(
+            self,
+            source: nodes.Template,
+            name: str | None,
+            filename: str | None,
+            defer_init: bool = False,  # noqa: FBT001, FBT002 - as jinja2 has it
+        ) -> str:
+            for output in source.find_all(nodes.Output):
+                for each in output.nodes:
+                    if not isinstance(each, nodes.TemplateData) and not _is_encoded(each):
+                        raise TypeError(f"a template prints {each!r} without an encoder")
+            return super()._generate(source, name, filename, defer_init)
+
+    def _is_encoded(printed: nodes.Expr) -> bool:
+        return isinstance(printed, nodes.Filter) and printed.name in _ENCODERS
+
+    environment = Guarded(
         undefined=StrictUndefined,
-        finalize=_encoded_only,
-        autoescape=False,  # noqa: S701 - no HTML; the guard refuses what is not encoded for its own place
+        autoescape=False,  # no HTML: the guard refuses what is not encoded for its own place
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -122,13 +146,6 @@ def _bare_environment() -> Environment:
     )
     environment.globals.clear()  # `range`, `lipsum`, and the like: looked at for each file, and used by none
     return environment
-
-
-def _encoded_only(value: object) -> object:
-    """Let through what an encoder made; anything else is a mistake in a template."""
-    if isinstance(value, encoders.Encoded):
-        return value
-    raise TypeError(f"a template prints {value!r} without an encoder")
 
 
 _MARKS = 0xF0000  # Supplementary Private Use Area-A: 65,534 characters that mean nothing

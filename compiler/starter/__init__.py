@@ -2,9 +2,18 @@
 
 from compiler.starter.around import files_around
 from compiler.starter.layouts import layouts
-from compiler.starter.profiles import profile_files
-from compiler.starter.reading import TextReader
+from compiler.starter.profiles import fragments, profile_files
+from compiler.starter.reading import BesideReader, TextReader
 from compiler.starter.wanted import FirstService, Layout
 
 
-__all__ = ["FirstService", "Layout", "TextReader", "files_around", "layouts", "profile_files"]
+__all__ = [
+    "BesideReader",
+    "FirstService",
+    "Layout",
+    "TextReader",
+    "files_around",
+    "fragments",
+    "layouts",
+    "profile_files",
+]

@@ -5,25 +5,44 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from attrs import frozen
+
 from compiler.language.written import key_toml, number_toml, text_toml, written
 from compiler.profile import Argument
 from compiler.starter.wanted import FirstService
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Fragments(Value):
+    """The names of what a service extends, by the reason for which each changes."""
+
+    service: str
+    model: str
+    engine: str
+    hardware: str
+
+
+def fragments(wanted: FirstService) -> Fragments:
+    """The names of the fragments of a service."""
+    return Fragments(
+        service="base/service",
+        model=f"base/{wanted.name}",
+        engine=f"base/{wanted.engine}-{wanted.version}",
+        hardware=f"hw/{wanted.count}x-{wanted.gpu}",
+    )
 
 
 def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
+    names = fragments(wanted)
     return {
-        "base/service": _SERVICE + _first_flags(wanted.flags),
-        f"base/{wanted.name}": _model(wanted),
-        f"base/{wanted.engine}-{wanted.version}": _engine(wanted),
-        f"hw/{hardware(wanted)}": _hardware(wanted),
+        names.service: _SERVICE + _first_flags(wanted.flags),
+        names.model: _model(wanted),
+        names.engine: _engine(wanted),
+        names.hardware: _hardware(wanted),
         wanted.profile: _deployed(wanted),
     }
-
-
-def hardware(wanted: FirstService) -> str:
-    """The name of the fragment of its GPUs."""
-    return f"{wanted.count}x-{wanted.gpu}"
 
 
 _SERVICE = """\
@@ -52,7 +71,15 @@ schema = 1
 id = {text_toml(wanted.model)}
 path = {text_toml(wanted.model_path)}
 served_name = {text_toml(wanted.name)}
-"""
+{_trust(wanted)}"""
+
+
+def _trust(wanted: FirstService) -> str:
+    """That the code of the checkpoint is run, where it does not load without."""
+    if not wanted.custom_code:
+        return ""
+    verb = "come" if " and " in wanted.custom_code else "comes"
+    return f"trust_remote_code = true  # {wanted.custom_code} {verb} as code: read it before you run it\n"
 
 
 def _engine(wanted: FirstService) -> str:
@@ -80,24 +107,20 @@ tensor = {wanted.count}
 
 
 def _deployed(wanted: FirstService) -> str:
-    parents = (
-        "base/service",
-        f"base/{wanted.name}",
-        f"base/{wanted.engine}-{wanted.version}",
-        f"hw/{hardware(wanted)}",
-    )
+    names = fragments(wanted)
+    parents = (names.service, names.model, names.engine, names.hardware)
     extends = "".join(f"    {text_toml(each)},\n" for each in parents)
     return f"""\
 schema = 1
 extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
-{_parallel(wanted)}
+{_gpus(wanted)}{_parallel(wanted)}
 # The promise: the pool must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
-{_memory(wanted)}{_flags(wanted)}
+{_port(wanted)}{_memory(wanted)}{_flags(wanted)}
 [targets.{key_toml(wanted.target)}]
 kind = "systemd"
 user = {text_toml(wanted.user)}
@@ -119,6 +142,19 @@ def _parallel(wanted: FirstService) -> str:
     return f"\n{_comment(layout.said(wanted.count))}[parallel]\n{rows}" if rows else ""
 
 
+def _port(wanted: FirstService) -> str:
+    """Another than that of all, where a service of the host has that one."""
+    return f"port = {wanted.port}  # of its own on this host\n" if wanted.port else ""
+
+
+def _gpus(wanted: FirstService) -> str:
+    """The GPUs that no other service of the host uses, where there are others."""
+    if not wanted.indices:
+        return ""
+    indices = ", ".join(map(str, wanted.indices))
+    return f"\n[gpus]\nindices = [{indices}]  # the host's other services use others\n"
+
+
 def _flags(wanted: FirstService) -> str:
     layout = wanted.layout
     if layout is None or not layout.whole_vision:
@@ -135,22 +171,33 @@ def _comment(text: str) -> str:
 
 def _memory(wanted: FirstService) -> str:
     if not wanted.is_described:
-        return _GUESSED
-    if wanted.fraction is None:
-        return _LEAST
-    return _USUAL.format(fraction=wanted.fraction, name=wanted.profile)
+        text = _GUESSED
+    elif wanted.fraction is None:
+        text = _LEAST
+    else:
+        least = f'"fit" is the least that keeps the promise; `poolproof fit {wanted.profile} --max pool` tells the most.'
+        text = (
+            f"\n{_comment(f'{_usual(wanted)} {least}')}[memory]\nfraction = {wanted.fraction:g}\n"
+        )
+    return text + (f"{_KV.format(dtype=text_toml(wanted.kv_dtype))}" if wanted.kv_dtype else "")
 
 
+_KV = "kv_dtype = {dtype}  # half the memory of a token; check answers\n"
 _LEAST = """
 [memory]
 fraction = "fit"  # "fit" is the least that keeps the promise; what it comes to stands in PLAN.md
 """
-_USUAL = """
-# `poolproof init` wrote the engine's own pick here, or as near to it as promise and reserve allow: the rest keeps prefixes for
-# later requests. "fit" is the least that keeps the promise; `poolproof fit {name} --max pool` tells the most.
-[memory]
-fraction = {fraction:g}
-"""
+
+
+def _usual(wanted: FirstService) -> str:
+    """Which fraction it is, beside the engine's own."""
+    if wanted.fraction is None or wanted.picked is None or wanted.fraction == wanted.picked:
+        return "What the engine would pick by itself: the rest of the pool keeps prefixes for later requests."
+    if wanted.fraction > wanted.picked:
+        return f"The engine would pick {wanted.picked:g}, and the promise needs more than that."
+    return f"The engine would pick {wanted.picked:g}, which leaves too little beside the pool: this is the most that surely passes."
+
+
 # Near what the engine would take by itself: 0.85 to 0.88 on a server GPU, in its own arithmetic.
 _GUESSED = """
 # 0.85 is not proved: nobody had described the model or the GPU for `poolproof init`; `poolproof catalog` tells how to.

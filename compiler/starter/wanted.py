@@ -70,8 +70,13 @@ class FirstService(Value):
         context: tokens that one request may have.
         concurrency: requests of that size at once.
         layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
+        port: that it listens on; `None` for the port that all share.
+        indices: the GPUs of its host that it uses; empty for the first ones.
+        kv_dtype: the number format of the KV cache; empty for the model's own.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
+        picked: the fraction that the engine would take by itself, where `fraction` is one.
         is_described: whether the model, the GPU, and what the engine does with memory are, so that the fraction can be found.
+        custom_code: the parts of the checkpoint that come as code, as words of a sentence.
         target: the host's name.
         user: the account it runs as.
     """
@@ -89,8 +94,13 @@ class FirstService(Value):
     is_described: bool
     target: str
     user: str
+    custom_code: str = ""
     layout: Layout | None = None
+    port: int | None = None
+    indices: tuple[int, ...] = ()
+    kv_dtype: str = ""
     fraction: float | None = None
+    picked: float | None = None
 
     @property
     def name(self) -> str:

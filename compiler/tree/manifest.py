@@ -68,9 +68,7 @@ def digest(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-@lru_cache(
-    maxsize=64
-)  # the probe, more than half of a service's bytes, is the same text in each of them
+@lru_cache(maxsize=64)  # the probe, half of what a service writes, is the same text in each
 def _digest_of(text: str) -> str:
     return digest(text.encode())
 

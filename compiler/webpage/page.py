@@ -1,13 +1,15 @@
-"""The values of the page: a row a service, and behind it its findings, budgets, bars, and charts."""
+"""The values of the page: what stands between services, a row a service, and behind it its findings, budgets, and charts."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.judged import Judged
+from compiler.diagnostics import Diagnostic, listed
+from compiler.judged import Checked
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.render.picture import picture_title, render_picture
@@ -15,6 +17,7 @@ from compiler.render.review import Row, budget_row
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
+from compiler.webpage.outcomes import Outcome, codes_of, outcomes
 from compiler.webpage.sweep import Point, Sweep
 
 
@@ -23,21 +26,22 @@ _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 
 @frozen(kw_only=True, eq=False, repr=False)
 class ServiceView(Value):
-    """One service, as the page shows it; pool and reserve are an estimate and its range."""
+    """One service, as the page shows it; pool and reserve are an estimate and its range, `why` what refuses it beside memory."""
 
     anchor: str
     name: str
     target: str
     verdict: str
+    why: str
     model: str
     gpus: str
     engine: str
     context: str
     pool: tuple[str, str]
     required: str
-    pool_order: int
+    pool_order: str
     reserve: tuple[str, str]
-    reserve_order: float
+    reserve_order: str
     unit: str
     findings: tuple[tuple[str, str, str], ...]
     static: tuple[Row, ...]
@@ -48,20 +52,32 @@ class ServiceView(Value):
     unpriced: tuple[str, ...]
 
 
-def render_page(judged: Sequence[Judged], *, sweeps: Mapping[str, Sweep]) -> str:
-    """The page of these services; `sweeps` by the names of their profiles."""
-    drawn = [number for number, each in enumerate(judged) if each.plan and each.plan.memory]
+@frozen(kw_only=True, eq=False, repr=False)
+class FindingView(Value):
+    """A finding that belongs to no service alone, with its place and its reasons."""
+
+    severity: str
+    code: str
+    summary: str
+    place: str
+    notes: tuple[str, ...]
+
+
+def render_page(checked: Checked, *, sweeps: Mapping[str, Sweep]) -> str:
+    """The page of these services and of what stands between them; `sweeps` by the names of their profiles."""
+    every = outcomes(checked)
+    drawn = [number for number, each in enumerate(checked.judged) if each.plan and each.plan.memory]
     views = tuple(
-        _view(number, each, sweeps.get(each.profile_name), styled=number in drawn[:1])
-        for number, each in enumerate(judged)
+        _view(number, each, sweeps.get(each.judged.profile_name), styled=number in drawn[:1])
+        for number, each in enumerate(every)
     )
-    counts = {each.verdict.value: 0 for each in judged}
-    for each in judged:
-        counts[each.verdict.value] += 1
+    counts = Counter(each.word for each in every)
     return fill(
         "report.html.j2",
         services=views,
-        counts=tuple(f"{count} {verdict}" for verdict, count in sorted(counts.items())),
+        counts=tuple(f"{count} {word}" for word, count in sorted(counts.items())),
+        refusing=listed(codes_of(checked.all_diagnostics)),
+        between=tuple(_between(each) for each in checked.diagnostics),
         width=WIDTH,
         height=HEIGHT,
         left=LEFT,
@@ -70,27 +86,38 @@ def render_page(judged: Sequence[Judged], *, sweeps: Mapping[str, Sweep]) -> str
     )
 
 
-def _view(number: int, judged: Judged, swept: Sweep | None, *, styled: bool) -> ServiceView:
+def _between(found: Diagnostic) -> FindingView:
+    span = None if found.primary is None else found.primary.span
+    return FindingView(
+        severity=found.severity.value,
+        code=found.code,
+        summary=found.summary,
+        place="" if span is None else f"{span.file}:{span.line}",
+        notes=found.notes,
+    )
+
+
+def _view(number: int, outcome: Outcome, swept: Sweep | None, *, styled: bool) -> ServiceView:
+    judged = outcome.judged
     plan = judged.plan
     memory = plan.memory if plan else None
     return ServiceView(
         anchor=f"service-{number + 1}",
         name=judged.profile_name,
         target=judged.target_name or "",
-        verdict=judged.verdict.value,
+        verdict=outcome.word,
+        why=outcome.why,
         model=plan.profile.model.id if plan else "",
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
         context=_promised(plan) if plan else "",
         pool=_spread(memory.pool.tokens, "{:,.0f}") if memory else _UNKNOWN,
         required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
-        pool_order=int(memory.pool.tokens.best) if memory else -1,
+        pool_order=_order(memory.pool.tokens) if memory else "-1",
         reserve=_spread(memory.reserve.margin_gib, "{:.1f}") if memory else _UNKNOWN,
-        reserve_order=memory.reserve.margin_gib.best if memory else -1e9,
+        reserve_order=_order(memory.reserve.margin_gib) if memory else "-1000000000",
         unit=f"{plan.service.unit}.service" if plan and plan.service else "",
-        findings=tuple(
-            (each.severity.value, each.code, each.summary) for each in judged.diagnostics
-        ),
+        findings=tuple((each.severity.value, each.code, each.summary) for each in outcome.findings),
         static=tuple(budget_row(each) for each in memory.static) if memory else (),
         needs=tuple(budget_row(each) for each in memory.reserve_lines) if memory else (),
         steps="\n".join(memory.pool.best_formula) if memory else "",
@@ -173,6 +200,11 @@ def _spread(known: Range, form: str) -> tuple[str, str]:
     """The best estimate, and the range below it where there is one: a row that long would be cut."""
     low, best, high = (form.format(each) for each in (known.low, known.best, known.high))
     return best, "" if low == high else f"{low} to {high}"
+
+
+def _order(known: Range) -> str:
+    """What a column is sorted by: exact to more digits than it shows."""
+    return f"{known.best:.3f}"
 
 
 def _fraction(amount: float) -> str:

@@ -110,7 +110,7 @@ def _layout(
     return Layout(
         cell=cell,
         page=launch.page,
-        kept_gib=launch.rule.multimodal_gib if launch.multimodal else 0.0,
+        kept_gib=_images_gib(settings, launch) if launch.multimodal else 0.0,
         taken_gib=adapters_gib(settings, model) or 0.0,
         states=state_pool(
             settings,
@@ -126,6 +126,26 @@ def _layout(
         added=_added(launch),
         limit=limit,
     )
+
+
+_IMAGE_CACHE = "SGLANG_VLM_CACHE_SIZE_MB"
+_FEATURES, _FEATURES_MIB = "SGLANG_MM_FEATURE_CACHE_MB", 1024
+_ON_DEVICE = frozenset({"cuda_ipc", "cuda_vmm"})
+_MIB = 1024
+
+
+def _images_gib(settings: Settings, launch: Launch) -> float:
+    """0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`: two variables say how much."""
+    kept = launch.rule.multimodal_gib
+    if kept == 0.0:
+        return kept
+    env = settings.profile.env
+    cache = env.get(_IMAGE_CACHE, "")
+    kept = int(cache) / _MIB if cache.isdecimal() else kept
+    if settings.word("mm-feature-transport") in _ON_DEVICE:
+        asked = env.get(_FEATURES, "")
+        kept += (int(asked) if asked.isdecimal() else _FEATURES_MIB) / _MIB
+    return kept
 
 
 def _dealt(token: Token) -> float:

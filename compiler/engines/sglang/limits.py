@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
-from compiler.engines.sglang.adapters import FLAGS as ADAPTING
-from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
 from compiler.engines.sglang.changes import changes
-from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
-from compiler.engines.sglang.hosting import FLAG as HOSTING
-from compiler.engines.sglang.hosting import hosting_assumption, hosting_known
+from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
 from compiler.engines.sglang.least import senseless
-from compiler.engines.sglang.loading import (
-    SAVER,
-    loading_assumption,
-    quantizes_unknown,
-    saver_known,
-)
-from compiler.engines.sglang.offloading import FLAG as OFFLOADING
-from compiler.engines.sglang.offloading import offload_known
-from compiler.engines.sglang.overrides import FLAG as OVERRIDES
-from compiler.engines.sglang.overrides import is_read
+from compiler.engines.sglang.loading import loading_assumption
+from compiler.engines.sglang.rawsettings import raw_unknowns
 from compiler.engines.sglang.releases import (
     CompressedPools,
     Counting,
@@ -37,15 +25,10 @@ from compiler.engines.sglang.releases import (
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
-from compiler.engines.sglang.unpriced import (
-    BESIDE_HEADS,
-    RESERVE,
-    STATIC,
-    WEIGHTS,
-    unpriced_flags,
-    unpriced_variables,
-)
-from compiler.facts import Compressed, Gpu, Gqa, Mla, Model, Unknown
+from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags, unpriced_variables
+from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
+from compiler.engines.sglang.variables import changing
+from compiler.facts import Compressed, Gpu, Model, Unknown
 from compiler.profile import Profile
 
 
@@ -57,7 +40,7 @@ def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
         *_speculation(profile, facts),
         *_release(profile, facts),
         *_shape(asked, facts),
-        *_flags(profile, facts, asked),
+        *raw_unknowns(asked, facts),
         *senseless(asked.flags),
     )
 
@@ -204,63 +187,14 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
 _MEGA_GENERATION = 10
 
 
-def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
-    tables = [STATIC]
-    measured, model = facts.measured, facts.model
-    if model is None or not _is_plain(model):
-        tables.append(BESIDE_HEADS)
-    if measured.free_before_gib is None or measured.free_after_gib is None:
-        tables.append(WEIGHTS)
-    known = _known(asked, facts)
-    for table in tables:
-        for name, does in unpriced_flags(profile, table, release=facts.release):
-            if name not in known:
-                yield Unknown(
-                    code="flag-unpriced",
-                    name=f"--{name}",
-                    setting=f"flags.{name}",
-                    missing=f"it {does}",
-                )
-
-
-def _is_plain(model: Model) -> bool:
-    """Whether a token has one key and one value a head, or one latent, and nothing beside."""
-    attention = model.attention
-    if isinstance(attention, Gqa):
-        return attention.selector is None
-    return isinstance(attention, Mla) and attention.indexer is None
-
-
-def _known(asked: Settings, facts: Facts) -> frozenset[str]:
-    """Flags of the tables that are priced for this model all the same."""
-    model, overrides = facts.model, asked.flags.get(OVERRIDES)
-    found: set[str] = set()
-    if not quantizes_unknown(model, asked):
-        found.add("quantization")
-    if overrides is not None and is_read(model, overrides):
-        found.add(OVERRIDES)
-    if asked.whole("kt-num-gpu-experts") is not None:
-        found.add("kt-weight-path")
-    if adapters_gib(asked, model) is not None:
-        found |= ADAPTING
-    if offload_known(asked, model):
-        found.add(OFFLOADING)
-    if asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model):
-        found.add(HOSTING)
-    if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
-        found.add(SAVER)
-    # The headers of a checkpoint have each expert once.
-    if facts.weights is None and copies_known(asked, model):
-        found |= {COPIES, REBALANCES}
-    return frozenset(found)
-
-
 def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     flags = unpriced_flags(profile, RESERVE, release=facts.release)
     priced = launch.exchange.flags
     sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
     sentences += [f"`{name}` {does}" for name, does in unpriced_variables(profile)]
+    changed = changing(profile, RESERVE_VARIABLES, model=facts.model)
+    sentences += [f"`{name}` {does}" for name, does in changed]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

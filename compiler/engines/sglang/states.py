@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from compiler.engines.sglang.releases import Counting, StatePools
+from compiler.engines.sglang.releases import Counting, StatePools, at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Model, StateKind
@@ -144,7 +144,7 @@ def state_pool(
     if model.state is None or rule.states is StatePools.ABSENT:
         return None
     state = model.state
-    bits = _STATE_BITS.get(settings.word("mamba-ssm-dtype") or "")
+    bits = _STATE_BITS.get(settings.word("mamba-ssm-dtype") or _by_variable(settings))
     if bits is not None:
         state = evolve(state, state_bits=bits)
     layers = _most_layers(settings, model)
@@ -157,6 +157,15 @@ def state_pool(
         requests=sharing.requests or 0,
         per_request=slots_per_request(settings, model=model, rule=rule),
     )
+
+
+_FORMAT_VARIABLE, _VARIABLE_SINCE = "SGLANG_MAMBA_SSM_DTYPE", "0.5.9"
+"""The flag overwrites it; up to 0.5.3 the flag's default does too (server_args.py, line 1223)."""
+
+
+def _by_variable(settings: Settings) -> str:
+    asked = settings.profile.env.get(_FORMAT_VARIABLE, "")
+    return asked if at_least(settings.profile.engine.version, _VARIABLE_SINCE) else ""
 
 
 def _most_layers(settings: Settings, model: Model) -> int:

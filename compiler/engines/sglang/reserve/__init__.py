@@ -13,6 +13,7 @@ from compiler.engines.sglang.reserve.buffers import BACKENDS, buffers
 from compiler.engines.sglang.reserve.exchange import exchange_lines
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.engines.sglang.reserve.steps import fetched, graph_lines, peak, runtime
+from compiler.engines.sglang.reserve.vocabulary import vocabulary_lines
 from compiler.engines.sglang.roles import waiting_rows
 from compiler.memory.tensors import draft_tensors
 from compiler.memory.weights import GIB, Split
@@ -31,7 +32,13 @@ def reserve_lines(server: Server) -> tuple[Line, ...]:
         *buffers(server),
         *exchange_lines(server),
     ]
-    lines += [*graph_lines(server), *fetched(server), runtime(), peak(server)]
+    lines += [
+        *graph_lines(server),
+        *vocabulary_lines(server),
+        *fetched(server),
+        runtime(),
+        peak(server),
+    ]
     return tuple(lines)
 
 

@@ -1,0 +1,30 @@
+"""The names of weight files in; which of a numbered set is not among them out.
+
+A folder without an index tells what it should hold by its names alone: `model-00003-of-00004.safetensors`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+
+_NUMBERED = re.compile(r"(?P<set>.*?)(?P<number>[0-9]{1,9})-of-(?P<total>[0-9]{1,9})(?P<end>\.\w+)")
+
+
+def absent_shards(names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Of each set that is not whole its first absent file, how many there are, and how many there should be.
+
+    Sets are counted from 1; one that has a file 0 is counted from 0.
+    """
+    sets: dict[tuple[str, str, str, int], set[int]] = {}
+    for name in names:
+        found = _NUMBERED.fullmatch(name)
+        if found is not None:
+            key = (found["set"], found["total"], found["end"], len(found["number"]))
+            sets.setdefault(key, set()).add(int(found["number"]))
+    for (start, total, end, digits), numbers in sets.items():
+        if len(numbers) < int(total):
+            first = next(each for each in count(0 if 0 in numbers else 1) if each not in numbers)
+            yield f"{start}{first:0{digits}}-of-{total}{end}", len(numbers), int(total)

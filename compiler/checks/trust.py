@@ -1,0 +1,38 @@
+"""Code that a checkpoint brings: it runs only where the engine is told to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.diagnostics import Diagnostic, warning
+from compiler.origins import Origins
+from compiler.plan import Plan
+from compiler.rules import rule
+
+
+_FLAGS = frozenset({"trust-remote-code", "skip-tokenizer-init", "tokenizer-path"})
+"""With any of these the checkpoint's own code is run, or its tokenizer is not asked for."""
+
+
+@rule("code-untrusted")
+def untrusted(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A tokenizer that comes as code is not loaded without leave, and the server ends with an error about it."""
+    model = plan.model
+    if model is None or not model.custom_code or plan.profile.model.trust_remote_code:
+        return
+    if any(value is not False for name, value in plan.profile.flags.items() if name in _FLAGS):
+        return
+    verb = "come" if " and " in model.custom_code else "comes"
+    yield warning(
+        "code-untrusted",
+        f"`{model.id}` brings code of its own, and nothing lets the engine run it",
+        where.primary(
+            "model.trust_remote_code", "model.id", text=f"{model.custom_code} {verb} as code"
+        ),
+        notes=(
+            "without it that part is not loaded, and the server does not start, unless the engine has the part itself",
+            f"known from {model.sources.get('custom_code', 'the catalogue')}",
+        ),
+        help=("read the code, then set `model.trust_remote_code = true`",),
+        path="model.trust_remote_code",
+    )

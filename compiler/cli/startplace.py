@@ -1,0 +1,172 @@
+"""Where a new service goes: an empty folder, or a tree that has services already, beside which it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from compiler import __version__
+from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.checks.neighbours.hosts import Resident, hosts_of
+from compiler.cli.neighbours import names_on
+from compiler.cli.session import Session
+from compiler.diagnostics import Diagnostic
+from compiler.judged import Checked
+from compiler.language.load import DiskReader, Loaded, Reader
+from compiler.pipeline import Inputs, check_profiles, resolve
+from compiler.plan import Plan
+from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
+from compiler.value import Value
+from compiler.versions import version_key
+from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin
+
+
+_STEP = 100
+"""Between the ports of services: each may use some of those that follow its own, for what it says to itself."""
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Place(Value):
+    """A folder, and what is there.
+
+    Attributes:
+        stands: whether it is a tree already.
+        beside: the profiles of the new service's host, once that is known.
+        documents: what was read of the tree.
+    """
+
+    folder: Path
+    stands: bool
+    catalog: Catalog
+    beside: tuple[str, ...] = ()
+    documents: Mapping[str, Loaded] = field(factory=dict)
+
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """Why nothing may be added here."""
+        return check_pin(Workspace(self.folder), version=__version__) if self.stands else ()
+
+    def judge(self, wanted: FirstService) -> Checked:
+        """The new service, beside what runs on its host."""
+        return self.judged(wanted)[0]
+
+    def judged(self, wanted: FirstService) -> tuple[Checked, Session]:
+        """The same, with what shows its findings."""
+        inputs = self.inputs(wanted)
+        checked = check_profiles((wanted.profile,), inputs, beside=self.beside)
+        workspace = Workspace(self.folder)
+        names = (wanted.profile,)
+        return checked, Session(workspace=workspace, inputs=inputs, names=names, named=True)
+
+    def inputs(self, wanted: FirstService) -> Inputs:
+        """The tree with the new profiles in it."""
+        texts = profile_files(wanted)
+        reader: Reader = TextReader(texts)
+        if self.stands:
+            reader = BesideReader(standing=DiskReader(self.folder / PROFILES), texts=texts)
+        return Inputs(reader=reader, catalog=self.catalog, documents=dict(self.documents))
+
+    def has(self, profile: str) -> bool:
+        """Whether a file of this name is there, or anything else that is in the way."""
+        path = self.folder / PROFILES / f"{profile}.toml"
+        return path.exists() or path.is_symlink()
+
+
+def place_of(folder: Path) -> Place:
+    """What is there."""
+    stands = (folder / PIN_FILE).exists() or (folder / PROFILES).is_dir()
+    catalog = open_catalog(FolderReader(folder / PROFILES) if stands else None)
+    return Place(folder=folder, stands=stands, catalog=catalog)
+
+
+def version_in(place: Place, engine: str) -> str | None:
+    """The newest release that the tree has a fragment of, so that one more service is of the same."""
+    found = (place.folder / PROFILES / "base").glob(f"{engine}-*.toml") if place.stands else ()
+    versions = {each.stem.removeprefix(f"{engine}-") for each in found}
+    known = versions & set(place.catalog.versions(engine))
+    return max(known, key=lambda each: version_key(each) or ((), 0, 0), default=None)
+
+
+def disputes(place: Place, wanted: FirstService, given: Mapping[str, Any]) -> Iterator[str]:
+    """What a fragment that stands says otherwise than the new service is asked for; what it says beside that is the team's."""
+    names = fragments(wanted)
+    asked: dict[str, dict[str, tuple[object, str]]] = {
+        names.model: {"model.id": (wanted.model, "--model")},
+        names.engine: {
+            "engine.name": (wanted.engine, "--engine"),
+            "engine.version": (wanted.version, "--engine"),
+        },
+        names.hardware: {
+            "gpus.kind": (wanted.gpu, "--gpu"),
+            "gpus.count": (wanted.count, "--count"),
+        },
+    }
+    if given["model_path"]:
+        asked[names.model]["model.path"] = (wanted.model_path, "--model-path")
+    if given["python"]:
+        asked[names.engine]["engine.python"] = (wanted.python, "--python")
+    inputs = place.inputs(wanted)
+    for name, keys in asked.items():
+        if place.has(name):
+            yield from _differing(name, keys, inputs)
+
+
+def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs) -> Iterator[str]:
+    resolved, _ = resolve(name, inputs)
+    file = f"`{PROFILES}/{name}.toml`"
+    if resolved is None:
+        yield f"{file} is there and cannot be read: `poolproof check {name}` says why"
+        return
+    for key, (value, option) in keys.items():
+        table, _, short = key.partition(".")
+        found = resolved.values.get(table)
+        there = found.get(short) if isinstance(found, Mapping) else None
+        if there != value:
+            said = "nothing" if there is None else f"`{there}`"
+            yield f"{file} is there, and its `{key}` is {said}, not `{value}` (`{option}`): rename that file, or ask for what it has"
+
+
+def placed(place: Place, wanted: FirstService) -> tuple[Place, FirstService]:
+    """The same with a port and GPUs that no other service of its host has, and with these others to be judged beside."""
+    if not place.stands:
+        return place, wanted
+    inputs = place.inputs(wanted)
+    beside = names_on(frozenset({wanted.target}), inputs, without=(wanted.profile,))
+    judged = check_profiles((wanted.profile, *beside), inputs, advised=False).judged
+    new = {*profile_files(wanted)}
+    documents = {name: each for name, each in inputs.documents.items() if name not in new}
+    place = evolve(place, beside=beside, documents=documents)
+    plans = [each.plan for each in judged if each.plan and each.target_name == wanted.target]
+    return place, _apart(wanted, plans)
+
+
+def _apart(wanted: FirstService, plans: Sequence[Plan]) -> FirstService:
+    residents = [each for host in hosts_of(plans) for each in host.residents]
+    own = next((each for each in residents if each.name == wanted.profile), None)
+    if own is None:
+        return wanted
+    others = [each for each in residents if each.unit != own.unit]
+    return evolve(wanted, port=_port(own, others), indices=_indices(own, others))
+
+
+def _port(own: Resident, others: Sequence[Resident]) -> int | None:
+    """The first that is free, in steps; `None` where the shared one is."""
+    uses = [use for each in others for use in each.footprint.ports]
+    first = own.plan.profile.serve.port
+    port = first
+    while any(use.first <= port <= use.last for use in uses):
+        port += _STEP
+    return None if port == first else port
+
+
+def _indices(own: Resident, others: Sequence[Resident]) -> tuple[int, ...]:
+    """The first GPUs that no other uses; empty where none of its own is taken, or nobody can say."""
+    taken = {gpu for each in others for gpu in each.footprint.gpus or ()}
+    mine = own.footprint.gpus or ()
+    if not taken & {*mine}:
+        return ()
+    free = (gpu for gpu in count() if gpu not in taken)
+    return tuple(islice(free, len(mine)))

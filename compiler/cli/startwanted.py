@@ -1,0 +1,100 @@
+"""What a new service is asked for: the options of `init`, and the terminal where they say too little."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from compiler.catalog import Catalog, Kind
+from compiler.engines.known import ENGINES
+from compiler.near import near
+from compiler.starter import FirstService
+
+
+CONTEXT_TOKENS = 32_768
+"""What is offered where nothing else is asked for, or the model's own context where that is less."""
+
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None) -> FirstService:
+    """The answers: what the options say, then what the terminal says; `version` is of the tree's own engine."""
+    missing = [f"--{name}" for name in ("model", "gpu", "count", "host") if given[name] is None]
+    if missing and not sys.stdin.isatty():
+        raise click.UsageError(
+            f"{', '.join(missing)} must be given where there is no terminal to ask on"
+        )
+    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
+    model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
+    gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
+    count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
+    host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
+    known, _ = catalog.model(model)
+    least = min(CONTEXT_TOKENS, known.context) if known and known.context else CONTEXT_TOKENS
+    context = given["context"] or (
+        click.prompt("Context of a request, tokens", type=click.IntRange(min=16), default=least)
+        if missing
+        else least
+    )
+    engine, asked = given["release"]
+    described = known is not None and catalog.gpu(gpu)[0] is not None
+    return FirstService(
+        model=model,
+        model_path=given["model_path"] or default_path(model),
+        gpu=gpu,
+        count=count,
+        engine=engine,
+        version=asked or version or catalog.versions(engine)[-1],
+        flags=ENGINES[engine].first_flags,
+        python=given["python"] or f"/opt/{engine}/bin/python",
+        context=context,
+        concurrency=given["concurrency"],
+        is_described=described,
+        custom_code=known.custom_code if known else "",
+        kv_dtype=given["kv_dtype"] or "",
+        target=host,
+        user=given["user"] or engine,
+    )
+
+
+def default_path(model: str) -> str:
+    """Where a model's files are taken to be on the host."""
+    return f"/srv/models/{model.rpartition('/')[2]}"
+
+
+def _asked_host(value: str) -> str:
+    if not HOST.fullmatch(value):
+        raise click.UsageError("expected a host's short name: letters, digits, `-`, `.`, `_`")
+    return value
+
+
+def _name(given: str | None, known: Sequence[str], *, what: str, ask: str) -> str:
+    """A name by its option, or by the terminal, which asks again where it cannot be meant."""
+    if given:
+        return _meant(given, known, what)
+    answer: str = click.prompt(ask, value_proc=lambda value: _meant(value, known, what))
+    return answer
+
+
+def _meant(given: str, known: Sequence[str], what: str) -> str:
+    """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
+
+    Of a model that is certain only where its capitals or its owner are missing: many are called alike, and one that nobody
+    described may well be meant.
+
+    Raises:
+        click.UsageError: with the near name.
+    """
+    similar = None if given in known else near(given, known)
+    if similar is None:
+        return given
+    said = f"no {what} is called `{given}`; a similar one is `{similar}`"
+    _, _, short = similar.rpartition("/")
+    if "/" in similar and given.lower() not in (similar.lower(), short.lower()):
+        click.echo(said, err=True)
+        return given
+    raise click.UsageError(said)

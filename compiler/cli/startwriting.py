@@ -1,0 +1,86 @@
+"""The files of a new service, written: all or none, and never over one that is there."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from compiler.cli.exits import Exit
+from compiler.cli.offered import ONE_HOST
+from compiler.cli.startplace import Place
+from compiler.diagnostics import listed, reason_of
+from compiler.starter import FirstService, files_around, profile_files
+from compiler.workspace import PROFILES
+
+
+def write_service(place: Place, wanted: FirstService) -> int:
+    """All files that are not there yet, or none."""
+    profiles = {
+        f"{PROFILES}/{name}.toml": text
+        for name, text in profile_files(wanted).items()
+        if not place.has(name)
+    }
+    files = profiles if place.stands else {**files_around(), **profiles}
+    made: list[Path] = []
+    try:
+        for path, text in sorted(files.items()):
+            _make(place.folder / path, text, made)
+    except OSError as fault:
+        for each in reversed(made):
+            each.rmdir() if each.is_dir() else each.unlink()
+        reason = reason_of(fault)
+        click.echo(
+            f"nothing was written: `{fault.filename or place.folder}` cannot be written: {reason}",
+            err=True,
+        )
+        return Exit.MACHINE
+    for path in sorted(files):
+        click.echo(f"wrote {place.folder / path}")
+    for name in sorted(profile_files(wanted)):
+        if f"{PROFILES}/{name}.toml" not in files:
+            click.echo(
+                f"kept {place.folder / PROFILES / name}.toml, which is used as it is", err=True
+            )
+    _tell(place, wanted)
+    return Exit.OK
+
+
+def _tell(place: Place, wanted: FirstService) -> None:
+    """What was decided, and what comes next."""
+    if wanted.layout is not None:
+        click.echo(wanted.layout.said(wanted.count), err=True)
+    if wanted.count > ONE_HOST:
+        click.echo(
+            f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "
+            "`node-rank`, and `dist-init-addr` (docs/how-to/serve-over-several-nodes.md)",
+            err=True,
+        )
+    if wanted.indices:
+        click.echo(
+            f"others on `{wanted.target}` use GPUs: this one gets {listed([str(each) for each in wanted.indices])}; see that the host has them",
+            err=True,
+        )
+    folder = place.folder
+    there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    click.echo(
+        f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
+        err=True,
+    )
+    if not place.stands:
+        click.echo(
+            "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml",
+            err=True,
+        )
+
+
+def _make(path: Path, text: str, made: list[Path]) -> None:
+    """Write a file and the folders it needs; what is made is noted, so that it can be taken back."""
+    for each in reversed(path.parents):
+        if not each.exists():
+            each.mkdir()
+            made.append(each)
+    with path.open("x", encoding="utf-8") as file:
+        made.append(path)
+        file.write(text)

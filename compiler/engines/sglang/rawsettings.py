@@ -1,0 +1,91 @@
+"""Raw flags and variables that keep a profile from being priced: those of the tables that are not priced all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.engines.engine import Facts
+from compiler.engines.sglang.adapters import FLAGS as ADAPTING
+from compiler.engines.sglang.adapters import adapters_gib
+from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
+from compiler.engines.sglang.hosting import FLAG as HOSTING
+from compiler.engines.sglang.hosting import hosting_known
+from compiler.engines.sglang.loading import SAVER, quantizes_unknown, saver_known
+from compiler.engines.sglang.offloading import FLAG as OFFLOADING
+from compiler.engines.sglang.offloading import offload_known
+from compiler.engines.sglang.overrides import FLAG as OVERRIDES
+from compiler.engines.sglang.overrides import is_read
+from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.unpriced import BESIDE_HEADS, STATIC, WEIGHTS, unpriced_flags
+from compiler.engines.sglang.variables import POOL as POOL_VARIABLES
+from compiler.engines.sglang.variables import WEIGHTS as WEIGHT_VARIABLES
+from compiler.engines.sglang.variables import changing
+from compiler.facts import Gqa, Mla, Model, Unknown
+from compiler.profile import Profile
+
+
+def raw_unknowns(asked: Settings, facts: Facts) -> Iterator[Unknown]:
+    """Each flag and variable that changes what stands in the static budget, and by how much is not known."""
+    yield from _flags(asked.profile, facts, asked)
+    yield from _variables(asked.profile, facts)
+
+
+def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]:
+    tables = [STATIC]
+    measured, model = facts.measured, facts.model
+    if model is None or not _is_plain(model):
+        tables.append(BESIDE_HEADS)
+    if measured.free_before_gib is None or measured.free_after_gib is None:
+        tables.append(WEIGHTS)
+    known = _known(asked, facts)
+    for table in tables:
+        for name, does in unpriced_flags(profile, table, release=facts.release):
+            if name not in known:
+                yield Unknown(
+                    code="flag-unpriced",
+                    name=f"--{name}",
+                    setting=f"flags.{name}",
+                    missing=f"it {does}",
+                )
+
+
+def _variables(profile: Profile, facts: Facts) -> Iterator[Unknown]:
+    measured = facts.measured
+    logged = measured.free_before_gib is not None and measured.free_after_gib is not None
+    for table in (POOL_VARIABLES,) if logged else (POOL_VARIABLES, WEIGHT_VARIABLES):
+        for name, does in changing(profile, table, model=facts.model):
+            yield Unknown(
+                code="flag-unpriced", name=name, setting=f"env.{name}", missing=f"it {does}"
+            )
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether a token has one key and one value a head, or one latent, and nothing beside."""
+    attention = model.attention
+    if isinstance(attention, Gqa):
+        return attention.selector is None
+    return isinstance(attention, Mla) and attention.indexer is None
+
+
+def _known(asked: Settings, facts: Facts) -> frozenset[str]:
+    """Flags of the tables that are priced for this model all the same."""
+    model, overrides = facts.model, asked.flags.get(OVERRIDES)
+    found: set[str] = set()
+    if not quantizes_unknown(model, asked):
+        found.add("quantization")
+    if overrides is not None and is_read(model, overrides):
+        found.add(OVERRIDES)
+    if asked.whole("kt-num-gpu-experts") is not None:
+        found.add("kt-weight-path")
+    if adapters_gib(asked, model) is not None:
+        found |= ADAPTING
+    if offload_known(asked, model):
+        found.add(OFFLOADING)
+    if asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model):
+        found.add(HOSTING)
+    if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
+        found.add(SAVER)
+    # The headers of a checkpoint have each expert once.
+    if facts.weights is None and copies_known(asked, model):
+        found |= {COPIES, REBALANCES}
+    return frozenset(found)

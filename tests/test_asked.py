@@ -1,0 +1,84 @@
+"""A profile that is asked for by name: judged beside what runs on its hosts, and no other file is planned for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checkouts import FP8, SHORT, STORY, Checkout, checkout
+from compiler import pipeline
+from compiler.cli.neighbours import names_beside
+from compiler.language.load import DiskReader
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Checkout:
+    """A service alone on its host, and one that shares nothing with it."""
+    made = checkout(tmp_path / "tree")
+    for name in (FP8, SHORT):
+        made.profile(name).unlink()
+    made.write("elsewhere", text_of(made).replace("[targets.ct200]", "[targets.ct201]"))
+    return made
+
+
+def text_of(tree: Checkout) -> str:
+    return tree.profile(STORY).read_text("utf-8")
+
+
+def write_beside(tree: Checkout, host: str = "ct200") -> None:
+    """Another unit on the same GPUs and port."""
+    text = text_of(tree).replace("[targets.ct200]", f'[targets.{host}]\nunit = "beside"')
+    tree.write("beside", text)
+
+
+@pytest.mark.parametrize("verb", ["check", "compile", "report"])
+def test_a_named_profile_is_refused_by_its_neighbour(tree: Checkout, verb: str) -> None:
+    """What `check` of the tree refuses between two services, it refuses of each by its name; others pass."""
+    assert tree.run(verb, STORY).code == 0
+    write_beside(tree)
+    for name in (STORY, "beside"):
+        done = tree.run(verb, name)
+        assert done.code == 1
+        assert "error[port-clash]" in done.err
+        assert "error[gpu-overcommitted]" in done.err
+    assert tree.run(verb, "elsewhere").code == 0
+
+
+def test_a_named_profile_is_told_what_the_tree_is_told(tree: Checkout) -> None:
+    """The words are those of the whole tree, and what neighbours do among themselves is not told."""
+    write_beside(tree)
+    whole = tree.run("check", "--json").json["diagnostics"]
+    assert tree.run("check", STORY, "--json").json["diagnostics"] == whole
+    third = text_of(tree).replace("[targets.ct200]", '[targets.ct200]\nunit = "third"')
+    tree.write("third", third.replace("[serve]", "[serve]\nport = 30100", 1))
+    told = tree.run("check", "third", "--json").json["diagnostics"]
+    assert not [each for each in told if each["code"] == "port-clash"]
+    assert [each["profile"] for each in tree.run("check", "third", "--json").json["plans"]] == [
+        "third"
+    ]
+
+
+def test_only_what_shares_a_host_is_parsed(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files without the name of the host are not even parsed; a name with escapes is found."""
+    write_beside(tree, host='"ct\\u0032\\u0030\\u0030"')
+    resolved: list[str] = []
+
+    def noted(name: str, inputs: pipeline.Inputs) -> object:
+        resolved.append(name)
+        return pipeline.resolve(name, inputs)
+
+    monkeypatch.setattr("compiler.cli.neighbours.resolve", noted)
+    from compiler.catalog import open_catalog  # noqa: PLC0415 - beside its reader
+
+    inputs = pipeline.Inputs(reader=DiskReader(tree.root / "profiles"), catalog=open_catalog())
+    assert names_beside((STORY,), inputs) == ("beside",)
+    assert resolved == [STORY, "beside"]
+
+
+def test_a_neighbour_that_cannot_be_planned_is_said(tree: Checkout) -> None:
+    """Nothing is claimed of what cannot be looked at."""
+    tree.write("beside", text_of(tree).replace("context = 200_000", 'context = "long"'))
+    done = tree.run("check", STORY)
+    assert done.code == 0
+    assert "`beside` on the same host cannot be planned" in done.err

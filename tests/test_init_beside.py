@@ -1,0 +1,163 @@
+"""`init` in a tree that stands: one command adds a service, and nothing that is there is touched."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkouts import Done, run
+
+
+FIRST = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "node-b")
+SECOND = ("--model", "Qwen/Qwen3-8B", "--gpu", "h100", "--count", "1", "--context", "16384")
+
+
+def init(folder: Path, *words: str) -> Done:
+    return run("init", *words, here=folder)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree with one service."""
+    assert init(tmp_path, *FIRST).code == 0
+    return tmp_path
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def profile(folder: Path, name: str) -> dict[str, Any]:
+    return tomllib.loads((folder / "profiles" / f"{name}.toml").read_text("utf-8"))
+
+
+def replace(folder: Path, name: str, old: str, new: str) -> None:
+    path = folder / "profiles" / f"{name}.toml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_second_service_is_added_by_one_command(tree: Path) -> None:
+    """Its profile and the fragments that lack are written; all that stood is as it was, and the whole tree passes."""
+    before = texts(tree)
+    (tree / ".pre-commit-config.yaml").unlink()  # what a team took away stays away
+    done = init(tree, *SECOND, "--host", "node-c")
+    assert done.code == 0, done.err
+    after = texts(tree)
+    assert after.keys() - before.keys() == {
+        "profiles/base/qwen3-8b.toml",
+        "profiles/hw/1x-h100.toml",
+        "profiles/qwen3-8b-node-c.toml",
+    }
+    assert before.keys() - after.keys() == {".pre-commit-config.yaml"}
+    assert {name: after[name] for name in before if name in after}.items() <= before.items()
+    assert "kept profiles/base/service.toml, which is used as it is" in done.err
+    assert run("check", "--strict", here=tree).code == 0
+    assert "port" not in profile(tree, "qwen3-8b-node-c")["serve"]
+
+
+def test_on_the_same_host_it_gets_a_port_and_gpus_of_its_own(tree: Path) -> None:
+    """Beside services of the host it takes the next port and the first GPUs that are free, and says so."""
+    for model, port, indices in (("Qwen/Qwen3-8B", 30100, [2]), ("Qwen/Qwen3-4B", 30200, [3])):
+        done = init(tree, "--model", model, *SECOND[2:], "--host", "node-b")
+        assert done.code == 0, done.err
+        made = profile(tree, f"{model.partition('/')[2].lower()}-node-b")
+        assert made["serve"]["port"] == port
+        assert made["gpus"]["indices"] == indices
+        assert f"this one gets {indices[0]}" in done.err
+    assert run("check", "--strict", here=tree).code == 0
+    assert run("fmt", "--check", here=tree).code == 0
+
+
+def test_what_a_team_set_is_used_as_it_is(tree: Path) -> None:
+    """An address, an interpreter, and an older release of the tree hold for the new service too."""
+    replace(tree, "base/service", "port = 30000", "port = 9000")
+    engine = next((tree / "profiles" / "base").glob("sglang-*.toml"))
+    text = re.sub(r'version = "[^"]*"', 'version = "0.5.11"', engine.read_text("utf-8"))
+    engine.unlink()
+    path = engine.with_name("sglang-0.5.11.toml")
+    path.write_text(text.replace("/opt/sglang/bin", "/srv/venv/bin"), "utf-8")
+    replace(tree, "qwen3-32b-node-b", f"base/{engine.stem}", "base/sglang-0.5.11")
+    done = init(tree, *SECOND, "--host", "node-b")
+    assert done.code == 0, done.err
+    made = profile(tree, "qwen3-8b-node-b")
+    assert "base/sglang-0.5.11" in made["extends"]
+    assert made["serve"]["port"] == 9100
+    assert run("compile", here=tree).code == 0
+    unit = (tree / "out/qwen3-8b-node-b/node-b/qwen3-8b.service").read_text("utf-8")
+    assert "/srv/venv/bin/python" in unit
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model-path", "/data/q"), "its `model.path` is `/srv/models/Qwen3-32B`, not `/data/q`"),
+        (("--python", "/x/python"), "its `engine.python` is `/opt/sglang/bin/python`"),
+        (
+            (),
+            "`profiles/qwen3-32b-node-b.toml` is there already: edit it, or name another `--host`",
+        ),
+    ],
+)
+def test_what_stands_otherwise_is_named(tree: Path, words: tuple[str, ...], said: str) -> None:
+    """A file that says otherwise than asked for keeps all from being written, and each is told with what to do."""
+    before = texts(tree)
+    host = FIRST if not words else (*FIRST[:-1], "node-c")
+    done = init(tree, *host, *words)
+    assert done.code == 1
+    assert said in done.err
+    assert texts(tree) == before
+
+
+def test_a_fragment_of_another_thing_is_named(tree: Path) -> None:
+    """A fragment that has the name and holds another number of GPUs is not taken for the one that is asked for."""
+    (tree / "profiles/hw/1x-h100.toml").write_text(
+        'schema = 1\n\n[gpus]\nkind = "h100"\ncount = 4\n', "utf-8"
+    )
+    done = init(tree, *SECOND, "--host", "node-c")
+    assert done.code == 1
+    assert "its `gpus.count` is `4`, not `1` (`--count`)" in done.err
+
+
+def test_smaller_checkpoints_and_a_smaller_cache_are_offered(tmp_path: Path) -> None:
+    """Where a model does not fit, its quantised checkpoints are offered, and an fp8 cache; each passes as it is written."""
+    words = ("--gpu", "rtx-4090", "--count", "2", "--host", "a")
+    for model, context, expected in (
+        ("Qwen/Qwen3-32B", "16384", {"--model Qwen/Qwen3-32B-FP8", "--model Qwen/Qwen3-32B-AWQ"}),
+        ("Qwen/Qwen3-32B-FP8", "40960", {"--kv-dtype fp8_e4m3"}),
+    ):
+        done = init(tmp_path, "--model", model, *words, "--context", context)
+        assert done.code == 1
+        lines = done.err.partition("each of these passes:\n")[2].splitlines()
+        offered = {line.split("  ")[1] for line in lines}
+        assert expected <= offered
+        for number, option in enumerate(sorted(expected)):
+            folder = f"{context}-{number}"
+            asked = ("--model", model, *words, "--context", context, *option.split())
+            again = init(tmp_path, folder, *asked)
+            assert again.code == 0, again.err
+
+
+def test_weights_that_do_not_fit_are_one_error(tmp_path: Path) -> None:
+    """Nothing that follows from weights that do not load is said beside them."""
+    words = ("--gpu", "rtx-4090", "--count", "2", "--host", "a", "--concurrency", "64")
+    done = init(tmp_path, "--model", "Qwen/Qwen3-32B", *words)
+    assert re.findall(r"error\[(.*?)\]", done.err) == ["weights-too-large"]
+
+
+def test_more_gpus_than_a_host_has(tmp_path: Path) -> None:
+    """What no usual host holds is written, with where to read how several serve one model."""
+    words = ("--gpu", "h100", "--count", "16", "--host", "node0", "--context", "65536")
+    done = init(tmp_path, "--model", "moonshotai/Kimi-K2.6", *words)
+    assert done.code == 0, done.err
+    assert "few hosts have 16 GPUs" in done.err
+    assert "docs/how-to/serve-over-several-nodes.md" in done.err
