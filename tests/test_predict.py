@@ -671,6 +671,21 @@ def test_advice_has_no_words_of_profiles() -> None:
 
 
 @pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--max-total-tokens 1000", "pool = at most 1,000 tokens, the cap"),
+        ("--enable-pdmux", "`--enable-pdmux` needs `--chunked-prefill-size -1`"),
+    ],
+)
+def test_findings_have_no_words_of_profiles(flags: str, said: str) -> None:
+    """Summaries and arithmetic name flags, not settings."""
+    words = server(f"--model-path Qwen/Qwen3-32B --tp 2 {flags}").split()
+    _, line, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert said in " ".join((line + found).split())
+    assert not re.search(r"\b(memory|serve|parallel)\.\w", line + found)
+
+
+@pytest.mark.parametrize(
     "flags",
     [
         """--model-path Qwen/Qwen3-32B --context-length 131072 --json-model-override-args '{"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}'""",

@@ -50,8 +50,9 @@ def read_pasted(
     read = read_words(words, files=files_here())
     launch = read.launch
     if launch is None:
-        others = tuple(each for each in read.diagnostics if each.code != "launch-missing")
-        return tuple(map(_without_options, others)) or (_starts_nothing(words),)
+        others = tuple(map(_without_options, read.diagnostics))
+        is_missing = all(each.code == "launch-missing" for each in others if each.is_error)
+        return (_starts_nothing(words),) if is_missing else others
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
     if engine is None:
         chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
