@@ -119,3 +119,22 @@ def test_what_is_advised_passes(flags: str, more: str, code: str) -> None:
     assert found(flags, code, count=8, told=False)
     count = 4 if more.endswith(" 4") else 8
     assert not found(f"{flags} {more}", code, count=count, told=False)
+
+
+@pytest.mark.slow
+def test_no_flag_keeps_the_help_of_memory_away() -> None:
+    """Whatever flag a release takes stands in the command: a change is offered, or the error is named that is to be mended first."""
+    predictor = make_predictor(CATALOG, engine="sglang", version="0.5.23")
+    question = Question(gpu="h100", count=2, engine="sglang", version="0.5.23")
+    assert predictor.release is not None
+    refused = 0
+    for name, flag in predictor.release.flags.items():
+        value = [flag.choices[0]] if flag.choices else ["1"] if flag.takes != "str" else ["x"]
+        command = ["sglang", "serve", *DENSE.split(), "--mem-fraction-static", "0.4", name]
+        words = [*command, *(value if flag.takes is not None else ())]
+        judged = with_flags(predictor.predict(words, question), predictor, words, question)
+        for each in judged.diagnostics:
+            if each.code == "pool-too-small":
+                refused += 1
+                assert each.help[0].startswith(("any one", "this keeps", "first mend")), shlex.join(words)
+    assert refused > 400

@@ -480,6 +480,13 @@ def test_a_pool_that_a_narrow_cache_makes_larger_is_not_called_smaller(tree: Che
     assert after + fewer == pytest.approx(narrow["pool"]["best"], abs=1)
 
 
+def test_a_cap_and_a_fraction_that_are_both_short(tree: Checkout) -> None:
+    """Neither alone is enough: the cap is raised to the promise, and the fraction as far as that takes."""
+    told = fit_nodes(tree, f"{UNCERTAIN[0]}\nmax_pool_tokens = 1_000", UNCERTAIN[1])
+    pairs = [[one["setting"] for one in each["settings"]] for each in told["changes"]]
+    assert ["memory.max_pool_tokens", "memory.fraction"] in pairs
+
+
 def test_what_is_to_spare_by_the_best_estimate_is_not_the_worst(tree: Checkout) -> None:
     """Both budgets are told by the estimate that is named; what is uncertain holds by the best, so that none is negative."""
     told = fit_nodes(tree, *UNCERTAIN)

@@ -640,6 +640,7 @@ def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
         (["python", "-m", "vllm.x"], "`python -m vllm.x` starts no engine that is described"),
         (["run.sh"], "`poolproof adopt --check FILE`"),
     ],
+    ids=lambda each: each if isinstance(each, str) else each[0].split()[0],
 )
 def test_what_is_no_command_of_an_engine_is_named(words: list[str], said: str) -> None:
     """A quoted command, another engine's, and a file are each told what they are, and none is called a release's."""
@@ -647,6 +648,14 @@ def test_what_is_no_command_of_an_engine_is_named(words: list[str], said: str) -
     assert (code, line) == (1, "refused by command-refused; not planned: see the errors\n")
     assert said in found
     assert "does not start with this command" not in found
+
+
+def test_two_launches_in_one_command_are_not_chosen_from() -> None:
+    """A script in a word may start two servers; no option that only `adopt` has is advised."""
+    words = server("--model-path Qwen/Qwen3-8B")
+    code, line, found = told("--gpu", "h200", "--", "bash", "-c", f"{words} & {words} --port 1")
+    assert (code, line.split(";")[0]) == (1, "refused by launch-several")
+    assert "--line" not in found
 
 
 def test_advice_has_no_words_of_profiles() -> None:
@@ -659,6 +668,21 @@ def test_advice_has_no_words_of_profiles() -> None:
     assert re.search(r"^ +SGLANG_MAX_KV_CHUNK_CAPACITY=65536 +needs", found, re.MULTILINE)
     assert re.search(r"^ +--disable-chunked-prefix-cache +needs", found, re.MULTILINE)
     assert not re.search(r"flags\.|env\.", found)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--max-total-tokens 1000", "pool = at most 1,000 tokens, the cap"),
+        ("--enable-pdmux", "`--enable-pdmux` needs `--chunked-prefill-size -1`"),
+    ],
+)
+def test_findings_have_no_words_of_profiles(flags: str, said: str) -> None:
+    """Summaries and arithmetic name flags, not settings."""
+    words = server(f"--model-path Qwen/Qwen3-32B --tp 2 {flags}").split()
+    _, line, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert said in " ".join((line + found).split())
+    assert not re.search(r"\b(memory|serve|parallel)\.\w", line + found)
 
 
 @pytest.mark.parametrize(

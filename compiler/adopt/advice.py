@@ -43,7 +43,7 @@ def only_in_flags(
     # What was the second way may be the only one now.
     return evolve(
         found,
-        summary=_named(found.summary, flags),
+        summary=_told(found.summary, flags),
         help=(*(each.removeprefix("or ") for each in kept[:1]), *kept[1:]),
     )
 

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
 from compiler.adopt.reading import Read, read_file, read_words
+from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
@@ -51,6 +52,11 @@ def _with_unused(read: Callable[[Mapping[str, str]], Read], given: Mapping[str, 
     return evolve(told, diagnostics=(*told.diagnostics, *unused_variables(read, given)))
 
 
+def is_whole_command(word: str) -> bool:
+    """Whether one word holds a launch with all of its flags, as quotes make it."""
+    return len(word.split()) > 1 and starts_engine(word)
+
+
 def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
     """The bytes of a file, or why there are none."""
     path = Path(name)
@@ -63,6 +69,13 @@ def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
             # One byte more tells that a file is too large for a launch.
             return file.read(LARGEST_BYTES + 1), None
     except FileNotFoundError:
+        if is_whole_command(name):
+            return None, error(
+                "launch-unreadable",
+                "the whole command is one word",
+                notes=("the shell hands over what stands in quotes as one word",),
+                help=(f"leave the quotes out: `poolproof adopt -- {name}`",),
+            )
         launch = ENGINES[DEFAULT].launches[0]
         advice = f"a command is given behind `--`: `poolproof adopt -- {launch}`"
         return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))

@@ -11,10 +11,9 @@ from attrs import evolve, frozen
 from compiler.adopt.choice import Shelf, choose
 from compiler.adopt.launch import Command, Launch
 from compiler.adopt.reading import read_words
-from compiler.adopt.shell.known import starts_engine
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
-from compiler.cli.launchfiles import files_here
+from compiler.cli.launchfiles import files_here, is_whole_command
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
@@ -51,8 +50,9 @@ def read_pasted(
     read = read_words(words, files=files_here())
     launch = read.launch
     if launch is None:
-        others = tuple(each for each in read.diagnostics if each.code != "launch-missing")
-        return tuple(map(_without_place, others)) or (_starts_nothing(words),)
+        others = tuple(map(_without_options, read.diagnostics))
+        is_missing = all(each.code == "launch-missing" for each in others if each.is_error)
+        return (_starts_nothing(words),) if is_missing else others
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
     if engine is None:
         chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
@@ -75,13 +75,15 @@ def read_pasted(
     )
 
 
-def _without_place(found: Diagnostic) -> Diagnostic:
-    return evolve(found, primary=None, secondary=())
+def _without_options(found: Diagnostic) -> Diagnostic:
+    """A finding without its places, and without the options of `adopt` that choose among launches or fill them in."""
+    advice = tuple(each for each in found.help if "`--line " not in each and "`--var " not in each)
+    return evolve(found, primary=None, secondary=(), help=advice)
 
 
 def _starts_nothing(words: Sequence[str]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
-    if len(words) == 1 and starts_engine(words[0]) and len(words[0].split()) > 1:
+    if len(words) == 1 and is_whole_command(words[0]):
         return error(
             "command-refused",
             "the whole command is one word",

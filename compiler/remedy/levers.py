@@ -253,6 +253,7 @@ _ROOM = (FEWER_REQUESTS, SMALLER_GRAPHS, SMALLER_CHUNK)
 """What makes room in the reserve that a higher fraction leaves short."""
 
 PAIRS = (
+    Pair(first=RAISE_CAP, second=RAISE_FRACTION, advised=Budget.POOL, lead="the cap is not all"),
     Pair(
         first=RAISE_FRACTION,
         second=FEWER_REQUESTS,

@@ -66,7 +66,7 @@ def _pool(case: Case, best: Hypothesis) -> str:
         and best.layout.limit is not None
         and (tokens == best.layout.limit // case.launch.page * case.launch.page)
     ):
-        return f"pool = at most memory.max_pool_tokens = {limit:,} tokens"
+        return f"pool = at most {limit:,} tokens, the cap"
     rest = best.rest_gib(case.budget_fraction)
     left = rest - best.layout.first_gib - best.layout.states_gib(rest)
     if not best.cell.priced_bytes:
