@@ -16,7 +16,6 @@ from compiler.catalog import Catalog
 from compiler.catalog.naming import Names, model_names
 from compiler.checks import check
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.adopting import unread
 from compiler.engines.engine import (
     Asked,
     CommandReader,
@@ -128,6 +127,8 @@ class Predictor(Value):
 
     def _unread(self, question: Question) -> Diagnostic:
         if self.engine is not None and self.release is not None:
+            from compiler.engines.adopting import unread  # noqa: PLC0415 - only where nobody wrote a reader
+
             return unread(self.engine.name)
         known = ", ".join(self.catalog.versions(question.engine))
         return error(

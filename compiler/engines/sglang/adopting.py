@@ -13,11 +13,11 @@ from compiler.engines.adopting import (
     Carried,
     ChangeKind,
     Difference,
-    Found,
     LeftOpen,
     Noted,
     Reading,
 )
+from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal

@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import frozen
 
-from compiler.engines.adopting import Found
 from compiler.engines.engine import Asked
+from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Parser, make_parser
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
