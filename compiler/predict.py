@@ -17,7 +17,6 @@ from compiler.catalog.naming import Names, model_names
 from compiler.checks import check
 from compiler.checks.outside import ABOUT_DEPLOYMENT, ABOUT_PROFILES
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.adopting import unread
 from compiler.engines.engine import (
     Asked,
     CommandReader,
@@ -104,7 +103,7 @@ class Predictor(Value):
         facts = self._facts(asked.profile, question)
         belied = tuple(impossible(question.measured, facts.gpu))
         if belied:
-            return _nothing(*belied)
+            return unjudged(*belied)
         profile = self._completed(asked, asked.profile, facts)
         return self._judge(words, profile, facts, asked, assumed=question.assumed)
 
@@ -140,6 +139,8 @@ class Predictor(Value):
 
     def _unread(self, question: Question) -> Diagnostic:
         if self.engine is not None and self.release is not None:
+            from compiler.engines.adopting import unread  # noqa: PLC0415 - only where nobody wrote a reader
+
             return unread(self.engine.name)
         known = ", ".join(self.catalog.versions(question.engine))
         return error(

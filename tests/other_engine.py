@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
-from compiler.engines.adopting import Adopter, Found
+from compiler.engines.adopting import Adopter
 from compiler.engines.engine import (
     CommandReader,
     Facts,
@@ -20,6 +20,7 @@ from compiler.engines.engine import (
     Sizer,
     Spelled,
 )
+from compiler.engines.found import Found
 from compiler.facts import Flag, Model, Release, Unknown
 from compiler.plan import Memory, Option, Plan
 from compiler.profile import Argument, Profile

@@ -136,5 +136,7 @@ def test_no_flag_keeps_the_help_of_memory_away() -> None:
         for each in judged.diagnostics:
             if each.code == "pool-too-small":
                 refused += 1
-                assert each.help[0].startswith(("any one", "this keeps", "first mend")), shlex.join(words)
+                assert each.help[0].startswith(("any one", "this keeps", "first mend")), shlex.join(
+                    words
+                )
     assert refused > 400

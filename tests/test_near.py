@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import pytest
@@ -19,7 +20,7 @@ from compiler.origins import dotted
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
     catalog = open_catalog()
-    names = {
+    names: dict[str, Callable[[], Iterable[str]]] = {
         "verb": lambda: VERBS,
         "code": codes,
         "gpu": lambda: catalog.ids(Kind.GPU),

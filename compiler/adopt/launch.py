@@ -8,7 +8,8 @@ from attrs import field, frozen
 
 from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic, Span
-from compiler.engines.adopting import ChangeKind, Found
+from compiler.engines.adopting import ChangeKind
+from compiler.engines.found import Found
 from compiler.source import Source
 from compiler.value import Value
 

@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import ReadFile
+from compiler.engines.found import Found
 from compiler.profile import Argument
 from compiler.value import Value
 
@@ -43,14 +44,6 @@ class Noted(Value):
     kind: ChangeKind
     text: str
     words: tuple[int, ...] = ()
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Found(Value):
-    """Where a launch stands in a command: what starts the engine, and the first word that is the server's own."""
-
-    entry: int
-    arguments: int
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -19,7 +19,8 @@ from compiler.value import Value
 
 if TYPE_CHECKING:
     # Only `adopt` reads launches.
-    from compiler.engines.adopting import Adopter, Found
+    from compiler.engines.adopting import Adopter
+    from compiler.engines.found import Found
 
 
 @frozen(kw_only=True, eq=False, repr=False)

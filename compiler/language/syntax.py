@@ -28,14 +28,14 @@ _IN_STRING = {
     "unterminated string": "a string does not end",
 }
 _CLEARER = {_AFTER_PAIR: "a key is set twice, or is both a value and a table", **_IN_STRING}
-_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
-_QUOTED = re.compile(r"'([^' ]+)'")
-_KEY_TUPLE = re.compile(r"\(((?:'[^']*'(?:, )?)+),?\)")
+# Patterns of what is wrong are compiled where something is, and not each time that Poolproof starts.
+_PLACE = r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$"
+_QUOTED = r"'([^' ]+)'"
+_KEY_TUPLE = r"\(((?:'[^']*'(?:, )?)+),?\)"
 _QUOTES = frozenset({'"', "'", '"""', "'''"})
 _OPENING = _QUOTES | {"[", "{"}
-_LONG_NUMBER = re.compile(r"[0-9][0-9_]{4300,}")
-_TOKEN = re.compile(
-    r'''
+_LONG_NUMBER = r"[0-9][0-9_]{4300,}"
+_PIECE = r'''(?sx)
       """ (?: [^\\] | \\. )*? """
     | \'\'\' .*? \'\'\'
     | """ | \'\'\'
@@ -43,9 +43,7 @@ _TOKEN = re.compile(
     | ' [^'\n]*+ '
     | \#[^\n]*+
     | [\[{\]}"']
-    ''',
-    re.DOTALL | re.VERBOSE,
-)
+    '''
 
 
 def parse_toml(source: Source) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
@@ -75,7 +73,7 @@ def _syntax(source: Source, message: str) -> Diagnostic:
             Label(source.span(0, 0)),
             help=("save it as UTF-8 without a byte order mark",),
         )
-    place = _PLACE.search(message)
+    place = re.search(_PLACE, message)
     if place is None or place["line"] is None:
         offset = len(source.text.rstrip())
     else:
@@ -111,14 +109,14 @@ def _plain(message: str) -> str:
         parts = re.findall("'([^']*)'", match[1])
         return f"`{dotted(tuple(parts))}`"
 
-    said = _QUOTED.sub(r"`\1`", _KEY_TUPLE.sub(key, message))
+    said = re.sub(_QUOTED, r"`\1`", re.sub(_KEY_TUPLE, key, message))
     return said[:1].lower() + said[1:]
 
 
 def _still_open(text: str) -> tuple[int, ...]:
     """The offsets of the brackets that this beginning of a file leaves open, and of the quote; outermost first."""
     opened: list[int] = []
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_PIECE, text):
         if token[0] in _OPENING:
             opened.append(token.start())
         elif token[0] in "]}" and opened:
@@ -131,7 +129,7 @@ def _still_open(text: str) -> tuple[int, ...]:
 def _first_too_deep(source: Source) -> Span:
     """The first bracket that nests too deep, in a file that was too deep for the parser."""
     depth = 0
-    for token in _TOKEN.finditer(source.text):
+    for token in re.finditer(_PIECE, source.text):
         depth += (token[0] in "[{") - (token[0] in "]}")
         if depth > DEEPEST:
             return source.span(token.start(), token.end())
@@ -140,7 +138,7 @@ def _first_too_deep(source: Source) -> Span:
 
 def _first_long_number(source: Source) -> Span:
     """The number that Python refused."""
-    match = _LONG_NUMBER.search(source.text)
+    match = re.search(_LONG_NUMBER, source.text)
     return source.span(*match.span()) if match else source.span(0, 0)
 
 

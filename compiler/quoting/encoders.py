@@ -60,12 +60,13 @@ _SHELL_OWNS: Final = frozenset(
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE_WORD: Final = re.compile(r"[A-Za-z0-9_./:=,@+-]+")
 _PLAIN_PROGRAM: Final = re.compile(r"/.*[^/]|[A-Za-z0-9_][A-Za-z0-9_.+-]*", re.DOTALL)
-_NONCHARACTER: Final = re.compile(
+# Compiled where a text is not printable: Python takes long over sets as wide as these, and few profiles ask.
+_NONCHARACTER: Final = (
     "[\ufdd0-\ufdef"
     + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
     + "]"
 )
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = "[\ud800-\udfff]"
 _UNSAFE_IN_PROGRAM: Final = re.compile("[\x00-\x1f\x7f\"'\\\\]")
 _LINE_BREAK: Final = re.compile("[\n\r]")
 _JOINS: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
@@ -200,13 +201,15 @@ def _demand_variable(name: str, *, value: str) -> None:
 
 
 def _foreign(text: str) -> str | None:
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return None
     if "\0" in text:
         return "holds a NUL character"
-    if _SURROGATE.search(text):
+    if text.isascii():
+        return None
+    if re.search(_SURROGATE, text):
         return "holds half of a surrogate pair, which is no text"
-    if _NONCHARACTER.search(text):
+    if re.search(_NONCHARACTER, text):
         return "holds a Unicode noncharacter, which systemd refuses"
     return None
 

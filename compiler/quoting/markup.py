@@ -8,8 +8,9 @@ from functools import lru_cache
 from compiler.quoting.encoders import Encoded
 
 
-# XML 1.0 (2.2 Characters) has no way to write these, not even as references.
-_NO_CHARACTER = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# XML 1.0 (2.2 Characters) has no way to write these, not even as references. None is printable; most texts are, and do
+# without the pattern, which Python takes long to compile.
+_NO_CHARACTER = "[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _IN_MARKUP = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\r": "&#13;"}
 )
@@ -18,7 +19,9 @@ _IN_MARKUP = str.maketrans(
 @lru_cache(maxsize=4096)  # the drawings of a tree's services name much the same parts
 def markup_text(value: str) -> Encoded:
     """Text between tags, or the value of an attribute in quotes; what XML cannot hold is shown as `U+FFFD`."""
-    return Encoded(_NO_CHARACTER.sub("\ufffd", value).translate(_IN_MARKUP))
+    if not value.isprintable():
+        value = re.sub(_NO_CHARACTER, "\ufffd", value)
+    return Encoded(value.translate(_IN_MARKUP))
 
 
 @lru_cache(maxsize=4096)  # what is beside the bars has the same place in most drawings

@@ -20,7 +20,7 @@ BLANKS: Final = " \t\n\r"
 
 _LINE_END: Final = re.compile("\n\r?\0?|\r\n?\0?|\0")
 _LINE_BYTES: Final = 1 << 20  # LONG_LINE_MAX
-_UNCLEAN: Final = re.compile(
+_UNCLEAN: Final = (  # compiled for the first text beyond ASCII; so wide a set takes long
     "[\ud800-\udfff\ufdd0-\ufdef"
     + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
     + "]"
@@ -67,7 +67,7 @@ class Unit(Value):
 
 def is_clean(text: str) -> bool:
     """Whether systemd takes the text for valid UTF-8: no half surrogates (undecodable bytes) and no noncharacters."""
-    return text.isascii() or _UNCLEAN.search(text) is None
+    return text.isascii() or re.search(_UNCLEAN, text) is None
 
 
 def read_unit(text: str) -> Unit:

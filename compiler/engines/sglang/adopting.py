@@ -13,13 +13,13 @@ from compiler.engines.adopting import (
     Carried,
     ChangeKind,
     Difference,
-    Found,
     LeftOpen,
     Noted,
     Reading,
     Unfolded,
 )
 from compiler.engines.engine import ReadFile
+from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal

@@ -22,7 +22,8 @@ from compiler.value import Value
 
 
 if TYPE_CHECKING:
-    from compiler.engines.adopting import Adopter, Found
+    from compiler.engines.adopting import Adopter
+    from compiler.engines.found import Found
 
 
 @frozen(eq=False, repr=False)

@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.engines.adopting import Found
 from compiler.engines.engine import Asked, NoText, ReadFile
+from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Parser, make_parser
-from compiler.engines.sglang.arguments.configfile import OPTION
+from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
@@ -105,7 +105,7 @@ class CommandReader(Value):
         entry = Entry.MODULE if found.arguments - found.entry == 1 else Entry.SERVE
         behind = rest[found.arguments :]
         # Few commands have it.
-        path = self.parser.config(behind, entry=entry) if OPTION in behind else None
+        path = self.parser.config(behind, entry=entry) if CONFIG in behind else None
         text = _text(path, self.read_file)
         written, refusal = self.parser.written(
             behind,
@@ -125,7 +125,7 @@ class CommandReader(Value):
 
 def unread_config(path: str) -> str:
     """What is taken for granted of a file that could not be read."""
-    return f"`{path}`, which `{OPTION}` names, is on the host and was not read: nothing of it counts here"
+    return f"`{path}`, which `{CONFIG}` names, is on the host and was not read: nothing of it counts here"
 
 
 def _text(path: str | None, read_file: ReadFile | None) -> str | NoText:

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 from compiler.engines.adopting import ChangeKind, Noted, Unfolded
 from compiler.engines.engine import NoText, ReadFile
-from compiler.engines.sglang.arguments.configfile import (
-    OPTION,
-    config_path,
-    config_words,
-    without_config,
-)
-from compiler.engines.sglang.arguments.words import Word
+from compiler.engines.sglang.arguments.configfile import config_path, config_words, without_config
+from compiler.engines.sglang.arguments.words import CONFIG, Word
 from compiler.engines.sglang.commandline import unread_config
 from compiler.facts import Release
 
@@ -27,7 +22,7 @@ def unfolded(
     path = config_path(own, release=release)
     if path is None:
         return None
-    at = next(at for at, word in enumerate(own) if word.text == OPTION)
+    at = next(at for at, word in enumerate(own) if word.text == CONFIG)
     places = tuple(word.place for word in own[at : at + 2] if word.place is not None)
     if not unknown.isdisjoint(places):
         return None
@@ -36,7 +31,7 @@ def unfolded(
         note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path), words=places)
         return Unfolded(words=_placed(own, places[-1]), notes=(note,))
     words = (*config_words(text, path=path, release=release), *without_config(own))
-    said = f"`{OPTION} {path}` is left out: what the file sets stands in the profile"
+    said = f"`{CONFIG} {path}` is left out: what the file sets stands in the profile"
     note = Noted(kind=ChangeKind.DROPPED, text=said, words=places)
     return Unfolded(words=_placed(words, places[-1]), notes=(note,))
 

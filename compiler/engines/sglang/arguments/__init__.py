@@ -13,10 +13,9 @@ from typing import Any
 from attrs import field, frozen
 
 from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
-from compiler.engines.sglang.arguments.configfile import config_path, config_words, without_config
 from compiler.engines.sglang.arguments.parsed import Entry, Given, Parsed, Refusal, RefusalKind
 from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
-from compiler.engines.sglang.arguments.words import Word, place, serve_words, words_of
+from compiler.engines.sglang.arguments.words import CONFIG, Word, place, serve_words, words_of
 from compiler.facts import Action, Release
 from compiler.value import Value
 
@@ -98,7 +97,11 @@ class Parser(Value):
             words = words_of(argv)
             if entry is Entry.SERVE:
                 words = serve_words(words, release=self.release)
-            return config_path(words, release=self.release)
+            if all(word.text != CONFIG for word in words):
+                return None
+            from compiler.engines.sglang.arguments import configfile  # noqa: PLC0415 - as below
+
+            return configfile.config_path(words, release=self.release)
         except RefusedError:
             return None
 
@@ -112,21 +115,28 @@ class Parser(Value):
         try:
             if entry is Entry.SERVE:
                 words = serve_words(words, release=self.release)
-            path = config_path(words, release=self.release)
-            if path is not None:
-                words = self._merged(words, path, read_config)
+            if any(word.text == CONFIG for word in words):
+                path, words = self._configured(words, read_config)
             self._run(words, namespace, lenient=path is not None and read_config is None)
         except RefusedError as refused:
             refusal = refused.refusal
         return _Read(words=words, namespace=namespace, config=path, refusal=refusal)
 
-    def _merged(
-        self, words: tuple[Word, ...], path: str, read_config: ConfigReader | None
-    ) -> tuple[Word, ...]:
-        rest = without_config(words)
+    def _configured(
+        self, words: tuple[Word, ...], read_config: ConfigReader | None
+    ) -> tuple[str | None, tuple[Word, ...]]:
+        """The file's path, and the words with its entries before them."""
+        # Few commands have a file of settings, and YAML is for these alone.
+        from compiler.engines.sglang.arguments import configfile  # noqa: PLC0415
+
+        path = configfile.config_path(words, release=self.release)
+        if path is None:
+            return None, words
+        rest = configfile.without_config(words)
         if read_config is None:
-            return rest
-        return (*config_words(read_config(path), path=path, release=self.release), *rest)
+            return path, rest
+        entries = configfile.config_words(read_config(path), path=path, release=self.release)
+        return path, (*entries, *rest)
 
     def _run(self, words: tuple[Word, ...], namespace: Namespace, *, lenient: bool) -> None:
         """Raises `RefusedError` where the release's parser stops."""

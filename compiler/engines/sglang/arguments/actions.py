@@ -66,7 +66,10 @@ class FlagAction(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """What argparse calls when it meets the flag; raises `RefusedError` where the engine stops."""
-        spelling = option_string or self.flag.name
+        self.meet(namespace, values, spelling=option_string or self.flag.name)
+
+    def meet(self, namespace: argparse.Namespace, values: Any, *, spelling: str) -> None:  # noqa: ANN401 - as above
+        """Store what the flag stores; raises `RefusedError` where the engine stops."""
         value = _EFFECTS[self.flag.effect](self.flag, spelling, values)
         if self.flag.effect is not Action.NOTHING:
             setattr(namespace, self.dest, value)

@@ -21,21 +21,19 @@ from attrs import frozen
 
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
-from compiler.engines.sglang.arguments.words import Word, at_least
+from compiler.engines.sglang.arguments.words import CONFIG, Word, at_least
 from compiler.facts import Action, Flag, Release
 from compiler.value import Value
 from compiler.yamltext import parse_yaml
 
-
-OPTION = "--config"
 
 _SWITCHES = frozenset({Action.TRUE, Action.TRUE_OR_UNSET})
 
 
 def config_path(words: Sequence[Word], *, release: Release) -> str | None:
     """The path of the file; `None` when there is none to read. Raises `RefusedError` as the engine does."""
-    places = [place for place, word in enumerate(words) if word.text == OPTION]
-    if not places or OPTION not in release.flags:
+    places = [place for place, word in enumerate(words) if word.text == CONFIG]
+    if not places or CONFIG not in release.flags:
         return None
     if len(places) > 1:
         raise _refused("Multiple config files specified! Only one allowed.")
@@ -50,7 +48,7 @@ def config_path(words: Sequence[Word], *, release: Release) -> str | None:
 
 def without_config(words: Sequence[Word]) -> tuple[Word, ...]:
     """The words without `--config` and its path."""
-    at = next(place for place, word in enumerate(words) if word.text == OPTION)
+    at = next(place for place, word in enumerate(words) if word.text == CONFIG)
     return (*words[:at], *words[at + 2 :])
 
 
@@ -92,7 +90,7 @@ def _keys(release: Release) -> _Keys:
     supported: set[str] = set()
     refused: set[str] = set()
     for flag in release.flags.values():
-        if flag.name == OPTION:
+        if flag.name == CONFIG:
             continue
         keys = {flag.destination}
         if every_name:

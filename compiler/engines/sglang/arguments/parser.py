@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from typing import Any, NoReturn
@@ -26,16 +26,14 @@ _VALUELESS = frozenset(
 )
 
 
-class FlagParser(argparse.ArgumentParser):
-    """argparse with errors that are data."""
+class WholeParser(argparse.ArgumentParser):
+    """argparse with errors that are data; of two flags that write one setting, the default of the earlier counts."""
 
     def __init__(self, flags: Sequence[Flag]) -> None:
-        """A parser of these flags; of two that write one setting, the default of the earlier counts."""
         # argparse formats every flag when it is added, and would ask the terminal for its width each time.
         super().__init__(add_help=False, formatter_class=partial(argparse.HelpFormatter, width=80))
         self.add_argument("-h", "--help", action=HelpAction, nargs=0, default=argparse.SUPPRESS)
         self._names: dict[str, str] = {}
-        self._required = [flag for flag in flags if flag.required]
         for flag in flags:
             self._names |= dict.fromkeys(flag.spellings, flag.name)
             action = self.add_argument(*_option_strings(flag), action=FlagAction, **_keywords(flag))
@@ -51,48 +49,75 @@ class FlagParser(argparse.ArgumentParser):
         flag = self._names.get(names.partition("/")[0])
         raise RefusedError(Refusal(kind=RefusalKind.VALUE, message=message, flag=flag))
 
-    def read(self, words: Sequence[str], namespace: Namespace) -> list[str]:
-        """Parse words into a namespace; what no flag takes comes back. Raises `RefusedError`.
-
-        Settings that no word is about may be left out of the namespace: `unset` has them.
-
-        argparse looks at every flag it has for every command line, and a release has hundreds. Where each word that may be
-        a flag is one in full, a parser of these alone does the same, and none is asked when they have the values they take; the others keep their
-        defaults.
-        """
-        named = self._named(words)
-        if named is None:
-            return self.parse_known_args(words, namespace)[1]
-        for action in named.values():
-            if action.dest in self.unset:
-                setattr(namespace, action.dest, self.unset[action.dest])
-        readings = read_plainly(words, named)
-        if readings is not None:
-            for flag, name, value in readings:
-                flag(self, namespace, value, name)
-            return []
+    def only(self, names: Collection[str]) -> argparse.ArgumentParser:
+        """The same with the flags of these option strings alone."""
         narrow = copy(self)
-        narrow._actions = list(dict.fromkeys(named.values()))  # noqa: SLF001 - our own
+        named = {name: self._option_string_actions[name] for name in names}
         narrow._option_string_actions = named  # noqa: SLF001 - our own
-        return narrow.parse_known_args(words, namespace)[1]
+        narrow._actions = list(dict.fromkeys(named.values()))  # noqa: SLF001 - our own
+        return narrow
+
+
+class FlagParser:
+    """Reads as argparse would, and asks it only where it has to.
+
+    argparse looks at every flag it has for every command line, and a release has hundreds. Where each word that may be a
+    flag is one in full, a parser of these alone does the same, and none is asked when they have the values they take.
+    """
+
+    def __init__(self, flags: Sequence[Flag]) -> None:
+        """A parser of these flags; of two that write one setting, the default of the earlier counts."""
+        self._flags = flags
+        self._required = [flag for flag in flags if flag.required]
+        self._spelled = {form: flag for flag in flags for form in _option_strings(flag)}
+        self._actions: dict[str, FlagAction] = {}
+
+    @cached_property
+    def whole(self) -> WholeParser:
+        """The parser of all flags, which takes longer to make than a hundred commands take to read."""
+        return WholeParser(self._flags)
 
     @cached_property
     def unset(self) -> dict[str, object]:
         """What all settings are when no flag is given, as argparse reads them."""
-        return vars(self.parse_known_args([])[0])
+        return vars(self.whole.parse_known_args([])[0])
 
-    def _named(self, words: Sequence[str]) -> dict[str, argparse.Action] | None:
+    def read(self, words: Sequence[str], namespace: Namespace) -> list[str]:
+        """Parse words into a namespace; what no flag takes comes back. Raises `RefusedError`.
+
+        Settings that no word is about may be left out of the namespace: `unset` has them.
+        """
+        named = self._named(words)
+        if named is None:
+            return self.whole.parse_known_args(words, namespace)[1]
+        readings = read_plainly(words, named)
+        if readings is not None:
+            for flag, name, value in readings:
+                flag.meet(namespace, value, spelling=name)
+            return []
+        for action in named.values():
+            setattr(namespace, action.dest, self.unset[action.dest])
+        return self.whole.only(named).parse_known_args(words, namespace)[1]
+
+    def _named(self, words: Sequence[str]) -> dict[str, FlagAction] | None:
         """The flags that words name in full; `None` when one may be an abbreviation, or no flag at all."""
-        known = self._option_string_actions
-        named: dict[str, argparse.Action] = {}
+        named: dict[str, FlagAction] = {}
         for word in words:
             if not word.startswith("-"):
                 continue
-            name = word if word in known else word.partition("=")[0]
-            if name not in known:
+            name = word if word in self._spelled else word.partition("=")[0]
+            if name not in self._spelled:
                 return None
-            named[name] = known[name]
+            named[name] = self._action(self._spelled[name])
         return named
+
+    def _action(self, flag: Flag) -> FlagAction:
+        action = self._actions.get(flag.name)
+        if action is None:
+            action = FlagAction(_option_strings(flag), **_keywords(flag))
+            action.flag = flag
+            self._actions[flag.name] = action
+        return action
 
     def missing(self, met: Sequence[Met]) -> Refusal | None:
         """The refusal for flags that must be given and were not met, in argparse's words."""

@@ -20,9 +20,7 @@ class _OddError(Exception):
     """Something that is argparse's to judge."""
 
 
-def read_plainly(
-    words: Sequence[str], known: Mapping[str, argparse.Action]
-) -> list[Reading] | None:
+def read_plainly(words: Sequence[str], known: Mapping[str, FlagAction]) -> list[Reading] | None:
     """What the words give, in their order; `None` when argparse has to be asked. Each word in `-` names a flag of `known`."""
     try:
         return list(_readings(words, known))
@@ -33,7 +31,7 @@ def read_plainly(
         return None
 
 
-def _readings(words: Sequence[str], known: Mapping[str, argparse.Action]) -> Iterator[Reading]:
+def _readings(words: Sequence[str], known: Mapping[str, FlagAction]) -> Iterator[Reading]:
     at, end = 0, len(words)
     while at < end:
         name = words[at]
@@ -46,7 +44,7 @@ def _readings(words: Sequence[str], known: Mapping[str, argparse.Action]) -> Ite
             values = (value,)
             if not value:
                 raise _OddError
-        if not isinstance(action, FlagAction):
+        if action is None:
             raise _OddError
         first = at
         while at < end and not words[at].startswith("-"):

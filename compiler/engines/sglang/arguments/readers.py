@@ -9,7 +9,6 @@ import json
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from decimal import Decimal
 
 from compiler.facts import Flag
 
@@ -48,6 +47,8 @@ def human_readable_int(value: str) -> int:
                 "Use a plain integer, SI suffixes (1k, 1M), or IEC suffixes (1Ki, 1Mi). "
                 "Suffixes are case-sensitive."
             ) from None
+    from decimal import Decimal  # noqa: PLC0415 - few commands have a number with a suffix
+
     number, suffix = match.groups()
     if suffix.endswith("i") and "." in number:
         raise ArgumentTypeError(

@@ -13,6 +13,8 @@ from compiler.value import Value
 from compiler.versions import version_key
 
 
+CONFIG = "--config"
+"""The flag of a file of settings, see `configfile`."""
 _MODEL_NAMES = ("--model-path", "--model")
 _MODEL_TYPE = "--model-type"
 _OTHER_SERVER = "diffusion"
