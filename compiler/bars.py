@@ -74,6 +74,8 @@ class Bar(Value):
     def ranged(self, amount: Range) -> str:
         """An amount that is known to a degree."""
         best = self.written(amount.best)
+        if amount.is_exact:
+            return best
         low, high = self.written(amount.low), self.written(amount.high)
         return best if low == high else f"{best} ({low} to {high})"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
+from compiler.same import Same
 
 
 WORDS: Mapping[str, str] = {
@@ -37,9 +39,14 @@ def full_name(release: Release | None, name: str) -> str:
 
 def owned_flags(release: Release | None, engine: Engine | None) -> Mapping[str, str]:
     """The first name of each flag that a typed setting writes -> that setting."""
+    return _owned_flags(Same(release), Same(engine))
+
+
+@lru_cache(maxsize=64)  # a tree has many profiles and few releases
+def _owned_flags(release: Same[Release | None], engine: Same[Engine | None]) -> Mapping[str, str]:
     # One release calls it by one of its names first, another by another.
-    owned = engine.owned_flags() if engine else {}
-    return {full_name(release, name): setting for name, setting in owned.items()}
+    owned = engine.value.owned_flags() if engine.value else {}
+    return {full_name(release.value, name): setting for name, setting in owned.items()}
 
 
 def value_fault(flag: Flag, name: str, values: Sequence[str], *, engine: str) -> str | None:

@@ -99,7 +99,8 @@ def _structure_members(
     for member in members:
         if member.name in values:
             try:
-                made[member.name] = _structure_member(values[member.name], member)
+                hook = _hook_of(cls, member.name)
+                made[member.name] = _structure_member(values[member.name], member, hook=hook)
             except RefusedError as refused:
                 faults.extend(refused.below(member.name))
         elif member.required:
@@ -110,8 +111,13 @@ def _structure_members(
     return cls(**made)
 
 
-def _structure_member(value: object, member: Member) -> object:
-    made = _hook(member.type)(value, member.type)
+@cache  # by name, as a union's hash is worked out each time it is asked for
+def _hook_of(cls: type, name: str) -> Hook:
+    return next(_hook(each.type) for each in shapes.members_of(cls) if each.name == name)
+
+
+def _structure_member(value: object, member: Member, *, hook: Hook) -> object:
+    made = hook(value, member.type)
     if made == "" and set(shapes.alternatives(member.type)) <= {str, Text}:
         raise refusal("expected text, found an empty string")
     least, most = member.metadata.get("at_least"), member.metadata.get("at_most")

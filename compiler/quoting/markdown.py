@@ -9,7 +9,7 @@ from compiler.quoting.encoders import Encoded
 
 
 # What CommonMark or GitHub's tables would read as markup; text in backticks is kept as code.
-_MARKUP = re.compile(r"[\\*_\[\]<>|~#]")
+_MARKUP = re.compile(r"[\\*_\[\]<>|~#`]")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _RUN = re.compile(r"`+")
 # What `html.escape` does; its module brings the two thousand names of HTML's characters along.
@@ -62,4 +62,8 @@ def _prose(value: str) -> str:
 
 
 def _escaped(part: str) -> str:
-    return _MARKUP.sub(r"\\\g<0>", part).replace("`", "\\`")
+    return _MARKUP.sub(_behind_backslash, part)
+
+
+def _behind_backslash(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"

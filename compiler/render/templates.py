@@ -36,11 +36,12 @@ def verbatim(file: str) -> str:
     Raises:
         FileNotFoundError: when Poolproof was installed without it.
     """
-    return _text_of(folder() / file)
+    return _copied(folder(), file)
 
 
 @cache  # each service gets a copy
-def _text_of(path: Path) -> str:
+def _copied(templates: Path, file: str) -> str:
+    path = templates / file
     if not path.is_file():
         raise FileNotFoundError(
             f"`{path.name}` is missing from the templates; this is a bug in how Poolproof was packaged"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import attrgetter
 
 from attrs import frozen
 
@@ -28,7 +29,7 @@ class Identity(Value):
     executable: bool
 
 
-@frozen(kw_only=True, order=True)
+@frozen(kw_only=True)
 class ManifestLine:
     """One file that a compile wrote."""
 
@@ -77,7 +78,7 @@ def render_manifest(lines: Iterable[ManifestLine]) -> str:
     """The text of a MANIFEST: a heading, then one line a file, sorted by path."""
     rows = (
         f"{line.sha256}  {mode(executable=line.executable)}  {line.path}  {line.profile}"
-        for line in sorted(lines)
+        for line in sorted(lines, key=attrgetter("path", "profile", "sha256", "executable"))
     )
     return "".join(f"{row}\n" for row in (HEADER, *rows))
 
