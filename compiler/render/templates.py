@@ -31,7 +31,7 @@ def fill(template: str, **values: object) -> str:
 
 
 def verbatim(file: str) -> str:
-    """The text of a file that is copied as it is.
+    """The text of a file: a template, or what is copied as it is.
 
     Raises:
         FileNotFoundError: when Poolproof was installed without it.
@@ -87,7 +87,7 @@ def _template(templates: Path, name: str) -> Template:
     from jinja2 import compiler as writer  # noqa: PLC0415 - as below
 
     environment, path = _environment(), templates / name
-    text = _text_of(path)
+    text = verbatim(name)
     code = kept_code(
         path,
         kind="jinja",
@@ -176,7 +176,7 @@ def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
     marks: list[frozenset[str]] = []
     environment = _bare_environment()
     environment.filters.update({each.__name__: _marking(each, marks) for each in _FILTERS})
-    text = environment.from_string(_text_of(folder() / template)).render(
+    text = environment.from_string(verbatim(template)).render(
         {name: _traced(value, name) for name, value in values.items()}
     )
     return tuple(
