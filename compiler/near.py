@@ -12,3 +12,12 @@ def near(name: str, names: Iterable[str]) -> str | None:
     candidates = {each.lower().replace("-", "_"): each for each in sorted(names, reverse=True)}
     found = get_close_matches(name.lower().replace("-", "_"), candidates, n=1, cutoff=0.6)
     return candidates[found[0]] if found else None
+
+
+def near_part(name: str, names: Iterable[str]) -> str | None:
+    """The first of `names` that has `name` as one of its parts (`3090` of `rtx-3090`), else the one most like it."""
+    asked = name.lower().replace("_", "-")
+    ordered = sorted(names)
+    return next((each for each in ordered if asked in each.lower().split("-")), None) or near(
+        name, ordered
+    )

@@ -472,6 +472,15 @@ def test_a_file_that_cannot_be_read_is_reported() -> None:
     assert only_fault(catalog.boots()[1]).code == "boot-invalid"
 
 
+@pytest.mark.parametrize("flag", ["node-rank = 0", "random-seed = 0", "tokenizer-worker-num = -1"])
+def test_a_boot_may_have_been_given_nought(flag: str) -> None:
+    """What a flag was set to is no figure of the boot: the first of several hosts has rank 0."""
+    files = {**TEAM, "boots/two.toml": f"{BOOT}\n[flags]\n{flag}\n"}
+    boots, faults = open_catalog(Files(files)).boots()
+    assert faults == ()
+    assert [each.name for each in boots] == ["boots/one", "boots/two"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wording"),
     [

@@ -262,7 +262,7 @@ def test_a_rest_can_be_found_from_its_pool(
     slack = 1 if pool is None else 1 + pool.request_bytes * (2 + pool.drafted) / cell
     assert abs(layout.tokens(first) - tokens) <= slack
     for rest in others:
-        assert abs(layout.tokens(rest) - layout.tokens(first)) <= 2
+        assert abs(layout.tokens(rest) - tokens) <= slack
 
 
 def test_a_pool_beside_states_may_be_of_several_rests() -> None:

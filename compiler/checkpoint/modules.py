@@ -89,9 +89,7 @@ def left_out(
     return len(listed) > having // 2
 
 
-def _modules(
-    role: Role, called: Mapping[Role, tuple[str, ...]], *, layers: int
-) -> tuple[str, ...]:
+def _modules(role: Role, called: Mapping[Role, tuple[str, ...]], *, layers: int) -> tuple[str, ...]:
     names = HEADS if role is Role.HEAD else called[role]
     return tuple(each.replace("LAST", str(layers)) for each in names)
 
