@@ -17,7 +17,7 @@ def memory_of(command: str, *, version: str, gpu: str = "h200", count: int = 8) 
     words = command.split()
     at = next(place for place, word in enumerate(words) if "=" not in word)
     words[at:at] = ["python", "-m", "sglang.launch_server"]
-    question = Question(gpu=gpu, count=count, engine="sglang", version=version)
+    question = Question(gpu=gpu, count=count, engine="sglang", version=version, public=False)
     plan = make_predictor(CATALOG, engine="sglang", version=version).predict(words, question).plan
     assert plan is not None
     assert plan.memory is not None, plan.unknowns
