@@ -30,7 +30,10 @@ FITTED: Sequence[str] = (
     "free memory of several MI355X: the best is the median of seven of these boots, the low end is 0.38 GiB below that of two more, by their pools",
     "the doubt of a pool that is carried to another budget: looked for because four of tier C lay outside; the 2 MiB are the driver's",
     "which boots are set aside, in part: five without a fraction (one of them of a nightly build), a slice of a larger card, three private forks",
-    "seven more set aside as of builds from before their model's release: by the bytes of a token that logs show",
+    "nine more set aside as of builds from before their model's release: by the bytes of a token that logs show, two by the image's date",
+    "two set aside because the command is not whole: another number of requests gives both pools up to the same 9,769 tokens",
+    "the release of two boots of DeepSeek-V4-Flash-Base, which is not stated: 0.5.13 for 0.5.12, by the weights of one log",
+    "free memory of one A100 of 40 GB and of one GB300: from one boot each, and the spread of 0.38 GiB",
     "what three failing boots leave open (`not_known`): the number of requests by the size of the block that did not fit",
     "the number format of states, and a number of requests, read off the pool of states in one log: written into its command",
     "tables of n-grams on the host: written into the commands of the boots whose GPUs cannot hold them",
@@ -56,8 +59,12 @@ UNEXPLAINED: Sequence[str] = (
     ),
     "r1-distill-qwen7b-3090-2025-02: 22.76 GiB are free before the load, and 23.3 of other RTX 3090; the weights agree to 0.05",
     (
-        "dsv4-pro-h200-pd-f090: the weights are 0.52 GiB more than their tensors (0.4 %), of a budget that leaves 4.1 for the"
-        " pool; router and compressors are in 16 bits by the source (0.5.12 layers/attention/dsv4/compressor.py, 312)"
+        "mimo-v25-pro-16h100: three fractions say that 76.63 GiB are free before the load and 66.48 taken by it; by the tensors it"
+        " is 62.71. The two hosts are joined by EFA, and what NCCL takes between hosts is not counted"
+    ),
+    (
+        "DeepSeek V4 on images of May 2026, from before its release: they keep the tables of cosines and sines that the release"
+        " dropped and the next one has again; both boots are set aside"
     ),
     "qwen2_5-0_5b-16gb-pd-f015: nobody says which card of 16 GB; 14.70 GiB are free before the load, and 15.13 were expected",
     "llama31-8b-24gb-2025-07: 1.6 GiB of a card that nobody described are gone before the load, on a desktop computer",

@@ -30,8 +30,8 @@ def boot_of(case: Case) -> Boot | None:
     if not recorded or "--mem-fraction-static" not in case.command:
         return None
     plan = ask(case).plan
-    if plan is None or plan.memory is None:
-        return None
+    if plan is None or plan.memory is None or plan.profile.env:
+        return None  # a recorded boot has no variables
     profile = plan.profile
     speculative = profile.speculative
     return Boot(

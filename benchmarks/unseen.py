@@ -21,6 +21,12 @@ ROUNDS: Mapping[int, str] = {
         "checkpoints that have no entry of their own are known by who made them or by a name that says it all, folders are no"
         " publishers, and more models"
     ),
+    3: (
+        "scales that Marlin leaves beside its own until 0.5.16 and the tables that DeepSeek V4 has in each release (16.5 % and"
+        " 19.5 % too much for two boots of it), a variable that keeps shared experts whole, states in whole slots when a boot is"
+        " carried, lists of formats over fp8 and of more kinds, 22 kinds of GPU, and more models. Two were set aside once they had"
+        " been looked at (249 % and 1,013 % too much at first): the command that was published is not whole"
+    ),
 }
 """What was mended after each round of boots that nobody had looked at."""
 

@@ -472,6 +472,25 @@ def test_a_file_that_cannot_be_read_is_reported() -> None:
     assert only_fault(catalog.boots()[1]).code == "boot-invalid"
 
 
+@pytest.mark.parametrize("flag", ["node-rank = 0", "random-seed = 0", "tokenizer-worker-num = -1"])
+def test_a_boot_may_have_been_given_nought(flag: str) -> None:
+    """What a flag was set to is no figure of the boot: the first of several hosts has rank 0."""
+    files = {**TEAM, "boots/two.toml": f"{BOOT}\n[flags]\n{flag}\n"}
+    boots, faults = open_catalog(Files(files)).boots()
+    assert faults == ()
+    assert [each.name for each in boots] == ["boots/one", "boots/two"]
+
+
+def test_boots_with_flags_are_held_against_each_other() -> None:
+    """Of the same flags two pools disagree; of others they may be what they are."""
+    flags, less = "\n[flags]\nenable-mixed-chunk = true\n", ("100_000", "90_000")
+    other = BOOT.replace(*less) + flags
+    files = {**TEAM, "boots/two.toml": BOOT + flags, "boots/two-b.toml": other}
+    assert "boots/two-b" in only_fault(open_catalog(Files(files)).boots()[1]).summary
+    files["boots/two-b.toml"] = other.replace("mixed-chunk", "lora")
+    assert open_catalog(Files(files)).boots()[1] == ()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "wording"),
     [

@@ -59,7 +59,11 @@ def codes_of(judged: Judged) -> set[str]:
 
 @pytest.mark.parametrize(
     ("gpu", "model", "meant"),
-    [("3090", "Qwen/Qwen3-32B", "rtx-3090"), ("h100", "Qwen/Qwen3-32", "Qwen/Qwen3-32B")],
+    [
+        ("3090", "Qwen/Qwen3-32B", "rtx-3090"),
+        ("RTX_A600", "Qwen/Qwen3-32B", "rtx-a6000"),
+        ("h100", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
+    ],
 )
 def test_a_name_that_was_nearly_hit(gpu: str, model: str, meant: str) -> None:
     """What no flag mends is advised in the words of the catalogue: the name that was meant."""

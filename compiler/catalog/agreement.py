@@ -17,7 +17,7 @@ TOLERANCE = 0.02
 
 def disagreements(boots: Iterable[Boot]) -> Iterator[Diagnostic]:
     """Each boot whose pool differs from that of an earlier one of the same settings by more than a restart explains."""
-    first: dict[Boot, Boot] = {}
+    first: dict[object, Boot] = {}
     for boot in boots:
         other = first.setdefault(_settings(boot), boot)
         if abs(boot.pool_tokens - other.pool_tokens) <= TOLERANCE * other.pool_tokens:
@@ -31,10 +31,12 @@ def disagreements(boots: Iterable[Boot]) -> Iterator[Diagnostic]:
         )
 
 
-def _settings(boot: Boot) -> Boot:
-    """The boot without what its log printed and where it came from."""
-    return evolve(
+def _settings(boot: Boot) -> object:
+    """The boot without what its log printed and where it came from; its flags beside it, since a mapping has no hash."""
+    flags = None if boot.flags is None else frozenset(boot.flags.items())
+    plain = evolve(
         boot,
+        flags=None,
         name="",
         file="",
         source="",
@@ -44,3 +46,4 @@ def _settings(boot: Boot) -> Boot:
         draft_k_gib=None,
         draft_v_gib=None,
     )
+    return plain, flags

@@ -116,7 +116,9 @@ def _id_faults(values: Mapping[str, Any], id_: str | None) -> Iterator[Fault]:
 def _figure_faults(values: Mapping[str, Any], cls: type[AttrsInstance]) -> Iterator[Fault]:
     if cls is Build:  # its numbers are defaults of flags, not figures
         return
-    figures = {path: number for path, number in _figures(values, ()) if path[0] in fields_dict(cls)}
+    # Those under `flags` are what a boot was given, not figures of it.
+    known = fields_dict(cls).keys() - {"flags"}
+    figures = {path: number for path, number in _figures(values, ()) if path[0] in known}
     for path, number in figures.items():
         key = next(part for part in reversed(path) if isinstance(part, str))
         most = _AT_MOST.get(key, _LARGEST)

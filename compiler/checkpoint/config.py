@@ -110,7 +110,13 @@ def _model(
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
-    stored = quantization_of(keys, layers=layers, roles=_roles(model), scale_bits=family.scale_bits)
+    stored = quantization_of(
+        keys,
+        layers=layers,
+        roles=_roles(model),
+        scale_bits=family.scale_bits,
+        beside=family.beside,
+    )
     return evolve(model, quantization=stored)
 
 
@@ -141,6 +147,9 @@ def _layers(keys: Keys) -> int:
         return min(keys.need("num_layers"), _MOST_LAYERS)
     if not keys.has("num_hidden_layers") and isinstance(pattern, str) and pattern:
         return len(pattern)
+    kinds = keys.words("layers_block_type")
+    if not keys.has("num_hidden_layers") and kinds:
+        return min(len(kinds), _MOST_LAYERS)
     layers = keys.need("num_hidden_layers")
     if layers > _MOST_LAYERS:
         keys.faults.append(f"`num_hidden_layers` is more than {_MOST_LAYERS:,}")

@@ -21,6 +21,7 @@ class Family(Value):
         scale_bits: of the scale of a block in fp8, as the checkpoint stores it.
         tied: its head is the embedding, whatever its config says.
         own_head: it has a head beside the embedding, whatever its config says.
+        beside: a dense MLP stands beside the experts of a layer.
         full_every: one layer in so many has full attention where its config has a window and does not say which.
     """
 
@@ -31,6 +32,7 @@ class Family(Value):
     scale_bits: int = 32
     tied: bool = False
     own_head: bool = False
+    beside: bool = False
     full_every: int = 1
 
 
@@ -124,9 +126,9 @@ FAMILIES: Mapping[str, Family] = {
     "Gemma3TextModel": Family(tied=True),
     "Gemma3nForCausalLM": Family(tied=True),
     "Gemma3nForConditionalGeneration": Family(tied=True),
-    "Gemma4ForCausalLM": Family(tied=True),
-    "Gemma4ForConditionalGeneration": Family(tied=True),
-    "Gemma4UnifiedForConditionalGeneration": Family(tied=True),
+    "Gemma4ForCausalLM": Family(tied=True, beside=True),
+    "Gemma4ForConditionalGeneration": Family(tied=True, beside=True),
+    "Gemma4UnifiedForConditionalGeneration": Family(tied=True, beside=True),
     "CohereForCausalLM": Family(tied=True),
     "Cohere2ForCausalLM": Family(tied=True),
     "Llama4ForConditionalGeneration": Family(),

@@ -25,6 +25,7 @@ from compiler.checkpoint.keys import Keys
 _NAMES: Mapping[str, LayerKind] = {
     "full_attention": LayerKind.FULL,
     "attention": LayerKind.FULL,
+    "deepseek_sparse_attention": LayerKind.FULL,
     "sliding_attention": LayerKind.WINDOW,
     "chunked_attention": LayerKind.WINDOW,
     "linear_attention": LayerKind.STATE,

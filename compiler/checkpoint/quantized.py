@@ -12,7 +12,7 @@ from typing import Any
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
-from compiler.checkpoint.modules import MODULES, is_meant, left_out, most_common, plain
+from compiler.checkpoint.modules import BESIDE, MODULES, is_meant, left_out, most_common, plain
 
 
 _BLOCK = 2
@@ -21,18 +21,24 @@ _FP8_KV = "fp8_e4m3"
 
 
 def quantization_of(
-    keys: Keys, *, layers: int, roles: Mapping[Role, int], scale_bits: int = 32
+    keys: Keys,
+    *,
+    layers: int,
+    roles: Mapping[Role, int],
+    scale_bits: int = 32,
+    beside: bool = False,
 ) -> Quantization | None:
     """How the checkpoint is quantized; a fault when its method is not understood.
 
-    `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8.
+    `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8;
+    `beside` says that a dense MLP stands beside the experts.
     """
     table = keys.table("quantization_config")
     if table is None:
         return None
-    method = str(table.get("quant_method") or table.get("quant_algo") or "")
+    method = str(table.get("quant_method") or ("modelopt" if table.get("quant_algo") else ""))
     if table.get("quant_algo") == _MIXED:
-        return _mixed(keys, table, layers=layers, roles=roles)
+        return _mixed(keys, table, layers=layers, roles=roles, scale_bits=scale_bits)
     reader = _READERS.get(method)
     stored = None if reader is None else reader(table)
     if stored is None:
@@ -44,10 +50,12 @@ def quantization_of(
         keys.faults += faults
         return None
     candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else MODULES.keys())
+    called = {**MODULES, **BESIDE} if beside else MODULES
     kept = tuple(
         role
         for role in Role
-        if role in candidates and not left_out(role, exceptions, layers=layers, having=roles[role])
+        if role in candidates
+        and not left_out(role, exceptions, layers=layers, having=roles[role], called=called)
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:
@@ -62,9 +70,17 @@ _MIXED = "MIXED_PRECISION"
 
 
 def _mixed(
-    keys: Keys, table: Mapping[str, Any], *, layers: int, roles: Mapping[Role, int]
+    keys: Keys,
+    table: Mapping[str, Any],
+    *,
+    layers: int,
+    roles: Mapping[Role, int],
+    scale_bits: int,
 ) -> Quantization | None:
-    """ModelOpt's, which lists the format of each module."""
+    """ModelOpt's, which lists the format of each module; where it changed some of a checkpoint in fp8, the others are that.
+
+    From 0.5.15 on the engine takes a head that is listed (layers/quantization/modelopt_quant.py, `ParallelLMHead`).
+    """
     listed = table.get("quantized_layers")
     if not isinstance(listed, Mapping) or not listed:
         keys.faults.append("`quantization_config.quantized_layers` is missing")
@@ -75,10 +91,13 @@ def _mixed(
         if isinstance(each, Mapping)
     }
     by_word: dict[str, tuple[Role, ...]] = {}
-    for role, having in roles.items():
+    rest: tuple[Role, ...] = ()
+    for role, having in {Role.HEAD: 1, **roles}.items():
         word = most_common(role, words, layers=layers, having=having)
         if word is not None:
             by_word[word] = (*by_word.get(word, ()), role)
+        elif role in MODULES:
+            rest = (*rest, role)
     formats = []
     for word, meant in by_word.items():
         stored = _modelopt({"quant_algo": word})
@@ -86,6 +105,9 @@ def _mixed(
             keys.faults.append(f"the quantization `{word}` is not understood")
             return None
         formats.append(Format(roles=meant, **stored))
+    base = _fp8(table) if table.get("quant_method") == "fp8" else None
+    if base is not None and "scale_bits" in base and rest:
+        formats.append(Format(roles=rest, **{**base, "scale_bits": scale_bits}))
     return Quantization(method="modelopt_mixed", formats=tuple(formats), kv_cache=_kv_cache(table))
 
 
@@ -117,6 +139,7 @@ def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
 
 
 _NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}
+_NVFP4_NAMES = ("NVFP4", "NVFP4_AWQ", "W4A16_NVFP4")
 
 
 def _fp8(table: Mapping[str, Any]) -> Mapping[str, int] | None:
@@ -152,8 +175,10 @@ def _gptq(table: Mapping[str, Any]) -> Mapping[str, int] | None:
 
 def _modelopt(table: Mapping[str, Any]) -> Mapping[str, int] | None:
     algorithm = str(table.get("quant_algo") or "")
-    if algorithm == "NVFP4":
+    if algorithm in _NVFP4_NAMES:
         return _NVFP4
+    if algorithm == "MXFP8":
+        return _mxfp8(table)
     return {"bits": 8} if algorithm == "FP8" else None
 
 
@@ -261,6 +286,8 @@ def _kv_cache(table: Mapping[str, Any]) -> str | None:
     if str(table.get("kv_cache_quant_algo") or "").upper() == "FP8":
         return _FP8_KV
     scheme = table.get("kv_cache_scheme")
+    if isinstance(scheme, str) and scheme.upper() == "FP8":
+        return _FP8_KV
     if isinstance(scheme, Mapping) and scheme.get("num_bits") == 8:  # noqa: PLR2004 - fp8
         return _FP8_KV
     return None

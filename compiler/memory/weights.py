@@ -50,9 +50,10 @@ class Split(Value):
         tables_on_host: tables of n-grams are kept in host memory.
         gpu_experts: routed experts of a layer that a GPU holds, the others stand in host memory; `None`: all.
         shared_on_host: so does the shared expert.
-        scale_copies: times the scales of NVFP4 experts are kept, `None` when that is not known (SGLang 0.5.11
-            layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once for TensorRT-LLM's
-            kernels; in 0.5.8 and 0.5.9 once).
+        scale_copies: as many times what a checkpoint has of scales the experts in four bits keep, `None` when that is not
+            known of NVFP4 (SGLang 0.5.11 layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once
+            for TensorRT-LLM's kernels; in 0.5.8 and 0.5.9 once).
+        rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
         orders_kept: the order of the inputs of experts in four bits is kept, although no checkpoint here sets one.
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
         blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
@@ -73,6 +74,7 @@ class Split(Value):
     gpu_experts: int | None = None
     shared_on_host: bool = False
     scale_copies: int | None = None
+    rotary_alone: bool = False
     orders_kept: bool = False
     blocks_stay: bool = False
     blocks_dequantized: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import field, frozen
@@ -86,7 +86,9 @@ class Ground(Value):
         if start is None or not start.layouts:
             return None
         budget = (logged or total) * boot.fraction * start.launch.fraction_scale
-        pool = min(each.rest_gib(boot.pool_tokens + each.page) for each in start.layouts)
+        pool = min(
+            rest for each in start.layouts for rest in each.rests_gib(boot.pool_tokens + each.page)
+        )
         if pool < budget:
             return None
         return f"its pool of {boot.pool_tokens:,} tokens takes {pool:,.2f} GiB of {budget:,.2f}, and leaves none for weights"
@@ -194,8 +196,22 @@ class Ground(Value):
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
                     for part, slip in ((0.5, 0.0), (0.0, -piece), (1.0, piece)):
-                        rest = theirs.rest_gib(boot.pool_tokens + part * theirs.page) + slip
-                        yield Hypothesis(free_gib=free, weights_gib=budget - rest, layout=layout)
+                        rests = theirs.rests_gib(boot.pool_tokens + part * theirs.page)
+                        for weights in self._likely(
+                            known, (budget - rest - slip for rest in rests)
+                        ):
+                            yield Hypothesis(free_gib=free, weights_gib=weights, layout=layout)
+
+    def _likely(self, known: KnownBoot, weights: Iterable[float]) -> Sequence[float]:
+        """Those that are as near to the model's tensors as what is free is known, the nearest first.
+
+        States take whole slots, so that several rests leave the same pool.
+        """
+        tensors, free = self.weights_gib, self.free_gib(known)
+        doubt = free.high - free.low
+        nearest = sorted(weights, key=lambda each: abs(each - tensors.best))
+        near = [each for each in nearest if tensors.low - doubt <= each <= tensors.high + doubt]
+        return near or nearest[:1]
 
     def _budgets(
         self, known: KnownBoot, start: boots.Start, fraction: float

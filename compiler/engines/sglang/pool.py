@@ -95,12 +95,11 @@ class Layout(Value):
             tokens = min(tokens, self.limit)
         return tokens // self.page * self.page
 
-    def rest_gib(self, tokens: float) -> float:
-        """The rest that gives so many slots: what a recorded pool says about the world it was in."""
-        rest = (tokens - self.added) * self.cell.priced_bytes / GIB
-        if self.states is not None:
-            rest = self.states.whole_gib(rest)
-        return rest + self.first_gib
+    def rests_gib(self, tokens: float) -> Iterator[float]:
+        """The rests that give so many slots: what a recorded pool says about the world it was in."""
+        left = (tokens - self.added) * self.cell.priced_bytes / GIB
+        rests = (left,) if self.states is None else self.states.wholes_gib(left)
+        yield from (each + self.first_gib for each in rests)
 
     def slots(self, rest_gib: float) -> int | None:
         """Slots for states; `None` when no layer has one."""

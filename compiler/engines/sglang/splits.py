@@ -10,6 +10,7 @@ from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.stages import shares_of
 from compiler.facts import Gpu, Model
 from compiler.memory.tensors import format_of
+from compiler.memory.tensors.mlp import is_mxfp4
 from compiler.memory.weights import Split
 
 
@@ -22,6 +23,8 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # On NVIDIA's GPUs what MLA absorbs is dequantized from this release on; otherwise it gets one scale (models/deepseek_v2.py,
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
+# DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
+_MORE_TABLES_SINCE = "0.5.13"
 # With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
 _A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
 
@@ -41,13 +44,14 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         pipeline=parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
-        shared_whole=a2a,
+        shared_whole=a2a or settings.profile.env.get(_SHARED_ALONE_ENV, "").lower() in _TRUE,
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
-        scale_copies=_scale_copies(settings),
+        scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
+        rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
         blocks_dequantized=platform(gpu) is Platform.CUDA
@@ -60,6 +64,8 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
     "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
 )
 _TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
+# Shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606).
+_SHARED_ALONE_ENV = "SGLANG_SHARED_EXPERT_TP1"
 
 
 def _tables_on_host(settings: Settings) -> bool:
@@ -110,5 +116,20 @@ def _keeps_orders(settings: Settings, version: str, *, gpu: Gpu, model: Model) -
     return asked == "triton" and at_least(version, _TRITON_ASKED_SINCE)
 
 
-def _scale_copies(settings: Settings) -> int | None:
-    return _SCALE_COPIES.get(settings.word("moe-runner-backend") or "")
+# MXFP4 experts of an fp8 checkpoint get their scales, of eight bits, as fp32; until this release Marlin leaves those beside its own
+# (0.5.12 layers/quantization/mxfp4_marlin_moe.py, 70, and marlin_utils_fp4.py, 153; 0.5.16 marlin_utils_fp4.py, 403).
+_LOADED_AND_REPACKED, _MARLIN_FREES_SINCE = 4 + 1, "0.5.16"
+_FP8, _MARLIN = "fp8", "marlin"
+# On these GPUs DeepSeek V4 runs on Marlin by itself (0.5.13 server_args.py, 2111).
+_MARLIN_CHOSEN, _MARLIN_CHOSEN_SINCE = 12, "0.5.13"
+
+
+def _scale_copies(settings: Settings, version: str, *, gpu: Gpu, model: Model) -> int | None:
+    backend = settings.word("moe-runner-backend") or "auto"
+    kind = model.quantization
+    if kind is None or kind.method != _FP8 or not is_mxfp4(format_of(model, Role.EXPERTS)):
+        return _SCALE_COPIES.get(backend)
+    if backend == "auto" and generation(gpu) == _MARLIN_CHOSEN:
+        backend = _MARLIN if at_least(version, _MARLIN_CHOSEN_SINCE) else backend
+    kept = backend == _MARLIN and not at_least(version, _MARLIN_FREES_SINCE)
+    return _LOADED_AND_REPACKED if kept else 1

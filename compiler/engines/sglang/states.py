@@ -6,6 +6,8 @@ Sources: 0.5.11 model_executor/model_runner_kv_cache_mixin.py, lines 72-131 and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import evolve, frozen
 
 from compiler.engines.sglang.releases import Counting, StatePools, at_least
@@ -30,6 +32,9 @@ _STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
 _HALVINGS = 60
+# Rests that leave the same for KV: looked for among so many slots, and so many requests that verify, more and less.
+_SLOTS, _JUMPS = 12, 3
+_NEAR_GIB = 1e-6
 """Until nothing is left between the ends of an interval of floating point numbers."""
 
 
@@ -103,6 +108,22 @@ class StatePool(Value):
             else:
                 high = middle
         return high
+
+    def wholes_gib(self, left_gib: float) -> Iterator[float]:
+        """Every rest that leaves so much for KV: more of it is one slot more, until the share of KV grows too."""
+        one, each = self.whole_gib(left_gib), self.request_gib
+        jumps = range(-_JUMPS, _JUMPS + 1) if self.drafted else range(1)
+        beside = {
+            one + each * (slots + self.drafted * jump)
+            for slots in range(-_SLOTS, _SLOTS + 1)
+            for jump in jumps
+        }
+        yield one
+        yield from (
+            other
+            for other in sorted(beside - {one})
+            if abs(self.split(other).left_gib - left_gib) < _NEAR_GIB
+        )
 
     def _given_running(self) -> int:
         given = self.given or 0

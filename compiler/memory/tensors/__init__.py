@@ -58,7 +58,7 @@ def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tenso
     tensors += dense_tensors(model, count=counts.dense, split=split)
     if model.moe is not None:
         tensors += expert_tensors(model, model.moe, counts, split=split)
-    tensors += rotary_tensors(model, layers=counts.attention)
+    tensors += rotary_tensors(model, layers=counts.attention, split=split)
     if model.tables is not None and not split.tables_on_host:
         tensors += table_tensors(model.tables, split=split)
     if model.vision is not None:

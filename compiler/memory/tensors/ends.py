@@ -40,14 +40,17 @@ def embedding_tensors(model: Model, *, split: Split, first: bool, last: bool) ->
         yield from Matrix(name="head", elements=elements).tensors(format_of(model, Role.HEAD))
 
 
-def rotary_tensors(model: Model, *, layers: int) -> Iterator[Tensors]:
+def rotary_tensors(model: Model, *, layers: int, split: Split) -> Iterator[Tensors]:
     """Cosines and sines over the whole context, fp32, one set for all layers of a kind.
 
-    Grok scales its positions in a class that it makes anew in each layer (0.5.11 models/grok.py, 394). The YaRN of latent attention keeps the cosines and the sines of both halves as well, and attention that compresses over
-    time a table of complex numbers beside them.
+    Grok scales its positions in a class that it makes anew in each layer (0.5.11 models/grok.py, 394). The YaRN of latent
+    attention keeps the cosines and the sines of both halves as well, and attention that compresses over time a table of
+    complex numbers beside them, or that table alone.
     """
     attention = model.attention
-    copies = 3 if isinstance(attention, Mla) else 4 if isinstance(attention, Compressed) else 1
+    copies = 3 if isinstance(attention, Mla) else 1
+    if isinstance(attention, Compressed) and not split.rotary_alone:
+        copies = 4
     yarn = model.rope is not None and model.rope.kind == "yarn"
     owners = layers if model.rope is not None and model.rope.each_layer else 1
     # The table of a YaRN is as long as its scaling reaches (layers/rotary_embedding/yarn.py, `_compute_cos_sin_cache`).
@@ -65,13 +68,15 @@ def rotary_tensors(model: Model, *, layers: int) -> Iterator[Tensors]:
 def rotary_dims(model: Model) -> tuple[int, ...]:
     """The dimensions that a table rotates, one for each table."""
     attention = model.attention
+    if isinstance(attention, Compressed):
+        # One base for layers with the window alone, another for those that compress (0.5.12 models/deepseek_v4.py, 206).
+        return (attention.rope_head_dim,) * len(
+            {each > 0 for each in attention.ratios[: model.layers]}
+        )
     if model.rope is not None:
         return model.rope.dims
     if isinstance(attention, Mla):
         return (attention.qk_rope_head_dim,)
-    if isinstance(attention, Compressed):
-        # One base for the window, another for compressed entries.
-        return (attention.rope_head_dim,) * 2
     return (attention.head_dim,)
 
 

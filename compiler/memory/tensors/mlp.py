@@ -24,6 +24,7 @@ _MXFP4_STEP = 64
 _NVFP4_STEP = 128
 _NVFP4_BITS = 4
 _NVFP4_GROUP = 16
+_MXFP4_FORMAT = (4, 32, 8)
 
 ORDERS = "routed experts, order of inputs"
 
@@ -69,6 +70,7 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
         share = padded(share, step=_MXFP4_STEP)
     elif is_nvfp4(stored):
         share = share if moe.gated else padded(share, step=_NVFP4_STEP)
+    if is_nvfp4(stored) or is_mxfp4(stored):
         stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
     experts = (moe.routed_experts + split.expert_copies) // split.expert
     if split.gpu_experts is not None:
@@ -88,6 +90,11 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
 def is_nvfp4(stored: Format) -> bool:
     """Four bits with a scale for sixteen values."""
     return (stored.bits, stored.group_size) == (_NVFP4_BITS, _NVFP4_GROUP)
+
+
+def is_mxfp4(stored: Format) -> bool:
+    """Four bits with a scale of eight for thirty-two values."""
+    return (stored.bits, stored.group_size, stored.scale_bits) == _MXFP4_FORMAT
 
 
 def _both(mlp: Matrix, stored: Format, *, gated: bool) -> Iterator[Tensors]:

@@ -1,0 +1,91 @@
+"""What releases keep of DeepSeek V4 beside what they use: scales of its experts, and tables of cosines and sines."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.catalog import open_catalog
+from compiler.plan import Memory
+from compiler.predict import Question, make_predictor
+
+
+CATALOG = open_catalog()
+PRO = "--model-path deepseek-ai/DeepSeek-V4-Pro --mem-fraction-static 0.9 --context-length 1048576"
+
+
+def memory_of(command: str, *, version: str, gpu: str = "h200", count: int = 8) -> Memory:
+    words = command.split()
+    at = next(place for place, word in enumerate(words) if "=" not in word)
+    words[at:at] = ["python", "-m", "sglang.launch_server"]
+    question = Question(gpu=gpu, count=count, engine="sglang", version=version, public=False)
+    plan = make_predictor(CATALOG, engine="sglang", version=version).predict(words, question).plan
+    assert plan is not None
+    assert plan.memory is not None, plan.unknowns
+    return plan.memory
+
+
+def load_gib(command: str, *, version: str, gpu: str = "h200") -> float:
+    return loaded(memory_of(command, version=version, gpu=gpu))
+
+
+def loaded(memory: Memory) -> float:
+    assert memory.load_gib is not None
+    return memory.load_gib.best
+
+
+def test_marlin_keeps_the_scales_it_was_given_until_0_5_16() -> None:
+    """Four bytes a group and one of its own: a public log of 0.5.15 says 125.65 GiB."""
+    marlin = f"{PRO} --tp-size 8 --moe-runner-backend marlin"
+    assert load_gib(marlin, version="0.5.15") == pytest.approx(125.65, rel=0.002)
+    kept = load_gib(marlin, version="0.5.15") - load_gib(marlin, version="0.5.16")
+    groups = 61 * 384 * 3 * 7168 * 3072 / 8 / 32
+    assert kept == pytest.approx(4 * groups / 2**30, rel=0.02)
+
+
+def test_another_backend_does_not() -> None:
+    """TensorRT-LLM's kernels and CUTLASS of FlashInfer make eight bits of them, in place."""
+    cutlass = f"{PRO} --tp-size 8 --moe-runner-backend flashinfer_mxfp4"
+    assert load_gib(cutlass, version="0.5.15") == pytest.approx(103.0, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("version", "kept"), [("0.5.12", False), ("0.5.13", True), ("0.5.16", False)]
+)
+def test_blackwell_s_workstations_run_it_on_marlin(version: str, *, kept: bool) -> None:
+    """By itself from 0.5.13 on."""
+    flash = "--model-path deepseek-ai/DeepSeek-V4-Flash --tp-size 4 --mem-fraction-static 0.9"
+    auto = load_gib(flash, version=version, gpu="rtx-pro-6000-blackwell")
+    marlin = load_gib(
+        f"{flash} --moe-runner-backend marlin", version=version, gpu="rtx-pro-6000-blackwell"
+    )
+    cutlass = load_gib(
+        f"{flash} --moe-runner-backend cutlass", version=version, gpu="rtx-pro-6000-blackwell"
+    )
+    assert (auto == marlin) is (kept or version == "0.5.16")
+    assert (auto > cutlass) is kept
+
+
+def test_four_hosts_in_stages() -> None:
+    """A public log of 0.5.12.post1 says 34.03 GiB for the last stage; shared experts are whole on each rank."""
+    stages = (
+        f"SGLANG_SHARED_EXPERT_TP1=1 {PRO} --tp-size 8 --pp-size 4 --nnodes 4 --node-rank 0 --dist-init-addr h0:20000"
+        " --moe-runner-backend marlin --disable-cuda-graph --disable-overlap-schedule"
+    )
+    memory = memory_of(stages, version="0.5.12.post1", gpu="h800", count=32)
+    assert loaded(memory) == pytest.approx(34.03, rel=0.005)
+    assert memory.pool.tokens.low <= 1_607_936 <= memory.pool.tokens.high
+    split = memory_of(stages.split(maxsplit=1)[1], version="0.5.12.post1", gpu="h800", count=32)
+    assert loaded(split) < loaded(memory) - 0.8
+
+
+def test_tables_of_a_release() -> None:
+    """0.5.12 has one table of complex numbers for each base; Pro's layers all have the same."""
+    pro = f"{PRO} --tp-size 8 --moe-runner-backend flashinfer_mxfp4"
+    table = 1_048_576 * 64 * 4 / 2**30
+    assert load_gib(pro, version="0.5.13") - load_gib(pro, version="0.5.12") == pytest.approx(
+        3 * table
+    )
+    flash = pro.replace("Pro", "Flash")
+    assert load_gib(flash, version="0.5.13") - load_gib(flash, version="0.5.12") == pytest.approx(
+        6 * table
+    )
