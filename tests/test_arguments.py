@@ -25,6 +25,7 @@ from compiler.engines.sglang.arguments import (
 from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
 from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.facts import Action, Flag, Release
+from examples import examples
 from wheels import commands
 
 
@@ -472,7 +473,7 @@ WORDS = st.lists(
 
 
 @given(words=WORDS)
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_a_parser_of_the_flags_that_are_there_does_what_all_do(words: list[str]) -> None:
     """It looks at the flags that are named, and comes to the values, the rest, and the refusal of the whole parser."""
     same_as_whole(flags_of("0.5.23"), [*MODEL, *words])

@@ -41,6 +41,7 @@ from checkouts import (
 )
 from compiler.cli.commands import GROUPS, VERBS
 from compiler.workspace import Workspace, check_pin
+from examples import examples
 
 
 Change = Callable[[Checkout], object]
@@ -508,7 +509,7 @@ RANGES = st.lists(
 ).map(",".join)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(pin=RANGES, version=NUMBERS)
 def test_pins_mean_what_they_mean_to_packaging(pin: str, version: str) -> None:
     """A range allows the versions that Python's packaging says it allows, short cut or not."""

@@ -15,6 +15,7 @@ from compiler.facts import Evidence
 from compiler.judged import Judged, Verdict
 from compiler.plan import Memory
 from compiler.predict import Question, make_predictor
+from examples import examples
 
 
 CATALOG = open_catalog()
@@ -247,7 +248,7 @@ POOLS = st.builds(
 
 
 @given(pool=st.none() | POOLS, cell=CELLS, tokens=st.integers(1_000, 3_000_000))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 def test_a_rest_can_be_found_from_its_pool(
     pool: StatePool | None, cell: float, tokens: int
 ) -> None:
@@ -263,7 +264,7 @@ def test_a_rest_can_be_found_from_its_pool(
 
 
 @given(pool=POOLS, rest=st.floats(1, 200))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 def test_states_and_kv_share_the_rest(pool: StatePool, rest: float) -> None:
     """What states take and what is left for KV is the rest, no more and no less."""
     share = pool.split(rest)

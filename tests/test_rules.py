@@ -20,6 +20,7 @@ from compiler.diagnostics import Label, Span, error
 from compiler.engines.sglang.extract import extract
 from deployments import check_texts
 from emitted import emitted_codes
+from rows import folded
 
 
 TESTS = Path(__file__).parent
@@ -278,7 +279,7 @@ def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Cat
     assert mismatches(asserted(case), found, case_file="profiles/case.toml") == ()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@folded("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_code_has_a_case_on_each_side(folder: Path) -> None:
     """Some case asserts the code of its folder, and some `ok-*` case does not."""
     cases = {
@@ -297,7 +298,7 @@ def test_every_code_is_tested() -> None:
     assert with_cases.isdisjoint(ELSEWHERE)
 
 
-@pytest.mark.parametrize(("code", "test"), ELSEWHERE.items())
+@folded("code, test", ELSEWHERE.items())
 def test_the_test_elsewhere_is_there(code: str, test: str) -> None:
     """The test named in the table exists, and its file names the code."""
     file, _, name = test.partition("::")

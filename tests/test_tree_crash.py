@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from compiler.diagnostics import Diagnostic
 from compiler.tree import OutTree, State, Written, write
+from examples import examples
 from trees import compared, expected, file, in_child, standing, tree, written
 
 
@@ -225,7 +226,7 @@ TREES = st.sampled_from([BASE, NEXT, AFTER, tree()])
 NAMES = st.sets(st.sampled_from(["a", "b", "gone", "new", "later"]), max_size=2)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(TREES, NAMES, st.integers(0, 70)), min_size=1, max_size=5), TREES)
 def test_any_row_of_killed_writes(runs: list[tuple[OutTree, set[str], int]], last: OutTree) -> None:
     """After any row of writes, for all or for some, killed anywhere, no edit is found and the last one is exact."""
