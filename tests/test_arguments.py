@@ -516,12 +516,12 @@ def same_as_whole(parser: FlagParser, words: list[str]) -> None:
 
 
 def seconds(run: Callable[[], object], *, times: int) -> float:
-    """The best of several runs."""
+    """The best of several runs, of the processor's time: others may be at work."""
     taken = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     return min(taken)
 
 
@@ -532,7 +532,7 @@ def test_all_public_commands_are_read_in_a_moment() -> None:
     def run() -> Sequence[Parsed]:
         return [parser.parse(each["argv"], entry=Entry(each["entry"])) for each in COMMANDS]
 
-    assert seconds(run, times=2) < 5
+    assert seconds(run, times=1) < 5
 
 
 def test_a_table_loads_faster_than_its_parser_is_built() -> None:
