@@ -12,8 +12,12 @@ OF_ONE_TEST = ("tmp_path", "monkeypatch", "capsys", "capfd", "caplog")
 """Fixtures that rows would share."""
 
 
+def _joined(*values: object) -> str:
+    return "-".join(map(str, values))
+
+
 def folded(
-    names: str, rows: Iterable[object], *, ids: Callable[..., str] = str
+    names: str, rows: Iterable[object], *, ids: Callable[..., str] = _joined
 ) -> Callable[[Test], Test]:
     """As `pytest.mark.parametrize`, but as one test: every row is looked at, and those that fail are told by their names.
 

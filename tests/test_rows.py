@@ -24,6 +24,8 @@ def test_every_row_that_fails_is_told_by_its_name() -> None:
         AssertionError, TypeError, AssertionError,
     ]  # fmt: skip
     assert "3 reaches 2" in str(told.value.exceptions[0])
+    with pytest.raises(ExceptionGroup, match="1 of 2 rows: 3-2"):
+        folded("number, bound", rows[:2])(below)()
 
 
 def test_rows_that_pass_are_one_test_that_passes() -> None:
