@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from examples import THOROUGH
 from hosts import PrivateHost, private_host
 
 
@@ -23,6 +25,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # As each run of the command in this process does; so that no test depends on whether one ran before.
 gc.set_threshold(100_000, 50, 50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where `-m` asks for more than the quick tests, each property is tried on all its examples; see `examples.py`."""
+    if config.getoption("markexpr") != "not slow":
+        settings.load_profile(THOROUGH)
 
 
 def pytest_collection_finish() -> None:

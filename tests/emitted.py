@@ -12,6 +12,7 @@ A code stands in the source in one of these ways:
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,12 @@ MAKERS = frozenset({"error", "warning", "Diagnostic", "Unknown"})
 
 CARRIERS = frozenset({"Shelf", "read_entry", "decode"})
 """Calls that are handed the code of what may go wrong later."""
+
+_SOME_CODE = re.compile(
+    rf"\b(?:{'|'.join(sorted({*MAKERS, *CARRIERS, 'rule'}))})\(|^\w+ = \"[a-z0-9-]+\"$",
+    re.MULTILINE,
+)
+"""What a file with a code in it has: such a call, or a constant. Most have neither, and are not parsed, which takes long."""
 
 _WRONG = (FaultKind.UNKNOWN_KEY, FaultKind.WRONG_TYPE, FaultKind.BAD_VALUE)
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -62,7 +69,8 @@ def nodes_of(path: Path) -> Sequence[ast.AST]:
 def emitted_codes() -> Mapping[str, str]:
     """Every code, with the first file that can emit it."""
     found: dict[str, str] = {}
-    trees = {path: tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
+    files = sorted(PACKAGE.rglob("*.py"))
+    trees = {path: tree_of(path) for path in files if _SOME_CODE.search(path.read_text("utf-8"))}
     constants = _constants(trees.values())
     for path, tree in trees.items():
         for code in _codes_of(tree, constants=constants):

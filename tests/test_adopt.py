@@ -15,6 +15,7 @@ from compiler.adopt.showing import cover
 from compiler.adopt.writing import adopted_toml
 from compiler.diagnostics import error
 from compiler.engines.adopting import ChangeKind
+from examples import examples
 from launching import SERVER, SHELF, flags, outcome, read_text
 
 
@@ -410,7 +411,7 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.lists(NAMES, max_size=8), st.sampled_from(["0.4.6", "0.5.11", "0.5.18", "0.5.23"]))
 def test_no_word_is_lost_in_silence(several: list[str], version: str) -> None:
     """Each word of any launch is carried, or spoken of; and what is written is compiled to the same."""

@@ -16,6 +16,7 @@ from compiler.adopt.reading import read_file
 from compiler.cli.adopt import command
 from compiler.cli.check import command as check
 from compiler.engines.adopting import ChangeKind
+from examples import examples
 from launching import SERVER, outcome, read_text, tree
 
 
@@ -229,7 +230,7 @@ ODD = ["'", '"', "\\", "$", "${", "`", "\n", "[", "]", "{", "}", "%", "%i", " ",
 
 
 @settings(
-    max_examples=100,
+    max_examples=examples(100),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -25,6 +25,7 @@ from compiler.engines.sglang.arguments import (
 from compiler.engines.sglang.arguments.actions import Namespace, RefusedError
 from compiler.engines.sglang.arguments.parser import FlagParser, flag_parser
 from compiler.facts import Action, Flag, Release
+from examples import examples
 from wheels import commands
 
 
@@ -472,7 +473,7 @@ WORDS = st.lists(
 
 
 @given(words=WORDS)
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_a_parser_of_the_flags_that_are_there_does_what_all_do(words: list[str]) -> None:
     """It looks at the flags that are named, and comes to the values, the rest, and the refusal of the whole parser."""
     same_as_whole(flags_of("0.5.23"), [*MODEL, *words])
@@ -515,12 +516,12 @@ def same_as_whole(parser: FlagParser, words: list[str]) -> None:
 
 
 def seconds(run: Callable[[], object], *, times: int) -> float:
-    """The best of several runs."""
+    """The best of several runs, of the processor's time: others may be at work."""
     taken = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     return min(taken)
 
 
@@ -531,7 +532,7 @@ def test_all_public_commands_are_read_in_a_moment() -> None:
     def run() -> Sequence[Parsed]:
         return [parser.parse(each["argv"], entry=Entry(each["entry"])) for each in COMMANDS]
 
-    assert seconds(run, times=2) < 5
+    assert seconds(run, times=1) < 5
 
 
 def test_a_table_loads_faster_than_its_parser_is_built() -> None:

@@ -32,6 +32,7 @@ from checkouts import (
     give_away,
     open_checkout,
 )
+from examples import examples
 from forks import Fork, run_forked, run_unprivileged
 
 
@@ -739,7 +740,10 @@ def check_mutant(tree: Checkout, mutant: tuple[str, str]) -> None:
 
 
 QUICK = settings(
-    derandomize=True, deadline=None, max_examples=100, suppress_health_check=list(HealthCheck)
+    derandomize=True,
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=list(HealthCheck),
 )
 
 

@@ -22,6 +22,7 @@ from compiler.ranges import Range, total
 from compiler.render.picture import WIDTH, render_picture
 from compiler.report.drawing import drawing
 from compiler.report.prose import NARROWEST
+from examples import examples
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +69,7 @@ def test_the_pool_is_held_against_the_promise(memory: Memory) -> None:
     assert pool.mark.at == Range.exactly(memory.pool.required_tokens)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(st.lists(BARS, min_size=1, max_size=3), st.integers(min_value=20, max_value=200))
 def test_no_line_is_wider_than_the_terminal(bars: list[Bar], width: int) -> None:
     """The drawn rows and marks fit into any width from 20 on, whatever the figures are."""
@@ -107,7 +108,7 @@ def test_colour_is_only_where_it_is_asked_for(memory: Memory) -> None:
     assert len(re.sub(r"\x1b\[[0-9]*m", "", painted).split("\n")) == len(plain.split("\n"))
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.text())
 def test_any_text_is_text_in_markup(text: str) -> None:
     """What an encoder made reads back as the same text, but for what XML cannot hold."""

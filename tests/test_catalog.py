@@ -21,9 +21,10 @@ from compiler.diagnostics import Diagnostic
 from compiler.facts import Flag, Gpu, Gqa, Mla
 from compiler.language.shapes import is_control
 from compiler.ranges import Range
+from examples import examples
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=100)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(100))
 
 # One tiny example of each format.
 

@@ -17,6 +17,7 @@ from compiler.catalog.moves import (
     value_replacement,
 )
 from compiler.facts import Release
+from rows import folded
 
 
 CATALOG = open_catalog()
@@ -46,7 +47,7 @@ def choices_of(version: str, flag: str) -> tuple[str, ...]:
     return known.choices if known else ()
 
 
-@pytest.mark.parametrize("move", MOVES.moves, ids=lambda move: move.flag)
+@folded("move", MOVES.moves, ids=lambda move: move.flag)
 def test_a_move_agrees_with_the_tables(move: Move) -> None:
     """`last` is the last release that takes the old flag, `since` the first that takes the new one; values are choices."""
     assert releases_with(move.flag, engine="sglang")[-1] == move.last
@@ -59,7 +60,7 @@ def test_a_move_agrees_with_the_tables(move: Move) -> None:
             assert any(new in choices_of(version, move.to) for version in takers), new
 
 
-@pytest.mark.parametrize("move", MOVES.values, ids=lambda move: f"{move.flag}={move.value}")
+@folded("move", MOVES.values, ids=lambda move: f"{move.flag}={move.value}")
 def test_a_value_move_agrees_with_the_tables(move: ValueMove) -> None:
     """`last` is the last release with the old value, `since` the first with the new one."""
     with_old = [each for each in VERSIONS if move.value in choices_of(each, move.flag)]

@@ -16,6 +16,7 @@ from compiler.facts import Action, Build, Draft, Flag, Gpu, Mla, Model, Quantiza
 from compiler.language.syntax import parse_toml
 from compiler.ranges import Range
 from compiler.source import Source
+from rows import folded
 
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +74,7 @@ def flags_of(catalogue: Catalog, version: str, build: str | None = None) -> dict
     return dict(release.flags)
 
 
-@pytest.mark.parametrize("path", TOML_FILES, ids=lambda path: path.stem)
+@folded("path", TOML_FILES, ids=lambda path: path.stem)
 def test_every_entry_loads_without_a_complaint(catalogue: Catalog, path: Path) -> None:
     """Each shipped file is found under the id its name stands for, and nothing is wrong with it."""
     id_ = path.stem.replace("--", "/")
@@ -84,7 +85,7 @@ def test_every_entry_loads_without_a_complaint(catalogue: Catalog, path: Path) -
     assert found.shipped
 
 
-@pytest.mark.parametrize("path", TOML_FILES, ids=lambda path: path.stem)
+@folded("path", TOML_FILES, ids=lambda path: path.stem)
 def test_every_source_says_where_a_figure_is_from(path: Path) -> None:
     """Each source is an address, a derivation, a file of this repository, or a log whose address was not kept."""
     values, _ = parse_toml(Source(path.name, path.read_text(encoding="utf-8")))
@@ -93,7 +94,7 @@ def test_every_source_says_where_a_figure_is_from(path: Path) -> None:
         assert SOURCE.search(source) or "address was not kept" in source, key
 
 
-@pytest.mark.parametrize("path", TOML_FILES, ids=lambda path: path.stem)
+@folded("path", TOML_FILES, ids=lambda path: path.stem)
 def test_every_key_has_a_source(path: Path) -> None:
     """A source stands for each key of a file but its id, or one stands for all."""
     values, _ = parse_toml(Source(path.name, path.read_text(encoding="utf-8")))
@@ -103,7 +104,7 @@ def test_every_key_has_a_source(path: Path) -> None:
     assert "*" in sources or not missing
 
 
-@pytest.mark.parametrize("path", BOOTS, ids=lambda path: path.stem)
+@folded("path", BOOTS, ids=lambda path: path.stem)
 def test_every_public_boot_loads(catalogue: Catalog, path: Path) -> None:
     """Each shipped boot is found under its model, which the catalogue has like its GPU, and says where it is from."""
     model = path.parent.name.replace("--", "/")
@@ -167,7 +168,7 @@ def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
         assert not forbidden.search(path.read_text(encoding="utf-8")), path.name
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(Kind.GPU))
+@folded("id_", open_catalog().ids(Kind.GPU))
 def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -> None:
     """What is free before weights load lies between nine tenths and all of the card's memory.
 
@@ -272,7 +273,7 @@ def test_both_kimi_models_have_the_same_shapes(catalogue: Catalog) -> None:
     assert evolve(newer, id=older.id, sources=older.sources) == older
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
+@folded("id_", open_catalog().ids(Kind.DRAFT))
 def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None:
     """A draft reads the target's hidden states, so the hidden sizes are the same, and its targets are described."""
     draft = known_draft(catalogue, id_)
@@ -283,7 +284,7 @@ def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None
         assert draft.context <= model.context
 
 
-@pytest.mark.parametrize("id_", open_catalog().ids(Kind.DRAFT))
+@folded("id_", open_catalog().ids(Kind.DRAFT))
 def test_a_draft_is_of_one_kind(catalogue: Catalog, id_: str) -> None:
     """A block drafter has a block, and uses the target's head; a head that drafts token by token has its own."""
     draft = known_draft(catalogue, id_)

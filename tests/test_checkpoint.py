@@ -36,11 +36,12 @@ from compiler.checkpoint.headers import LARGEST_HEADER
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split, exact_gib
+from examples import examples
 from fused_checkpoints import FUSED
 from newer_checkpoints import DEEPSEEK, MINIMAX, deepseek, minimax
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(60))
 FIRST = "model-00001-of-00002.safetensors"
 
 

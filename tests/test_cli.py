@@ -41,6 +41,7 @@ from checkouts import (
 )
 from compiler.cli.commands import GROUPS, VERBS
 from compiler.workspace import Workspace, check_pin
+from examples import examples
 
 
 Change = Callable[[Checkout], object]
@@ -517,7 +518,7 @@ RANGES = st.lists(
 ).map(",".join)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(pin=RANGES, version=NUMBERS)
 def test_pins_mean_what_they_mean_to_packaging(pin: str, version: str) -> None:
     """A range allows the versions that Python's packaging says it allows, short cut or not."""
@@ -931,7 +932,7 @@ def test_colour_is_asked_for(tree: Checkout, variables: dict[str, str], *, colou
     ("variables", "coloured"),
     [
         ({"TERM": "xterm"}, True),
-        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        pytest.param({"TERM": "xterm", "NO_COLOR": "1"}, False, marks=pytest.mark.slow),
         ({"TERM": "dumb"}, False),
     ],
 )
@@ -952,7 +953,10 @@ def test_colour_on_a_terminal(tree: Checkout, variables: dict[str, str], *, colo
     assert (ESCAPE.encode() in said) is coloured
 
 
-@pytest.mark.parametrize("words", [("check", "--bars"), ("fit", SHORT), ("fit", STORY)])
+@pytest.mark.parametrize(
+    "words",
+    [("check", "--bars"), ("fit", SHORT), pytest.param(("fit", STORY), marks=pytest.mark.slow)],
+)
 def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> None:
     """Verdicts, answers, and bars keep to 40 columns; what is one word, or a formula, stays whole."""
     ours, theirs = pty.openpty()
@@ -985,14 +989,17 @@ def read_all(terminal: int) -> bytes:
         said += more
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "code", "unbuffered"),
     [
-        (("check", "--json"), 1),
-        (("check",), 1),
-        (("check", "--json", SHORT), 0),
-        (("catalog", "list"), 0),
+        (("check", "--json"), 1, ""),
+        (("check", "--json", SHORT), 0, "1"),
+        (("catalog", "list"), 0, ""),
+        pytest.param(("check", "--json"), 1, "1", marks=pytest.mark.slow),
+        pytest.param(("check",), 1, "", marks=pytest.mark.slow),
+        pytest.param(("check",), 1, "1", marks=pytest.mark.slow),
+        pytest.param(("check", "--json", SHORT), 0, "", marks=pytest.mark.slow),
+        pytest.param(("catalog", "list"), 0, "1", marks=pytest.mark.slow),
     ],
 )
 def test_a_reader_who_goes_away(
@@ -1060,7 +1067,7 @@ def test_closed_streams(tree: Checkout) -> None:
     assert tree.compared() == (0, {})
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
 def test_encodings(tree: Checkout, encoding: str) -> None:
     """Whatever the encoding of the streams, text that it does not have is spelled out, and JSON is JSON."""
     tree.write("größe-日", 'schema = 1\nx = "日本"')

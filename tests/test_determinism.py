@@ -30,13 +30,11 @@ INSTALLED_MOST = 25_000_000
 """Bytes that Poolproof may take with all it depends on."""
 
 ENVIRONMENTS: dict[str, dict[str, str]] = {
-    "a hash seed and a time zone": {
-        "PYTHONHASHSEED": "1",
+    "a hash seed": {"PYTHONHASHSEED": "1"},
+    "another hash seed, a time zone, a home, and a terminal": {
+        "PYTHONHASHSEED": "4294967295",
         "TZ": "Asia/Kathmandu",
         "SOURCE_DATE_EPOCH": "0",
-    },
-    "another hash seed, a home, and a terminal": {
-        "PYTHONHASHSEED": "4294967295",
         "HOME": "/nowhere",
         "USER": "somebody",
         "COLUMNS": "20",
@@ -47,6 +45,8 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
     "ASCII only": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "a language": {"LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "LANGUAGE": "de"},
 }
+
+QUICK = {"another hash seed, a time zone, a home, and a terminal", "ASCII only"}
 
 
 def both(tree: Checkout) -> Checkout:
@@ -80,7 +80,13 @@ def compile_apart(
     assert tree.out.exists()
 
 
-@pytest.mark.parametrize("variables", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "variables",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in ENVIRONMENTS
+    ],
+)
 def test_environments(tmp_path: Path, wanted: Standing, variables: str) -> None:
     """No variable of the environment reaches a byte or a mode of the output."""
     tree = both(checkout(tmp_path / "tree"))
@@ -88,7 +94,7 @@ def test_environments(tmp_path: Path, wanted: Standing, variables: str) -> None:
     assert tree.standing() == wanted
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize("umask", [pytest.param(0o000, marks=pytest.mark.slow), 0o077])
 def test_masks(tmp_path: Path, wanted: Standing, umask: int) -> None:
     """Modes are ours, whatever the mask of the process."""
     tree = both(checkout(tmp_path / "tree"))

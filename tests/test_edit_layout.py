@@ -17,13 +17,14 @@ from compiler.edit.statements import statements
 from compiler.language.spans import index_spans
 from compiler.source import Source
 from documents import VALUES, documents
+from examples import examples
 
 
 REPOSITORY = Path(__file__).parents[1]
 QUIET = settings(
     derandomize=True,
     deadline=None,
-    max_examples=30,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 NOTE = re.compile(r"note \d+")
@@ -210,7 +211,7 @@ def test_the_proof_tells_values_apart(one: object, other: object, differ: bool) 
 
 
 @given(st.sampled_from(sorted((REPOSITORY / "tests" / "rules").rglob("*.toml"))))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 def test_real_files_say_the_same(path: Path) -> None:
     """The files of the rules' cases keep all that they say, and their assertions in their comments."""
     text = path.read_text("utf-8")

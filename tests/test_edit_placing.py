@@ -13,6 +13,7 @@ from compiler.edit.proof import stray_changes
 from compiler.edit.witness import witnessed
 from compiler.language.load import Document, load_document
 from documents import documents
+from examples import examples
 
 
 class Memory:
@@ -152,7 +153,7 @@ SETTINGS = st.sampled_from(
 @settings(
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(documents(), st.lists(SETTINGS, min_size=1, max_size=3, unique_by=lambda each: each[0]))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from compiler.diagnostics import Diagnostic
 from compiler.language.graph import link
 from compiler.language.load import Loaded
+from examples import examples
 from memory_reader import MemoryReader, linked, places
 
 
@@ -222,7 +223,7 @@ _NAMES = ("a", "b", "c", "d", "root")
 _PARENTS = st.lists(st.sampled_from([*_NAMES, "gone", "../x"]), max_size=3)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(st.fixed_dictionaries(dict.fromkeys(_NAMES, _PARENTS)), st.randoms(use_true_random=False))
 def test_the_order_of_extends_means_nothing(parents: dict[str, list[str]], random: Random) -> None:
     """In whatever order parents are written, the same is found, or the same is wrong."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from compiler.host.change import Action, Consequence, decide
 from compiler.plan import Option, Plan, Variable
 from compiler.render import render_target
+from examples import examples
 from nasty import texts
 from plans import story_plan
 
@@ -220,7 +221,7 @@ def test_a_unit_that_cannot_be_read(damage: bytes) -> None:
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(values=st.lists(texts, min_size=2, max_size=6))
 def test_any_change_of_a_word_or_a_variable_is_seen(values: list[str]) -> None:
     """Of two plans that differ in one value the second needs a restart; the same plan again needs nothing."""

@@ -199,10 +199,6 @@ def test_a_layout_that_the_engine_takes(
     assert poolproof(tmp_path, "fmt", "--check").code == 0
 
 
-_EACH = 9
-"""Of the models of the catalogue each so many-th is tried."""
-
-
 def _asked(model: str, gpu: str, count: int) -> FirstService:
     known, _ = CATALOGUE.model(model)
     assert known is not None
@@ -228,10 +224,11 @@ def _judged(wanted: FirstService) -> Checked:
     return check_profiles((wanted.profile,), inputs)
 
 
+@pytest.mark.parametrize("every", [45, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gpu", ["h100", "l40s"])
-def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str) -> None:
+def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str, every: int) -> None:
     """On 1, 2, 4, and 8 GPUs each gets a tree that passes, or only memory refuses it and more GPUs or less are offered."""
-    for model in CATALOGUE.ids(Kind.MODEL)[::_EACH]:
+    for model in CATALOGUE.ids(Kind.MODEL)[::every]:
         for count in (1, 2, 4, 8):
             wanted = laid_out(_asked(model, gpu, count), CATALOGUE, judge=_judged)
             found = _judged(wanted)

@@ -16,6 +16,7 @@ from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split
 from configs import CONFIGS
 from kinds import KINDS
+from rows import folded
 
 
 _MOE, _HYBRID, _NEMOTRON = (
@@ -34,7 +35,7 @@ def described(config: dict[str, Any]) -> Model:
     return model
 
 
-@pytest.mark.parametrize("id_", KINDS)
+@folded("id_", KINDS)
 def test_a_kind_has_as_many_parameters_as_its_makers_say(id_: str) -> None:
     """The tensors of one GPU come to the published count, within half a percent."""
     config, billions = KINDS[id_]
@@ -43,7 +44,7 @@ def test_a_kind_has_as_many_parameters_as_its_makers_say(id_: str) -> None:
     assert held / 1e9 == pytest.approx(billions, rel=0.005)
 
 
-@pytest.mark.parametrize("id_", sorted(KINDS.keys() & set(open_catalog().ids(Kind.MODEL))))
+@folded("id_", sorted(KINDS.keys() & set(open_catalog().ids(Kind.MODEL))))
 def test_an_entry_is_what_its_config_says(id_: str) -> None:
     """Where the catalogue has a model of these, its layers, heads, experts, and ends are those of the config."""
     entry, _ = open_catalog().model(id_)
@@ -57,7 +58,7 @@ def test_an_entry_is_what_its_config_says(id_: str) -> None:
         assert getattr(model, name) == getattr(entry, name), name
 
 
-@pytest.mark.parametrize("size", tuple(sizes()), ids=lambda size: size.id)
+@folded("size", tuple(sizes()), ids=lambda size: size.id)
 def test_a_checkpoint_is_as_large_as_its_tensors(size: Size) -> None:
     """The shapes and number formats of the catalogue come to the bytes of the public files, within one percent."""
     assert abs(size.error) < 0.01
@@ -88,8 +89,8 @@ def test_a_checkpoint_in_fp32_is_loaded_in_16_bits(dtype: str) -> None:
     assert described({**config, "torch_dtype": dtype}).dtype_bits == 16
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
+@folded(
+    "name, part",
     [
         ("model.language_model.embed_tokens_per_layer.weight", "embeddings for each layer"),
         ("model.language_model.layers.N.per_layer_input_gate.weight", "embeddings for each layer"),

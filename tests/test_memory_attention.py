@@ -20,9 +20,10 @@ from compiler.memory.attention import (
     state_elements,
 )
 from compiler.memory.layers import Layer, count, layers_of, stage_slice
+from examples import examples
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 def known(id_: str) -> Model:

@@ -20,9 +20,11 @@ from compiler.memory.tensors import (
 from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.weights import Split, Tensors, allocated, exact_gib
 from compiler.ranges import Range
+from examples import examples
+from rows import folded
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(60))
 MIB = 2**20
 MODELS = open_catalog().ids(Kind.MODEL)
 MADE = ("rotary tables", "attention kv_b, absorbed")
@@ -92,7 +94,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("id_", PUBLISHED)
+@folded("id_", PUBLISHED)
 def test_the_shapes_have_the_published_parameters(id_: str) -> None:
     """A model's shapes come to the parameters its makers publish, to a thousandth or two."""
     assert parameters(known(id_)) == pytest.approx(PUBLISHED[id_], rel=0.0025)
@@ -130,7 +132,7 @@ def test_the_weights_are_what_public_boots_print(id_: str, split: Split, logged_
     assert logged_gib - 0.005 <= weights.high
 
 
-@pytest.mark.parametrize("id_", MODELS)
+@folded("id_", MODELS)
 def test_every_model_can_be_priced(id_: str) -> None:
     """Each entry has weights on one GPU and on eight, or on as many as its heads divide over: less, never less than the share."""
     model = known(id_)
@@ -160,7 +162,7 @@ def _divides(model: Model, ranks: int) -> bool:
     return model.heads % ranks == 0 and max(kv, ranks) % min(kv, ranks) == 0
 
 
-@pytest.mark.parametrize("id_", MODELS)
+@folded("id_", MODELS)
 def test_what_is_split_is_split_evenly(id_: str) -> None:
     """Over two ranks nothing is lost: what is not whole on each comes to the whole again.
 

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from compiler.diagnostics import Diagnostic
 from compiler.language.merge import Resolved, merge_graph
 from compiler.language.spans import text_at
+from examples import examples
 from memory_reader import LIST_SETTINGS, linked
 
 
 PROPERTY = settings(
     derandomize=True,
     deadline=None,
-    max_examples=150,
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

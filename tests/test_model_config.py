@@ -18,6 +18,7 @@ from compiler.language.typed import structure_value
 from compiler.source import Source
 from configs import CONFIGS
 from kinds import ALIKE, KINDS
+from rows import folded
 
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
@@ -51,7 +52,7 @@ def shipped(id_: str) -> Model:
     return model
 
 
-@pytest.mark.parametrize("id_", CONFIGS)
+@folded("id_", CONFIGS)
 def test_a_config_gives_what_the_catalogue_has(id_: str) -> None:
     """Each family's config and the entry that was written for it agree in every figure."""
     entry = shipped(id_)
@@ -61,7 +62,7 @@ def test_a_config_gives_what_the_catalogue_has(id_: str) -> None:
             assert getattr(model, each.name) == getattr(entry, each.name), each.name
 
 
-@pytest.mark.parametrize("id_", CONFIGS)
+@folded("id_", CONFIGS)
 def test_a_description_survives_its_file(id_: str) -> None:
     """What is written to a catalogue file is read back the same."""
     model = evolve(described(CONFIGS[id_]), checkpoint_gb=12.5, shipped=False)

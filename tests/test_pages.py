@@ -19,6 +19,7 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.report.verdicts import verdict_lines
 from deployments import check_text, codes_of
 from emitted import PACKAGE, emitted_codes
+from rows import folded
 
 
 PARTS = ("Why", "Example", "How to mend it")
@@ -50,7 +51,7 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
     assert sorted(emitted_codes()) == list(codes())
 
 
-@pytest.mark.parametrize("code", codes())
+@folded("code", codes())
 def test_a_page_has_its_parts(code: str) -> None:
     """The code, a sentence of what it means, then why, an example, and how to mend it, none of them empty."""
     prose = FENCED.sub("CODE", text_of(code))
@@ -62,19 +63,19 @@ def test_a_page_has_its_parts(code: str) -> None:
     assert "CODE" in parts[PARTS.index("Example")]
 
 
-@pytest.mark.parametrize("code", codes())
+@folded("code", codes())
 def test_a_page_says_whether_it_can_be_accepted(code: str) -> None:
     """The findings that `[accept]` may name say so and show how; the others do not."""
     assert (f'can be accepted: `[accept] {code} = "why"`' in text_of(code)) == (code in ACCEPTABLE)
 
 
-@pytest.mark.parametrize("code", sorted(ACCEPTABLE))
+@folded("code", sorted(ACCEPTABLE))
 def test_what_can_be_accepted_is_listed(code: str) -> None:
     """Who misspells a code reads all that there are."""
     assert f"`{code}`" in text_of("accept-unknown")
 
 
-@pytest.mark.parametrize("code", codes())
+@folded("code", codes())
 def test_a_page_is_a_screen_long(code: str) -> None:
     """Between 15 and 40 lines of at most 120 characters, with one newline at the end."""
     lines = text_of(code).split("\n")
@@ -84,7 +85,7 @@ def test_a_page_is_a_screen_long(code: str) -> None:
     assert max(map(len, lines)) <= 120
 
 
-@pytest.mark.parametrize("code", codes())
+@folded("code", codes())
 def test_a_page_names_codes_that_there_are(code: str) -> None:
     """A page that sends the reader to another one names one that exists."""
     named = re.findall(r"poolproof explain ([a-z0-9-]+)", text_of(code))

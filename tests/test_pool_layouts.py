@@ -16,6 +16,7 @@ from compiler.facts import Evidence
 from compiler.judged import Judged, Verdict
 from compiler.plan import Memory
 from compiler.predict import Question, make_predictor
+from examples import examples
 
 
 CATALOG = open_catalog()
@@ -248,7 +249,7 @@ POOLS = st.builds(
 
 
 @given(pool=st.none() | POOLS, cell=CELLS, tokens=st.integers(1_000, 3_000_000))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 def test_a_rest_can_be_found_from_its_pool(
     pool: StatePool | None, cell: float, tokens: int
 ) -> None:
@@ -286,7 +287,7 @@ def test_a_pool_beside_states_may_be_of_several_rests() -> None:
 
 
 @given(pool=POOLS, rest=st.floats(1, 200))
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 def test_states_and_kv_share_the_rest(pool: StatePool, rest: float) -> None:
     """What states take and what is left for KV is the rest, no more and no less."""
     share = pool.split(rest)

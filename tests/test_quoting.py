@@ -18,10 +18,11 @@ from compiler.quoting.unitvalue import (
     read_environment_file,
     read_text,
 )
+from examples import examples
 from nasty import any_texts, names, texts
 
 
-thorough = settings(derandomize=True, deadline=None, max_examples=120)
+thorough = settings(derandomize=True, deadline=None, max_examples=examples(120))
 environments = st.dictionaries(names, texts, max_size=5)
 
 ENCODERS: Mapping[Place, Callable[[str], Encoded]] = {

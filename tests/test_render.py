@@ -29,6 +29,7 @@ from compiler.render.proof import prove
 from compiler.render.review import render_review
 from compiler.render.start import probe_url
 from deployments import check_text
+from examples import examples
 from judges import program, understood_by_systemd, verify_unit
 from nasty import names, texts
 from plans import PYTHON, story_plan, story_profile, story_target
@@ -347,7 +348,7 @@ def test_rendered_files_are_proved(plan: Plan) -> None:
     assert prove(plan, render_target(plan)) == ()
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(texts, max_size=4), st.dictionaries(names, texts, max_size=3), texts)
 def test_any_plan_that_can_be_written_is_proved(
     words: list[str], environment: dict[str, str], text: str

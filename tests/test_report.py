@@ -18,6 +18,7 @@ from compiler.report.counting import summary_line
 from compiler.report.prose import NARROWEST, broken
 from compiler.report.text import render_text
 from compiler.source import Source
+from examples import examples
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -33,7 +34,7 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(TextFile)
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=150)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(150))
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 

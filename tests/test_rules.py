@@ -20,13 +20,13 @@ from compiler.diagnostics import Label, Span, error
 from compiler.engines.sglang.extract import extract
 from deployments import check_texts
 from emitted import emitted_codes
+from rows import folded
 
 
 TESTS = Path(__file__).parent
 RULES = TESTS / "rules"
 SHARED = RULES / "shared"
 FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
-CASES = tuple(path for folder in FOLDERS for path in sorted(folder.iterdir()))
 
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
@@ -270,15 +270,20 @@ def asserted(case: Path) -> list[Assertion]:
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem}")
-def test_a_case_is_told_what_it_asserts(case: Path, profiles: Path, catalog: Catalog) -> None:
-    """Every finding is asserted on its line, and everything asserted is found."""
-    checked = check_texts(profiles, texts_of(case), catalog=catalog)
-    found = checked.all_diagnostics
-    assert mismatches(asserted(case), found, case_file="profiles/case.toml") == ()
-
-
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_cases_of_a_code_are_told_what_they_assert(
+    folder: Path, profiles: Path, catalog: Catalog
+) -> None:
+    """Every finding of a case is asserted on its line, and everything asserted is found."""
+    wrong = {}
+    for case in sorted(folder.iterdir()):
+        found = check_texts(profiles, texts_of(case), catalog=catalog).all_diagnostics
+        wrong[case.stem] = mismatches(asserted(case), found, case_file="profiles/case.toml")
+    assert {case: told for case, told in wrong.items() if told} == {}
+    assert wrong
+
+
+@folded("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_code_has_a_case_on_each_side(folder: Path) -> None:
     """Some case asserts the code of its folder, and some `ok-*` case does not."""
     cases = {
@@ -297,7 +302,7 @@ def test_every_code_is_tested() -> None:
     assert with_cases.isdisjoint(ELSEWHERE)
 
 
-@pytest.mark.parametrize(("code", "test"), ELSEWHERE.items())
+@folded("code, test", ELSEWHERE.items())
 def test_the_test_elsewhere_is_there(code: str, test: str) -> None:
     """The test named in the table exists, and its file names the code."""
     file, _, name = test.partition("::")

@@ -28,6 +28,7 @@ from compiler.profile import (
     Speculative,
     Text,
 )
+from examples import examples
 
 
 CATALOG = open_catalog()
@@ -102,7 +103,7 @@ def test_rules_hold_on_anything(profile: Profile) -> None:
 
 
 @given(profile=PROFILES)
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_rules_hold_on_some(profile: Profile) -> None:
     """The same, for a hundred."""
     _judge(profile)

@@ -15,9 +15,10 @@ from compiler.catalog.series import Series, read_series, write_series, write_tab
 from compiler.catalog.shelves import EntryFile
 from compiler.diagnostics import Diagnostic
 from compiler.facts import Action, Flag
+from examples import examples
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(60))
 RELEASES = ("0.1.0", "0.2.0", "0.2.0.post1", "0.10.0")
 
 SERIES = """{"engine": "acme",

@@ -18,6 +18,7 @@ from compiler.engines.sglang.log import OBSERVER
 from compiler.engines.sglang.log.arguments import read_arguments
 from compiler.engines.sglang.log.lines import GraphEnd, LoadEnd, Pool, Window, events_in
 from compiler.engines.sglang.spelling import owned_flags
+from examples import examples
 from stub_engine import Engine, Scenario, parse_arguments, start_lines
 
 
@@ -279,7 +280,7 @@ LITERALS = st.recursive(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(told=st.dictionaries(st.from_regex("[a-z]{1,8}", fullmatch=True), LITERALS, max_size=5))
 def test_arguments_come_back(told: dict[str, object]) -> None:
     """Whatever stands in the server's arguments, both ways of printing them give the same values back."""
@@ -289,7 +290,7 @@ def test_arguments_come_back(told: dict[str, object]) -> None:
     assert read_arguments(repr(told)) == plain
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(block=st.integers(1, 5000))
 def test_blocks_do_not_matter(block: int) -> None:
     """However the bytes come, the same is read."""
@@ -313,7 +314,7 @@ MARKED = st.sampled_from(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(parts=st.lists(st.one_of(st.binary(max_size=30), MARKED), max_size=30))
 def test_garbage_is_survived(parts: list[bytes]) -> None:
     """No bytes make the reader fail, and without a summary none are taken for a complete start."""
@@ -378,7 +379,7 @@ TOLD = (
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, deadline=None, max_examples=examples(50))
 @given(
     told=st.dictionaries(
         st.sampled_from(TOLD), JSON | st.lists(st.fixed_dictionaries({"memory_usage": JSON}))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from compiler.diagnostics import Span
 from compiler.language.spans import Entry, TomlPath, index_spans, split_key, text_at
 from compiler.source import Source
+from examples import examples
 
 
 REPOSITORY = Path(__file__).parent.parent
@@ -226,7 +227,7 @@ def value_text(value: Any) -> str:  # noqa: ANN401 - whatever TOML can hold
             )
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4), st.lists(_NAMES, max_size=3))
 def test_any_file(values: dict[str, object], header: list[str]) -> None:
     """Every value of a file made at random parses again from its own span."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.language.syntax import DEEPEST, parse_toml
 from compiler.source import Source
+from examples import examples
 from memory_reader import places
 
 
@@ -105,7 +106,7 @@ def test_numbers_of_64_bits_are_read(number: int) -> None:
     assert parse_toml(Source("f", f"a = {number}")) == ({"a": number}, ())
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=examples(400))
 @given(
     st.lists(
         st.sampled_from(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from compiler.diagnostics import Diagnostic
 from compiler.tree import OutTree, State, Written, write
+from examples import examples
 from trees import compared, expected, file, in_child, standing, tree, written
 
 
@@ -163,10 +164,11 @@ def test_killed_in_the_first_write(folder: Path) -> None:
     assert at > 30
 
 
-def test_killed_twice(folder: Path) -> None:
+@pytest.mark.parametrize("every", [11, pytest.param(5, marks=pytest.mark.slow)])
+def test_killed_twice(folder: Path, every: int) -> None:
     """A second write, of other profiles, that is killed as well leaves nothing the third one takes for an edit."""
     steps = count(BASE, NEXT, folder)
-    for first in range(0, steps, 5):
+    for first in range(0, steps, every):
         second = 0
         while True:
             out = written(folder / f"{first}-{second}", BASE)
@@ -225,7 +227,7 @@ TREES = st.sampled_from([BASE, NEXT, AFTER, tree()])
 NAMES = st.sets(st.sampled_from(["a", "b", "gone", "new", "later"]), max_size=2)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(TREES, NAMES, st.integers(0, 70)), min_size=1, max_size=5), TREES)
 def test_any_row_of_killed_writes(runs: list[tuple[OutTree, set[str], int]], last: OutTree) -> None:
     """After any row of writes, for all or for some, killed anywhere, no edit is found and the last one is exact."""
@@ -239,14 +241,15 @@ def test_any_row_of_killed_writes(runs: list[tuple[OutTree, set[str], int]], las
         assert standing(out) == ({} if not out.exists() else expected(last))
 
 
-def test_a_real_kill(folder: Path) -> None:
+@pytest.mark.parametrize("steps", [(20, 42), pytest.param((5, 30, 36), marks=pytest.mark.slow)])
+def test_a_real_kill(folder: Path, steps: tuple[int, ...]) -> None:
     """The same with processes that really die by SIGKILL, with everything synced."""
     script = """
 from test_tree_crash import NEXT, put, stopped
 with stopped(int(sys.argv[2]), lambda _: os.kill(os.getpid(), signal.SIGKILL), sync=True):
     put(Path(sys.argv[1]), NEXT)
 """
-    for at in (5, 20, 30, 36, 42):
+    for at in steps:
         out = written(folder / str(at), BASE)
         process = in_child(script, out, at)
         process.communicate()

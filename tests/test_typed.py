@@ -20,9 +20,10 @@ from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.profile import Argument, HostPath, Name, Profile, Text
 from compiler.quantities import Duration
 from compiler.ranges import Range
+from examples import examples
 
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 UNKNOWN_KEY, MISSING = FaultKind.UNKNOWN_KEY, FaultKind.MISSING
 WRONG_TYPE, BAD_VALUE = FaultKind.WRONG_TYPE, FaultKind.BAD_VALUE
