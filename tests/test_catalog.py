@@ -483,15 +483,13 @@ def test_a_boot_may_have_been_given_nought(flag: str) -> None:
 
 def test_boots_with_flags_are_held_against_each_other() -> None:
     """Of the same flags two pools disagree; of others they may be what they are."""
-    flags, less = "\n[flags]\nenable-mixed-chunk = true\n", ("100_000", "90_000")
-    files = {
-        **TEAM,
-        "boots/two.toml": BOOT + flags,
-        "boots/two-b.toml": BOOT.replace(*less) + flags,
-    }
-    assert "boots/two-b" in only_fault(open_catalog(Files(files)).boots()[1]).summary
-    files["boots/two-b.toml"] = files["boots/two-b.toml"].replace("mixed-chunk", "lora")
-    assert open_catalog(Files(files)).boots()[1] == ()
+    flags = "\n[flags]\nenable-mixed-chunk = true\n"
+    second = BOOT.replace("100_000", "90_000") + flags
+    files = {**TEAM, "boots/two.toml": BOOT + flags}
+    both = open_catalog(Files({**files, "boots/two-b.toml": second}))
+    assert "boots/two-b" in only_fault(both.boots()[1]).summary
+    other = second.replace("mixed-chunk", "lora")
+    assert open_catalog(Files({**files, "boots/two-b.toml": other})).boots()[1] == ()
 
 
 @pytest.mark.parametrize(
