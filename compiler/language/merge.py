@@ -185,7 +185,7 @@ class _Merging:
             return self.settle_edits(path, standing, claims)
         if kind is Effect.TABLE:
             self.tables[path] = claims
-            self.keep(path, {})
+            self.opened[path] = self.opened[path[:-1]][path[-1]] = {}
         else:
             self.removed[path] = claims
         return ()
@@ -211,7 +211,7 @@ class _Merging:
         if len(standing) > 1 and not all(same(value, each.value) for each in standing):
             return [self.disputes.conflict(path, standing)]
         self.values[path] = claims
-        self.keep(path, [*value] if isinstance(value, list) else value)
+        self.opened[path[:-1]][path[-1]] = [*value] if isinstance(value, list) else value
         return ()
 
     def settle_edits(
@@ -228,14 +228,8 @@ class _Merging:
             return [self.disputes.conflict(path, standing)]
         self.values[path] = claims
         self.edited[path] = items
-        self.keep(path, [each.value for each in items])
+        self.opened[path[:-1]][path[-1]] = [each.value for each in items]
         return ()
-
-    def keep(self, path: SettingPath, value: object) -> None:
-        """Put a value, or a table that is still empty, where it belongs."""
-        self.opened[path[:-1]][path[-1]] = value
-        if isinstance(value, dict):
-            self.opened[path] = value
 
     def resolved(self) -> Resolved:
         """The result, when every path is settled."""

@@ -131,7 +131,7 @@ def _json(value: object) -> str:
     if type(value) is int or (isinstance(value, float) and isfinite(value)):
         return repr(value)
     if isinstance(value, dict):
-        members = (f"{encode_basestring(key)}: {_json(each)}" for key, each in value.items())
+        members = [f"{encode_basestring(key)}: {_json(each)}" for key, each in value.items()]
         return f"{{{', '.join(members)}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_json, value))}]"

@@ -66,8 +66,9 @@ def judge(
         found += _judge_wanted(file, standing, record, root=root, going=going)
     found += _judge_manifest(record, files, root=root, profiles=profiles)
     found += _judge_pending(record, profiles=profiles)
-    folders = {above for path in wanted for above in parents(path)}
-    known = {*record.paths(None), *wanted, *folders, MANIFEST}
+    folders = {path.rpartition("/")[0] for path in wanted}
+    above = {each for folder in folders for each in parents(folder)}
+    known = {*record.paths(None), *wanted, *folders, *above, MANIFEST}
     found += _foreign(root, known=known, profiles=profiles)
     return Comparison(differences=tuple(sorted(found, key=lambda each: each.path)))
 

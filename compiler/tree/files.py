@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
@@ -64,13 +64,18 @@ def assemble(files: Iterable[OutFile]) -> OutTree | tuple[Diagnostic, ...]:
             taken[file.path] = file
         else:
             faults.append(_refused(file, fault))
-    for _, file in sorted(taken.items()):
-        faults += [
-            _refused(file, f"needs a folder where the file `{above}` is written")
-            for above in parents(file.path)
-            if above in taken
-        ]
+    folders = {path.rpartition("/")[0] for path in taken}
+    if any(above in taken for folder in folders for above in (*parents(folder), folder)):
+        faults += _in_the_way(taken)
     return tuple(faults) or OutTree(taken)
+
+
+def _in_the_way(taken: Mapping[str, OutFile]) -> Iterator[Diagnostic]:
+    """Files that need a folder where another file is."""
+    for _, file in sorted(taken.items()):
+        for above in parents(file.path):
+            if above in taken:
+                yield _refused(file, f"needs a folder where the file `{above}` is written")
 
 
 def _fault(file: OutFile) -> str | None:
