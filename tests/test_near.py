@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import pytest
@@ -19,7 +20,7 @@ from compiler.origins import dotted
 @cache
 def names_of(kind: str) -> tuple[str, ...]:
     catalog = open_catalog()
-    names = {
+    names: dict[str, Callable[[], Iterable[str]]] = {
         "verb": lambda: VERBS,
         "code": codes,
         "gpu": lambda: catalog.ids(Kind.GPU),
@@ -43,6 +44,8 @@ def names_of(kind: str) -> tuple[str, ...]:
         ("gpu", "rtx4090", "rtx-4090"),
         ("gpu", "rtx-pro-6000", "rtx-pro-6000-blackwell"),
         ("gpu", "L40", "l40s"),
+        ("gpu", "3090", "rtx-3090"),
+        ("model", "acme/Qwen3-32B-chat", "Qwen/Qwen3-32B"),
         ("model", "qwen/qwen3-32B", "Qwen/Qwen3-32B"),
         ("model", "Qwen/Qwen3-32b-FP", "Qwen/Qwen3-32B-FP8"),
         ("model", "moonshot/Kimi-K2.6", "moonshotai/Kimi-K2.6"),
