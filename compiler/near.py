@@ -31,11 +31,14 @@ def _plain(name: str) -> str:
 
 
 def _is_slip(name: str, meant: str) -> bool:
-    mine, theirs = _WORDS.split(name), _WORDS.split(meant)
+    # Of an id that has an owner the name alone may be meant; its owner may be another's or missing.
+    pairs = ((name, meant), (name.rpartition("/")[2], meant.rpartition("/")[2]))
+    return any(_is_near(_WORDS.split(one), _WORDS.split(other)) for one, other in pairs)
+
+
+def _is_near(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     if _holds(mine, theirs) or _holds(theirs, mine):
         return True
-    if "/" not in name:  # an id without its owner
-        theirs = _WORDS.split(meant.rpartition("/")[2])
     before = len(list(takewhile(_same, zip(mine, theirs, strict=False))))
     mine, theirs = mine[before:], theirs[before:]
     after = len(list(takewhile(_same, zip(reversed(mine), reversed(theirs), strict=False))))
@@ -48,8 +51,9 @@ def _same(pair: tuple[str, str]) -> bool:
 
 
 def _holds(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the others are among the words, in their order; one word alone has to be most of them."""
-    if len(others) == 1 and 3 * len(others[0]) < 2 * len("_".join(words)):
+    """Whether the others are among the words, in their order; one alone has to be most of them, or a number of its own."""
+    alone = len(others) == 1 and not others[0].isdigit()
+    if alone and 3 * len(others[0]) < 2 * len("_".join(words)):
         return False
     left = iter(words)
     return all(each in left for each in others)

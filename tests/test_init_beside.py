@@ -78,6 +78,25 @@ def test_on_the_same_host_it_gets_a_port_and_gpus_of_its_own(tree: Path) -> None
     assert run("fmt", "--check", here=tree).code == 0
 
 
+def test_from_within_a_tree_it_is_that_tree(tree: Path) -> None:
+    """Whoever stands in a folder of the tree adds to the tree, and no second one is made there."""
+    done = init(tree / "profiles" / "base", *SECOND, "--host", "node-c")
+    assert done.code == 0, done.err
+    assert (tree / "profiles/qwen3-8b-node-c.toml").is_file()
+    assert not (tree / "profiles/base/profiles").exists()
+
+
+def test_a_number_of_requests_that_is_offered_is_a_round_one(tmp_path: Path) -> None:
+    """Nobody asks for 1,479 requests: what is offered has two figures, and passes."""
+    words = ("--model", "Qwen/Qwen3-0.6B", "--gpu", "h100", "--count", "1", "--host", "a")
+    more = ("--context", "1024", "--concurrency", "9000")
+    done = init(tmp_path, *words, *more)
+    assert done.code == 1
+    numbers = [int(each) for each in re.findall(r"^  --concurrency (\d+)", done.err, re.MULTILINE)]
+    assert numbers
+    assert all(each < 100 or each % 10 ** (len(str(each)) - 2) == 0 for each in numbers)
+
+
 def test_what_a_team_set_is_used_as_it_is(tree: Path) -> None:
     """An address, an interpreter, and an older release of the tree hold for the new service too."""
     replace(tree, "base/service", "port = 30000", "port = 9000")

@@ -43,6 +43,8 @@ def names_of(kind: str) -> tuple[str, ...]:
         ("gpu", "h-100", "h100"),
         ("gpu", "rtx4090", "rtx-4090"),
         ("gpu", "rtx-pro-6000", "rtx-pro-6000-blackwell"),
+        ("gpu", "3090", "rtx-3090"),
+        ("model", "acme/Qwen3-32B-chat", "Qwen/Qwen3-32B"),
         ("model", "qwen/qwen3-32B", "Qwen/Qwen3-32B"),
         ("model", "Qwen/Qwen3-32b-FP", "Qwen/Qwen3-32B-FP8"),
         ("model", "moonshot/Kimi-K2.6", "moonshotai/Kimi-K2.6"),

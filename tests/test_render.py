@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -147,6 +148,29 @@ def test_goldens(snapshot: SnapshotAssertion) -> None:
             if rendered.path in extensions:
                 extension = extensions[rendered.path]
                 assert rendered.text == snapshot(name=name, extension_class=extension)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("", r"\| 8 \|"),
+        ("parallel = { data = 2 }", r"\| \d+ on each of 2 replicas \|"),
+        (
+            "parallel = { tensor = 2, data = 2, dp_attention = true }",
+            r"\| \d+ on each of 2 ranks \|",
+        ),
+    ],
+)
+def test_whose_requests_a_limit_counts(tmp_path: Path, more: str, said: str) -> None:
+    """Where several groups of GPUs run requests of their own, the plan says that the limit is of each."""
+    shutil.copytree(Path(__file__).parent / "rules" / "shared", tmp_path / "profiles")
+    count = 1 if not more else 2
+    text = (
+        f'extends = ["base/small"]\ngpus = {{ count = {count} }}\n{more}\n'
+        'targets.a = { kind = "systemd", user = "sglang" }\n'
+    )
+    review = render_review(check_text(tmp_path / "profiles", text).judged)
+    assert re.search(rf"\| requests running at once \| 8 {said}", review)
 
 
 def test_the_files_of_a_target() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from compiler import __version__
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.checks.neighbours.hosts import Resident, hosts_of
 from compiler.cli.neighbours import names_on
-from compiler.cli.session import Session
+from compiler.cli.session import Session, find_tree
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked
 from compiler.language.load import DiskReader, Loaded, Reader
@@ -76,7 +77,10 @@ class Place(Value):
 
 
 def place_of(folder: Path) -> Place:
-    """What is there."""
+    """What is there; without a folder it is the tree that we stand in, wherever in it."""
+    above = find_tree(()).workspace if folder == Path() else None
+    if above is not None:
+        folder = Path(os.path.relpath(above.root))
     stands = (folder / PIN_FILE).exists() or (folder / PROFILES).is_dir()
     catalog = open_catalog(FolderReader(folder / PROFILES) if stands else None)
     return Place(folder=folder, stands=stands, catalog=catalog)
