@@ -76,12 +76,3 @@ def _slips(one: str, other: str) -> int:
                 least = min(least, last[at - 2] + 1)
             row.append(least)
     return row[-1]
-
-
-def near_part(name: str, names: Iterable[str]) -> str | None:
-    """The first of `names` that has `name` as one of its parts (`3090` of `rtx-3090`), else the one most like it."""
-    asked = name.lower().replace("_", "-")
-    ordered = sorted(names)
-    return next((each for each in ordered if asked in each.lower().split("-")), None) or near(
-        name, ordered
-    )

@@ -363,6 +363,46 @@ def test_a_fragment_that_is_a_link(tree: Checkout) -> None:
     assert services(tree).keys() == DEPLOYABLE
 
 
+def test_profiles_that_are_a_link_within_the_revision(tree: Checkout) -> None:
+    """They are read where the link leads, as on the disk."""
+    (tree.root / "profiles").rename(tree.root / "deploy")
+    (tree.root / "profiles").symlink_to("deploy")
+    commit(tree)
+    assert services(tree) == {}
+
+
+@pytest.mark.parametrize("kind", ["a link", "a loop", "a submodule"])
+def test_profiles_that_are_elsewhere(tree: Checkout, tmp_path: Path, kind: str) -> None:
+    """A link out of the revision, and a submodule, are said to be unread: nothing is called new for it."""
+    profiles = tree.root / "profiles"
+    kept = tmp_path / "kept"
+    profiles.rename(kept)
+    if kind == "a submodule":
+        git(tree.root, "rm", "-r", "--quiet", "--cached", "profiles")
+        head = git(tree.root, "rev-parse", "HEAD")
+        git(tree.root, "update-index", "--add", "--cacheinfo", f"160000,{head},profiles")
+        git(tree.root, "commit", "--quiet", "--message", "a submodule")
+    else:
+        profiles.symlink_to(kept if kind == "a link" else "profiles")
+        commit(tree)
+        profiles.unlink()
+    shutil.copytree(kept, profiles)
+    done = tree.run("diff")
+    assert done.code == 1
+    assert "error[git-unusable]: no revision can be read: `profiles` is a " in done.err
+    assert "new" not in done.out
+
+
+def test_a_plan_is_named_by_its_folder(tree: Checkout) -> None:
+    """Its file is no revision, and the message says what to name."""
+    tree.run("compile")
+    plan = next((tree.root / "out").rglob("plan.json")).relative_to(tree.root)
+    done = tree.run("diff", str(plan))
+    assert done.code == 1
+    assert f"`{plan}` is a file, and neither a revision nor a folder" in done.err
+    assert f"poolproof diff {plan.parent}" in done.err
+
+
 def test_another_folder(tree: Checkout, once: Checkout) -> None:
     """A folder with `profiles/` is compared as a tree, without git."""
     shutil.rmtree(tree.root / ".git")

@@ -169,6 +169,57 @@ def test_what_is_missing_or_wrong_names_its_key(key: str, value: object, reason:
     assert reason in missing(changed(**{key: value}, **experts))
 
 
+@pytest.mark.parametrize(
+    ("method", "numbers", "reason"),
+    [
+        *(
+            ("awq", {"bits": bits}, f"bits` is {bits:,}, and weights of `awq` have 4 or 8 bits")
+            for bits in (-1, 0, 1, 3, 10**9)
+        ),
+        ("gptq", {"bits": 1}, "bits` is 1, and weights of `gptq` have 2, 3, 4, or 8 bits"),
+        (
+            "auto-round",
+            {"bits": 16},
+            "bits` is 16, and weights of `auto-round` have 2, 3, 4, or 8 bits",
+        ),
+        ("awq", {"group_size": 0}, "group_size` is 0, and a group has 1 to "),
+        ("gptq", {"group_size": -128}, "group_size` is -128, and a group has 1 to "),
+        ("gptq", {"group_size": 10**9}, "group_size` is 1,000,000,000, and a group has 1 to "),
+        (
+            "compressed-tensors",
+            {"num_bits": 5},
+            "config_groups.a.weights.num_bits` is 5, and weights of ",
+        ),
+        (
+            "compressed-tensors",
+            {"group_size": 0},
+            "config_groups.a.weights.group_size` is 0, and a group ",
+        ),
+    ],
+)
+def test_packed_weights_that_no_format_has_are_refused(
+    method: str, numbers: dict[str, int], reason: str
+) -> None:
+    """Bits that the engine's own class refuses, and groups of no values, are named with their key."""
+    table: dict[str, object] = {"bits": 4, "num_bits": 4, "group_size": 32, "strategy": "group"}
+    table |= numbers
+    if method == "compressed-tensors":
+        table = {"config_groups": {"a": {"weights": table}}}
+    (found,) = missing(changed(quantization_config={"quant_method": method, **table}))
+    assert found.startswith(f"`quantization_config.{reason}")
+
+
+@pytest.mark.parametrize("group", [-1, 32, 128])
+@pytest.mark.parametrize(("method", "bits"), [("awq", 4), ("awq", 8), ("gptq", 2), ("gptq", 3)])
+def test_packed_weights_that_a_format_has_are_read(method: str, bits: int, group: int) -> None:
+    """A group of -1 is a whole row."""
+    table = {"quant_method": method, "bits": bits, "group_size": group}
+    model = model_from_config(changed(quantization_config=table), id_="a/b")
+    assert isinstance(model, Model)
+    assert model.quantization is not None
+    assert {each.bits for each in model.quantization.formats} == {bits}
+
+
 def test_all_that_is_missing_is_told_at_once() -> None:
     """One run is enough to complete a config."""
     config = changed(hidden_size=None, vocab_size=None, intermediate_size=None)

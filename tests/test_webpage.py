@@ -366,6 +366,32 @@ def test_a_page_without_what_was_asked_for_is_not_written(tmp_path: Path, word: 
     assert not (tree.root / "page.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (f"profiles/{SHORT}.toml", "profiles, boots, and entries of the catalogue stand there"),
+        ("profiles/page.html", "profiles, boots, and entries of the catalogue stand there"),
+        ("poolproof.toml", "a file stands there that is no report"),
+        ("link.html", "a file stands there that is no report"),
+    ],
+)
+def test_a_page_is_written_over_nothing_of_somebodys_own(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    """A profile, a file that is no report, or one behind a link, stays as it is; an earlier page is replaced."""
+    tree = checkout(tmp_path / "tree")
+    (tree.root / "link.html").symlink_to("poolproof.toml")
+    (tree.root / "page.html").write_bytes(b"")
+    assert report(tree.root, SHORT, "-o", "page.html").code == 0
+    assert report(tree.root, SHORT, "-o", "page.html").code == 0
+    path = tree.root / name
+    before = path.read_bytes() if path.exists() else None
+    made = report(tree.root, SHORT, "-o", name)
+    assert made.code == 1
+    assert f"`{name}` is not written: {why}" in made.err
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
 def test_where_a_page_is_written(tmp_path: Path) -> None:
     """A link is followed, a pipe is written to and stays one; an empty name is no file."""
     tree = checkout(tmp_path / "tree")

@@ -13,6 +13,7 @@ from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
 from compiler.checkpoint.modules import BESIDE, MODULES, is_meant, left_out, most_common, plain
+from compiler.checkpoint.packed import odd_numbers
 
 
 _BLOCK = 2
@@ -39,6 +40,10 @@ def quantization_of(
     method = str(table.get("quant_method") or ("modelopt" if table.get("quant_algo") else ""))
     if table.get("quant_algo") == _MIXED:
         return _mixed(keys, table, layers=layers, roles=roles, scale_bits=scale_bits)
+    odd = tuple(odd_numbers(method, table, hidden=keys.values.get("hidden_size")))
+    if odd:
+        keys.faults += odd
+        return None
     reader = _READERS.get(method)
     stored = None if reader is None else reader(table)
     if stored is None:
@@ -158,7 +163,7 @@ def _area(block: object) -> int:
 
 
 def _grouped(table: Mapping[str, Any], *, zero_points: bool) -> Mapping[str, int] | None:
-    bits, group = table.get("bits") or table.get("w_bit"), table.get("group_size")
+    bits, group = table.get("bits", table.get("w_bit")), table.get("group_size")
     if type(bits) is not int or type(group) is not int:
         return None
     scales = {"group_size": group, "scale_bits": 16} if group > 0 else {}

@@ -152,7 +152,18 @@ def _revision(base: str, session: Session) -> Side | Diagnostic:
         return side_of_revision(revision)
     if Path(base).is_dir() and revision.code == "revision-unknown":
         return no_plan(Path(base))
+    if Path(base).is_file() and revision.code == "revision-unknown":
+        return _a_file(Path(base))
     return revision
+
+
+def _a_file(path: Path) -> Diagnostic:
+    """A plan is named by its folder."""
+    return error(
+        "revision-unknown",
+        f"`{path}` is a file, and neither a revision nor a folder",
+        help=(f"name its folder: `poolproof diff {path.parent}`",) if path.name == PLAN else (),
+    )
 
 
 def _from_plan(

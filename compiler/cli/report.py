@@ -40,6 +40,10 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     if output == "":
         raise click.BadParameter("the name of the file is empty", param_hint="-o")
     checked = check_asked(session)
+    kept = None if output is None else _kept(Path(output), session.workspace.profiles)
+    if kept is not None:
+        click.echo(f"`{output}` is not written: {kept}", err=True)
+        return Exit.REFUSED
     missing = _missing(checked) if session.named else ()
     if missing:
         show(missing, session)
@@ -81,6 +85,29 @@ def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
         name: sweep(plan, weigh=Replanner(plan=plan, catalog=session.inputs.catalog).balance)
         for name, plan in plans.items()
     }
+
+
+_TITLE = b"<title>Poolproof report</title>"
+_HEAD_BYTES = 4096
+
+
+def _kept(output: Path, profiles: Path) -> str | None:
+    """Why a page does not belong there, a clause: what is there is somebody's own; `None` where it does."""
+    try:
+        target = output.resolve()
+        if target.is_relative_to(profiles.resolve()):
+            return "profiles, boots, and entries of the catalogue stand there, and no page"
+        if not target.is_file():
+            return None
+        with target.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, RuntimeError):
+        return None  # writing it says why
+    return (
+        None
+        if not head or _TITLE in head
+        else "a file stands there that is no report; remove it first"
+    )
 
 
 def _write(page: str, output: Path) -> bool:

@@ -21,7 +21,8 @@ _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_LINK = "120000"
+_LINK, _MODULE = "120000", "160000"
+_INSTEAD = "check it out beside this tree, and compare with the folder: `poolproof diff DIR`"
 _MOST_LINKS = 8  # one after another; more is a loop
 _NAMED = 6  # branches and tags that a message names
 
@@ -66,12 +67,39 @@ def read_revision(root: Path, name: str) -> Revision | Diagnostic:
     if found is None or found.returncode != 0:
         return _unknown(name, root, shallow=shallow == "true")
     commit = found.stdout.decode().strip()
-    listed = _git(root, "ls-tree", "-r", "-z", "--full-tree", commit, "--", f"{prefix}{PROFILES}/")
+    folder = _folder(root, commit, f"{prefix}{PROFILES}")
+    if isinstance(folder, Diagnostic):
+        return folder
+    listed = _git(root, "ls-tree", "-r", "-z", "--full-tree", commit, "--", f"{folder}/")
     if listed is None or listed.returncode != 0:
         return _unusable(_reason(listed.stderr if listed else b""), "")
-    entries = _entries(listed.stdout, below=f"{prefix}{PROFILES}/")
+    entries = _entries(listed.stdout, below=f"{folder}/")
     blobs = _blobs(root, [oid for _, oid in entries.values()])
     return Revision(name=name, commit=commit, files=_files(entries, blobs))
+
+
+def _folder(root: Path, commit: str, path: str) -> str | Diagnostic:
+    """Where the profiles of a revision stand: the folder itself, or where a link of that name leads within the revision."""
+    at = path
+    for _ in range(_MOST_LINKS):
+        mode, oid = _mode(root, commit, at)
+        if mode == _MODULE:
+            return _unusable(f"`{at}` is a submodule there, whose files are elsewhere", _INSTEAD)
+        if mode != _LINK:
+            return at
+        target = _blobs(root, [oid]).get(oid, b"").decode(errors="surrogateescape")
+        led = _led_to(at, target)
+        if not led:
+            return _unusable(f"`{at}` is a link there, which leads to `{target}`", _INSTEAD)
+        at = led
+    return _unusable(f"`{path}` is a link there, which leads to itself", _INSTEAD)
+
+
+def _mode(root: Path, commit: str, path: str) -> Entry:
+    """What a path is in a revision; empty where there is nothing."""
+    done = _git(root, "ls-tree", "-z", "--full-tree", commit, "--", path)
+    words = (done.stdout if done else b"").decode(errors="surrogateescape").split()
+    return (words[0], words[2]) if len(words) > 2 else ("", "")  # noqa: PLR2004 - mode, kind, name
 
 
 Entry = tuple[str, str]
