@@ -6,43 +6,23 @@ import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from compiler.adopt.choice import Shelf, choose
-from compiler.adopt.launch import Command, Launch
+from compiler.adopt.launch import Command
 from compiler.adopt.reading import read_words
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
 from compiler.cli.launchfiles import files_here, is_whole_command
+from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
-from compiler.value import Value
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Pasted(Value):
-    """What a command says.
-
-    Attributes:
-        words: the server's own, its variables in front.
-        version: its release: the one asked for, the one that its image names, or the newest that takes its flags.
-        sees: the GPUs of one host that it is given; `None` where it may have all of them.
-        assumed: what it does not say.
-        hidden: the secrets in what it names.
-    """
-
-    launch: Launch
-    words: tuple[str, ...]
-    version: str
-    sees: int | None
-    assumed: tuple[str, ...]
-    hidden: frozenset[str]
 
 
 def read_pasted(
     words: Sequence[str], catalog: Catalog, *, engine: tuple[str, str] | None
-) -> Pasted | tuple[Diagnostic, ...]:
+) -> Said | tuple[Diagnostic, ...]:
     """What a command says; what is wrong when it starts no engine.
 
     Errors: `command-refused`, `release-unknown`, `reader-missing`, and those of `adopt` about what cannot be read.
@@ -65,8 +45,9 @@ def read_pasted(
     variables = (
         f"{name}={word.text}" for name, word in command.environment.items() if not word.unknown
     )
-    return Pasted(
+    return Said(
         launch=launch,
+        engine=launch.engine,
         words=(*variables, *(word.text for word in command.words)),
         version=version,
         sees=_sees(command),

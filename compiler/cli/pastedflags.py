@@ -8,10 +8,12 @@ from attrs import evolve
 
 from compiler.adopt.advice import in_flags
 from compiler.adopt.choice import Shelf
+from compiler.adopt.launch import Launch
 from compiler.catalog import Catalog
 from compiler.checks.meant import flag_meant
 from compiler.cli.inflags import flags_of
-from compiler.cli.pasted import Pasted
+from compiler.cli.pasted import read_pasted
+from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import Carried
 from compiler.judged import Judged
@@ -19,23 +21,34 @@ from compiler.plan import Option
 from compiler.profile import Argument
 
 
-def with_meant(judged: Judged, pasted: Pasted, catalog: Catalog) -> Judged:
+def with_meant(judged: Judged, said: Said, catalog: Catalog) -> Judged:
     """The same, with the advice of `flag-unknown`, and with what was assumed where no plan can say it."""
     if not any(each.code == "command-refused" for each in judged.diagnostics):
         return judged
-    told = tuple(_meant(each, pasted, catalog) for each in judged.diagnostics)
+    launch = _launch(said, catalog)
+    if launch is None:
+        return judged
+    told = tuple(_meant(each, launch, said, catalog) for each in judged.diagnostics)
     return evolve(judged, diagnostics=told)
 
 
-def _meant(found: Diagnostic, pasted: Pasted, catalog: Catalog) -> Diagnostic:
-    command = pasted.launch.command
-    known = Shelf(catalog=catalog).adopter(pasted.launch.engine, pasted.version)
+def _launch(said: Said, catalog: Catalog) -> Launch | None:
+    """As `adopt` finds it, also where a plain command did without."""
+    if said.launch is not None:
+        return said.launch
+    again = read_pasted(said.words, catalog, engine=(said.engine, said.version))
+    return again.launch if isinstance(again, Said) else None
+
+
+def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> Diagnostic:
+    command = launch.command
+    known = Shelf(catalog=catalog).adopter(launch.engine, said.version)
     if found.code != "command-refused" or known is None:
         return found
     release, adopter = known
     reading = adopter.read(
         tuple(word.text for word in command.words),
-        found=pasted.launch.found,
+        found=launch.found,
         unknown=frozenset(at for at, word in enumerate(command.words) if word.unknown),
     )
     notes: list[str] = []
@@ -46,7 +59,7 @@ def _meant(found: Diagnostic, pasted: Pasted, catalog: Catalog) -> Diagnostic:
         advice += (f"`{each.flag}`: {line}" for line in meant)
         if not meant and not any(told):
             notes.append(f"`{each.flag}`: no release that was read has such a flag")
-    asked = evolve(found, notes=(*found.notes, *notes, *pasted.assumed), help=tuple(advice))
+    asked = evolve(found, notes=(*found.notes, *notes, *said.assumed), help=tuple(advice))
     return in_flags(asked, flags_of(release.engine, release))
 
 

@@ -16,7 +16,7 @@ from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
-from compiler.cli.pasted import Pasted, read_pasted
+from compiler.cli.plaincommand import Said, plain_command
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
@@ -104,32 +104,32 @@ def command(  # noqa: PLR0913 - click hands over each option
     """
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
-    pasted = read_pasted(words, catalog, engine=engine)
+    said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)
     if any(each.is_error for each in read.diagnostics):
         pass
-    elif not isinstance(pasted, Pasted):
-        judged = (unjudged(*pasted),)
+    elif not isinstance(said, Said):
+        judged = (unjudged(*said),)
     else:
         question = Question(
             gpu=gpu,
             gpu_memory_gib=gpu_memory,
             count=count or 0,
-            engine=pasted.launch.engine if engine is None else engine[0],
-            version=pasted.version,
+            engine=said.engine if engine is None else engine[0],
+            version=said.version,
             model=read.model,
             weights=read.weights,
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
-            assumed=pasted.assumed,
+            assumed=said.assumed,
         )
         predictor = make_predictor(
-            catalog, engine=question.engine, version=pasted.version, read_file=named_text
+            catalog, engine=question.engine, version=said.version, read_file=named_text
         )
-        judged = (_judged(pasted, predictor, question, catalog),)
+        judged = (_judged(said, predictor, question, catalog),)
         flags = predictor.release.flags if predictor.release is not None else ()
-        hidden |= pasted.hidden | _secrets(pasted.words, flags=flags)
+        hidden |= said.hidden | _secrets(said.words, flags=flags)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
     _print(checked, as_json=as_json, hidden=hidden)
     if bars and not as_json:
@@ -141,28 +141,36 @@ def _secrets(words: Sequence[str], *, flags: Iterable[str] = ()) -> frozenset[st
     return secret_values(shlex.join(words)) | given_secrets(words, flags=flags)
 
 
-def _judged(pasted: Pasted, predictor: Predictor, question: Question, catalog: Catalog) -> Judged:
+def _read_pasted(
+    words: Sequence[str], catalog: Catalog, *, engine: tuple[str, str] | None
+) -> Said | tuple[Diagnostic, ...]:
+    from compiler.cli.pasted import read_pasted  # noqa: PLC0415 - a plain command does without it
+
+    return read_pasted(words, catalog, engine=engine)
+
+
+def _judged(said: Said, predictor: Predictor, question: Question, catalog: Catalog) -> Judged:
     """The verdict, with what mends it; GPUs that are not counted are those of the layout, of which a host may hide some."""
-    words = pasted.words
+    words = said.words
     takes = predictor.layout(words, gpu=question.gpu)
-    seen = predictor.layout(words, gpu=question.gpu, sees=pasted.sees)
+    seen = predictor.layout(words, gpu=question.gpu, sees=said.sees)
     if seen != takes:
         question = evolve(question, count=seen or 0)
     elif not question.count:
-        said = () if takes is None else (f"no `--count`: the layout takes {counted(takes, 'GPU')}",)
-        question = evolve(question, count=takes or 1, assumed=(*question.assumed, *said))
+        told = () if takes is None else (f"no `--count`: the layout takes {counted(takes, 'GPU')}",)
+        question = evolve(question, count=takes or 1, assumed=(*question.assumed, *told))
     judged = predictor.predict(words, question)
     if not judged.diagnostics:
         return judged
     from compiler.cli.inflags import with_flags  # noqa: PLC0415 - a command that passes does without it
     from compiler.cli.pastedflags import with_meant  # noqa: PLC0415 - as above
 
-    told = with_flags(judged, predictor, words, question, form=pasted.launch.command.form)
+    form = {} if said.launch is None else {"form": said.launch.command.form}
+    mended = with_flags(judged, predictor, words, question, **form)
     if seen != takes:
-        told = evolve(
-            told, diagnostics=tuple(_unseen(each, takes or 1) for each in told.diagnostics)
-        )
-    return with_meant(told, pasted, catalog)
+        found = tuple(_unseen(each, takes or 1) for each in mended.diagnostics)
+        mended = evolve(mended, diagnostics=found)
+    return with_meant(mended, said, catalog)
 
 
 def _unseen(found: Diagnostic, takes: int) -> Diagnostic:
