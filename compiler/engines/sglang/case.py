@@ -92,7 +92,9 @@ class Case(Value):
         if self.has_log:
             return tuple(combine(_logged(self.facts.measured), self.ground.layouts))
         if self.known is not None:
-            return self.ground.carried(self.known, fraction=self.budget_fraction)
+            return self.ground.carried(
+                self.known, fraction=self.budget_fraction, again=self.is_measured
+            )
         doubts = together(self.free_gib, self.ground.weights_gib, fraction=self.budget_fraction)
         return tuple(combine(doubts, self.ground.layouts))
 

@@ -52,7 +52,7 @@ class Ground(Value):
     model: Model
     launch: Launch
     layouts: tuple[Layout, ...]
-    _carried: dict[tuple[str, float | None], tuple[Hypothesis, ...]] = field(
+    _carried: dict[tuple[str, float | None, bool], tuple[Hypothesis, ...]] = field(
         factory=dict, init=False, eq=False
     )
 
@@ -162,23 +162,18 @@ class Ground(Value):
             return None
         return weights_gib(loaded, split=self.split)
 
-    def carried(self, known: KnownBoot, *, fraction: float) -> tuple[Hypothesis, ...]:
+    def carried(self, known: KnownBoot, *, fraction: float, again: bool) -> tuple[Hypothesis, ...]:
         """Weights from the recorded pool: what they must have been for it to come out as it did.
 
-        `fraction` is the share that weights and pool really get; between two cards it decides what is likely, and on the
-        same ones whether this start reads the memory that the recorded one read.
+        `fraction` is the share that weights and pool really get; between two cards it decides what is likely. `again`:
+        this is the recorded start once more, which reads the memory that it read.
         """
-        again = self._is_of(known, fraction)
-        key = (known.boot.name, fraction if known.boot.shipped or again else None)
+        key = (known.boot.name, fraction if known.boot.shipped else None, again)
         if key not in self._carried:
-            self._carried[key] = tuple(self._carry(known, fraction))
+            self._carried[key] = tuple(self._carry(known, fraction, again=again))
         return self._carried[key]
 
-    def _is_of(self, known: KnownBoot, fraction: float) -> bool:
-        """Whether the share is the recorded start's own."""
-        return fraction == known.boot.fraction * self.launch.fraction_scale
-
-    def _carry(self, known: KnownBoot, fraction: float) -> Iterator[Hypothesis]:
+    def _carry(self, known: KnownBoot, fraction: float, *, again: bool) -> Iterator[Hypothesis]:
         start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
         if start is None:
             return
@@ -188,7 +183,7 @@ class Ground(Value):
             boot.algorithm,
             start.launch.rule.since,
         )
-        piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
+        piece = 0.0 if alike and again else DRIVER_PAGE_GIB
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
@@ -203,15 +198,19 @@ class Ground(Value):
                             yield Hypothesis(free_gib=free, weights_gib=weights, layout=layout)
 
     def _likely(self, known: KnownBoot, weights: Iterable[float]) -> Sequence[float]:
-        """Those that are as near to the model's tensors as what is free is known, the nearest first.
+        """Those that are as near to the model's tensors as what is free is known, the middle one first.
 
-        States take whole slots, so that several rests leave the same pool.
+        States take whole slots, so that several rests leave the same pool. Nothing tells these apart, and the middle is off
+        by least, whichever it was.
         """
         tensors, free = self.weights_gib, self.free_gib(known)
         doubt = free.high - free.low
         nearest = sorted(weights, key=lambda each: abs(each - tensors.best))
         near = [each for each in nearest if tensors.low - doubt <= each <= tensors.high + doubt]
-        return near or nearest[:1]
+        if not near:
+            return nearest[:1]
+        middle = sorted(near)[len(near) // 2]
+        return sorted(near, key=lambda each: abs(each - middle))
 
     def _budgets(
         self, known: KnownBoot, start: boots.Start, fraction: float
