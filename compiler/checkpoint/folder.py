@@ -184,6 +184,7 @@ def _is_plain(file: object) -> bool:
         and file.endswith(_SUFFIX)
         and "/" not in file
         and "\\" not in file
+        and "\0" not in file
         and not file.startswith(".")
     )
 
