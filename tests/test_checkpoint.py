@@ -325,7 +325,9 @@ def test_an_index_that_disagrees_is_named(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("place", ["../x.safetensors", "x.bin", 3, ".hidden.safetensors"])
+@pytest.mark.parametrize(
+    "place", ["../x.safetensors", "x.bin", 3, ".hidden.safetensors", "a\0.safetensors"]
+)
 def test_an_index_leads_nowhere_else(folder: Path, place: object) -> None:
     """The index names weight files of its own folder only."""
     replace_index(folder, lambda places: places.update({NAME: place}))  # type: ignore[dict-item]

@@ -111,6 +111,19 @@ def test_an_adopted_launch_says_which_file_was_not_read() -> None:
         assert any(f"`{path}`, which `--config` names" in each["text"] for each in told["changes"])
 
 
+def test_a_file_of_keys_alone_stays_where_it_is() -> None:
+    """It is what `secrets.api_key` names in a profile."""
+    Path("keys.yaml").write_text("api-key: sk-0123456789abcdef\n", encoding="utf-8")
+    script = Path("run.sh")
+    words = [*START, "--config", str(Path("keys.yaml").resolve()), "--tp", "2"]
+    script.write_text(f"exec {' '.join(words)}\n", encoding="utf-8")
+    options = ["--gpu", "h100", "--engine", "0.5.23", str(script)]
+    done = CliRunner().invoke(adopt, options, standalone_mode=False)
+    assert "[secrets.api_key]" in done.stdout or "api_key = {" in done.stdout
+    assert "keys.yaml" in done.stdout
+    assert "0123456789abcdef" not in done.output
+
+
 def test_a_profile_of_a_launch_stands_without_the_file() -> None:
     """What is written is compiled to the same, keys of the file and all, and a secret of it is written nowhere."""
     with Path("cfg.yaml").open("a", encoding="utf-8") as file:

@@ -393,6 +393,15 @@ def test_profiles_that_are_elsewhere(tree: Checkout, tmp_path: Path, kind: str) 
     assert "new" not in done.out
 
 
+@pytest.mark.parametrize("words", [("nowhere",), ("HEAD", "nobody"), ("",)])
+def test_a_failure_is_an_object_too(tree: Checkout, words: tuple[str, ...]) -> None:
+    """Who reads JSON gets the findings, as of other verbs."""
+    done = tree.run("diff", *words, "--format", "json")
+    assert done.code == 1
+    assert [each["severity"] for each in done.json["diagnostics"]] == ["error"]
+    assert done.json["diagnostics"][0]["summary"] in done.err.replace("\n          ", " ")
+
+
 def test_a_plan_is_named_by_its_folder(tree: Checkout) -> None:
     """Its file is no revision, and the message says what to name."""
     tree.run("compile")

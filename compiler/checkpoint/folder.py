@@ -196,6 +196,7 @@ def _is_plain(file: object) -> bool:
         and file.endswith(_SUFFIX)
         and "/" not in file
         and "\\" not in file
+        and "\0" not in file
         and not file.startswith(".")
     )
 

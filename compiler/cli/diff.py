@@ -55,24 +55,20 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     """
     session, faults = open_session(())
     if session is None:
-        show(faults)
-        return Exit.REFUSED
+        return _refused(faults, None, form)
     base, later, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
-        show(named.diagnostics, session)
-        return Exit.REFUSED
+        return _refused(named.diagnostics, session, form)
     new = _later(later, session)
     if isinstance(new, Diagnostic):
-        show((new,), session)
-        return Exit.REFUSED
+        return _refused((new,), session, form)
     # What is found is shown in the texts of the side that it was found in.
     session = evolve(session, inputs=new.inputs, names=new.names)
     checked = check_profiles(new.names, new.inputs, whole=True)
     change = _compare(base, new, session, checked, named.names)
     if isinstance(change, Diagnostic):
-        show((change,), session)
-        return Exit.REFUSED
+        return _refused((change,), session, form)
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
     for note in (*change.notes, *(() if later else _about_out(checked, session))):
@@ -81,6 +77,18 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     if errors:
         return Exit.REFUSED
     return Exit.DIFFERENT if exit_code and change.services else Exit.OK
+
+
+def _refused(found: Sequence[Diagnostic], session: Session | None, form: str) -> int:
+    """Say why there is nothing to compare, as an object too where one was asked for."""
+    show(found, session)
+    if form == Format.JSON:
+        import json  # noqa: PLC0415 - one form a run
+
+        from compiler.diff.contract import refused_json  # noqa: PLC0415 - one form a run
+
+        sys.stdout.write(json.dumps(refused_json(found), indent=2) + "\n")
+    return Exit.REFUSED
 
 
 _TWO = re.compile(r"(?P<old>.*[^./])\.\.(?P<new>[^./].*)")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from typing import TypeAlias, TypedDict, cast
 
+from compiler.diagnostics import Diagnostic
 from compiler.diff.comparing import Difference, ServiceChange
 from compiler.diff.snapshot import Figures
 from compiler.diff.trees import TreeChange
 from compiler.planjson import RangeJson
 from compiler.ranges import Range
+from compiler.report.contract import DiagnosticJson, diagnostic_json
 
 
 SCHEMA = 2
@@ -183,3 +186,15 @@ def _figures(figures: Figures | None) -> FiguresJson | None:
 
 def _range(known: Range) -> RangeJson:
     return {"low": known.low, "best": known.best, "high": known.high}
+
+
+class RefusedJson(TypedDict):
+    """What it prints where there is nothing to compare."""
+
+    schema: int
+    diagnostics: list[DiagnosticJson]
+
+
+def refused_json(found: Iterable[Diagnostic]) -> RefusedJson:
+    """Why there is nothing to compare."""
+    return {"schema": SCHEMA, "diagnostics": [diagnostic_json(each) for each in found]}

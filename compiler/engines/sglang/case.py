@@ -92,9 +92,7 @@ class Case(Value):
         if self.has_log:
             return tuple(combine(_logged(self.facts.measured), self.ground.layouts))
         if self.known is not None:
-            return self.ground.carried(
-                self.known, fraction=self.budget_fraction, again=self.is_measured
-            )
+            return self.ground.carried(self.known, fraction=self.budget_fraction)
         doubts = together(self.free_gib, self.ground.weights_gib, fraction=self.budget_fraction)
         return tuple(combine(doubts, self.ground.layouts))
 

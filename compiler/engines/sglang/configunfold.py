@@ -10,6 +10,7 @@ from compiler.engines.sglang.arguments.configfile import config_path, config_wor
 from compiler.engines.sglang.arguments.words import CONFIG, Word
 from compiler.engines.sglang.commandline import unread_config
 from compiler.facts import Release
+from compiler.secrecy import is_secret
 
 
 def unfolded(
@@ -30,10 +31,18 @@ def unfolded(
     if isinstance(text, NoText):
         note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path), words=places)
         return Unfolded(words=_placed(own, places[-1]), notes=(note,))
-    words = (*config_words(text, path=path, release=release), *without_config(own))
+    held = config_words(text, path=path, release=release)
+    if _holds_keys_alone(held):
+        return None  # a profile names such a file itself
+    words = (*held, *without_config(own))
     said = f"`{CONFIG} {path}` is left out: what the file sets stands in the profile"
     note = Noted(kind=ChangeKind.DROPPED, text=said, words=places)
     return Unfolded(words=_placed(words, places[-1]), notes=(note,))
+
+
+def _holds_keys_alone(held: Sequence[Word]) -> bool:
+    pairs = zip(held[::2], held[1::2], strict=False)
+    return len(held) % 2 == 0 and all(is_secret(name.text, value.text) for name, value in pairs)
 
 
 def _placed(words: Sequence[Word], otherwise: int) -> tuple[tuple[str, int], ...]:

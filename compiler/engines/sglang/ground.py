@@ -52,7 +52,7 @@ class Ground(Value):
     model: Model
     launch: Launch
     layouts: tuple[Layout, ...]
-    _carried: dict[tuple[str, float | None, bool], tuple[Hypothesis, ...]] = field(
+    _carried: dict[tuple[str, float | None], tuple[Hypothesis, ...]] = field(
         factory=dict, init=False, eq=False
     )
 
@@ -162,18 +162,23 @@ class Ground(Value):
             return None
         return weights_gib(loaded, split=self.split)
 
-    def carried(self, known: KnownBoot, *, fraction: float, again: bool) -> tuple[Hypothesis, ...]:
+    def carried(self, known: KnownBoot, *, fraction: float) -> tuple[Hypothesis, ...]:
         """Weights from the recorded pool: what they must have been for it to come out as it did.
 
-        `fraction` is the share that weights and pool really get; between two cards it decides what is likely. `again`:
-        this is the recorded start once more, which reads the memory that it read.
+        `fraction` is the share that weights and pool really get; between two cards it decides what is likely, and on the
+        same ones whether this start reads the memory that the recorded one read.
         """
-        key = (known.boot.name, fraction if known.boot.shipped else None, again)
+        again = self._is_of(known, fraction)
+        key = (known.boot.name, fraction if known.boot.shipped or again else None)
         if key not in self._carried:
-            self._carried[key] = tuple(self._carry(known, fraction, again=again))
+            self._carried[key] = tuple(self._carry(known, fraction))
         return self._carried[key]
 
-    def _carry(self, known: KnownBoot, fraction: float, *, again: bool) -> Iterator[Hypothesis]:
+    def _is_of(self, known: KnownBoot, fraction: float) -> bool:
+        """Whether the share is the recorded start's own."""
+        return fraction == known.boot.fraction * self.launch.fraction_scale
+
+    def _carry(self, known: KnownBoot, fraction: float) -> Iterator[Hypothesis]:
         start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
         if start is None:
             return
@@ -183,7 +188,7 @@ class Ground(Value):
             boot.algorithm,
             start.launch.rule.since,
         )
-        piece = 0.0 if alike and again else DRIVER_PAGE_GIB
+        piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
