@@ -44,7 +44,7 @@ def memory_of(model: str, variables: str = "", *, version: str, gpu: str = "h200
         (f"{SIZING}=1", "0.5.15", False),  # which does not read it
         ("SGLANG_CI_SMALL_KV_SIZE=4096", "0.5.6", True),
         ("SGLANG_CI_SMALL_KV_SIZE=4096", "0.5.7", False),
-        ("SGLANG_SHARED_EXPERT_TP1=true", "0.5.18", True),
+        ("SGLANG_USE_DYNAMIC_MXFP4_LINEAR=true", "0.5.18", True),
         ("SGLANG_ENABLE_EMBED_REPLICATION=1", "0.5.18", False),  # of another family
     ],
 )
@@ -67,7 +67,7 @@ def test_with_a_log_of_the_load_the_weights_are_known() -> None:
         version="0.5.18",
         measured=Measured(free_before_gib=138.0, free_after_gib=130.0),
     )
-    for variable, is_known in (("SGLANG_SHARED_EXPERT_TP1", True), (SIZING, False)):
+    for variable, is_known in (("SGLANG_USE_DYNAMIC_MXFP4_LINEAR", True), (SIZING, False)):
         words = f"{variable}=1 python -m sglang.launch_server --model-path {PLAIN}".split()
         plan = predictor.predict(words, question).plan
         assert plan is not None

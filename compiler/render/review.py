@@ -144,7 +144,7 @@ def _promise(plan: Plan) -> Iterator[Setting]:
     yield Setting(
         what="requests running at once",
         promised=_limit(plan),
-        planned="not known" if plan.running_requests is None else str(plan.running_requests),
+        planned=_running(plan),
     )
 
 
@@ -154,6 +154,15 @@ def _limit(plan: Plan) -> str:
         return "engine's default"
     whole = parallel.data > 1 and parallel.limit_shares == 1
     return f"{asked} on each of {parallel.data} replicas" if whole else str(asked)
+
+
+def _running(plan: Plan) -> str:
+    """All of the server's, and those of each pool where there are several."""
+    if plan.running_requests is None:
+        return "not known"
+    replicas = plan.profile.parallel.data
+    of_each = f", {plan.running_each} on each of {replicas} replicas" if replicas > 1 else ""
+    return f"{plan.running_requests}{of_each}"
 
 
 def _pool_sentence(plan: Plan, memory: Memory) -> str:

@@ -44,7 +44,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         pipeline=parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
-        shared_whole=a2a or settings.profile.env.get(_SHARED_ALONE_ENV, "").lower() in _TRUE,
+        shared_whole=a2a or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
@@ -64,8 +64,13 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
     "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
 )
 _TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
-# Shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606).
-_SHARED_ALONE_ENV = "SGLANG_SHARED_EXPERT_TP1"
+_SHARED_ALONE_ENV, _SHARED_ALONE_SINCE = "SGLANG_SHARED_EXPERT_TP1", "0.5.12"
+
+
+def _shared_alone(settings: Settings, version: str) -> bool:
+    """Whether a variable keeps shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606)."""
+    asked = settings.profile.env.get(_SHARED_ALONE_ENV, "").lower()
+    return asked in _TRUE and at_least(version, _SHARED_ALONE_SINCE)
 
 
 def _tables_on_host(settings: Settings) -> bool:

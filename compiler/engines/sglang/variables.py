@@ -96,9 +96,6 @@ WEIGHTS: Mapping[str, Known] = {
     "SGLANG_NVFP4_CKPT_FP8_NEXTN_MOE": Known(
         does="stores the draft's experts in fp8", since="0.5.7", architectures=_DEEPSEEK
     ),
-    "SGLANG_SHARED_EXPERT_TP1": Known(
-        does="keeps shared experts whole on every rank", since="0.5.12"
-    ),
     "SGLANG_ENABLE_EMBED_REPLICATION": Known(
         does="keeps the embedding whole on every rank", since="0.5.13", architectures=_DEEPSEEK
     ),
