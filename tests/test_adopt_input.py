@@ -124,7 +124,7 @@ def test_a_launch_in_a_terminal_of_its_own() -> None:
 
 def test_the_other_commands_of_a_script_are_spoken_of() -> None:
     """What else a script does may matter to the launch."""
-    got = outcome(read_text(f"cd /srv\nulimit -l unlimited\necho start\n{LAUNCH}"))
+    got = outcome(read_text(f"cd /srv\nulimit -s unlimited\necho start\n{LAUNCH}"))
     told = got.changes(ChangeKind.DROPPED)
     assert told == ["1: the script's other commands are not carried: `cd`, `ulimit`"]
 
