@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "compiler" / "catalog" / "data"
 BOOTS = sorted(DATA.glob("boots/*/*.toml"))
 TOML_FILES = sorted(
-    {*DATA.rglob("*.toml")} - {*BOOTS, *DATA.rglob("moves.toml"), DATA / "variants.toml", DATA / "custom_code.toml"}
+    {*DATA.rglob("*.toml")}
+    - {*BOOTS, *DATA.rglob("moves.toml"), DATA / "variants.toml", DATA / "custom_code.toml"}
 )
 DEPLOYED_MODEL = "moonshotai/Kimi-K2.6"
 DEPLOYED_DRAFT = "z-lab/Kimi-K2.6-DFlash"
