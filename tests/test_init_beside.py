@@ -180,3 +180,12 @@ def test_more_gpus_than_a_host_has(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert "few hosts have 16 GPUs" in done.err
     assert "docs/how-to/serve-over-several-nodes.md" in done.err
+
+
+def test_a_fault_of_a_file_that_stands_is_told_at_its_place(tree: Path) -> None:
+    """A shared fragment that is broken is what refuses the new service, and is shown where it is."""
+    replace(tree, "base/service", "port = 30000", 'port = "http"')
+    done = init(tree, *SECOND, "--host", "node-c")
+    assert done.code == 1
+    assert "profiles/base/service.toml:6:8" in done.err
+    assert not (tree / "profiles/qwen3-8b-node-c.toml").exists()

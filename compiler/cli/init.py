@@ -11,7 +11,7 @@ from attrs import evolve
 
 from compiler.catalog import Catalog
 from compiler.cli.exits import Exit
-from compiler.cli.session import engine_release, show, write_lines
+from compiler.cli.session import Session, engine_release, show, write_lines
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
 from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
 from compiler.cli.startwanted import HOST, wanted_of
@@ -117,7 +117,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     wanted = laid_out(wanted, place.catalog, judge=place.judge)
     checked, session = place.judged(wanted)
     if checked.refused:
-        return _refuse(wanted, checked, place)
+        return _refuse(wanted, checked, place, session)
     filled = _filled(wanted, checked, place.catalog)
     again, its_session = place.judged(filled)
     if not again.refused:
@@ -154,13 +154,17 @@ def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstSe
     return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials))
 
 
-def _refuse(wanted: FirstService, checked: Checked, place: Place) -> int:
+def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
     from compiler.cli.offered import COUNTS, in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
-    texts = {f"profiles/{name}.toml": text for name, text in profile_files(wanted).items()}
+    texts = {
+        f"{PROFILES}/{name}.toml": text
+        for name, text in profile_files(wanted).items()
+        if not place.has(name)
+    }
     found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
-    show(found)
+    show(found, session)
     if wanted.layout is not None:
         click.echo(wanted.layout.said(wanted.count), err=True)
     write_lines(verdict_lines(checked.judged))

@@ -52,10 +52,14 @@ _TYPED: Mapping[str, str] = {
 def in_options(found: Diagnostic, texts: Mapping[str, str]) -> Diagnostic:
     """A finding in words of the options of `init`: no file is written that it could point into.
 
+    One that is about a file that stands keeps its place.
+
     Args:
         found: of the profiles that would have been written.
         texts: these, by the path that a finding names.
     """
+    if found.primary is not None and found.primary.span.file not in texts:
+        return found
     labels = (found.primary, *found.secondary)
     told = (_note(each, texts) for each in labels if each is not None and each.text)
     notes = tuple(dict.fromkeys(filter(None, told)))
