@@ -261,4 +261,4 @@ def test_a_quoted_command_is_told_that_it_is_one_word() -> None:
     done = run("--check", "--", "sglang serve --model-path Qwen/Qwen3-8B")
     assert code_of(done) == 1
     assert "the whole command is one word" in done.stderr
-    assert "leave the quotes out: `poolproof adopt -- sglang serve" in done.stderr
+    assert "`poolproof adopt -- sglang serve --model-path Qwen/Qwen3-8B`" in done.stderr
