@@ -254,3 +254,11 @@ def test_no_broken_file_ends_in_a_traceback(name: str, edits: list[tuple[int, in
     got = outcome(read_file(source, files=tree({}), given={}), version=None)
     assert bool(got.text) != any(each.is_error for each in got.found)
     assert "launch-unfaithful" not in got.codes or got.text == ""
+
+
+def test_a_quoted_command_is_told_that_it_is_one_word() -> None:
+    """It is no name of a file that is missing."""
+    done = run("--check", "--", "sglang serve --model-path Qwen/Qwen3-8B")
+    assert code_of(done) == 1
+    assert "the whole command is one word" in done.stderr
+    assert "`poolproof adopt -- sglang serve --model-path Qwen/Qwen3-8B`" in done.stderr
