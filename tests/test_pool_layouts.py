@@ -257,7 +257,7 @@ def test_a_rest_can_be_found_from_its_pool(
     layout = Layout(
         cell=Cell(pricing="exact", priced_bytes=cell, target_bytes=cell, draft_bytes=0),
         states=pool,
-        kept_gib=0.1,
+        taken=(("cache of images", 0.1),),
     )
     first, *others = layout.rests_gib(tokens + 0.5)
     slack = 1 if pool is None else 1 + pool.request_bytes * (2 + pool.drafted) / cell

@@ -123,10 +123,13 @@ def test_the_format_of_states_may_be_a_variable() -> None:
     ],
 )
 def test_what_images_take_of_the_pool(flags: str, variables: str, version: str, mib: int) -> None:
-    """From 0.5.18 on two variables say how much is taken off before the pool is sized."""
-    steps = memory_of(f"{IMAGES} {flags}", variables, version=version).pool.best_formula
-    kept = next((each for each in steps if each.startswith("kept free for images")), None)
-    assert kept == (f"kept free for images: {mib / 1024:.2f} GiB" if mib else None)
+    """From 0.5.18 on two variables say how much is taken off before the pool is sized; the reserve has none of it."""
+    memory = memory_of(f"{IMAGES} {flags}", variables, version=version)
+    told = "taken by the cache of images"
+    taken = next((each for each in memory.pool.best_formula if each.startswith(told)), None)
+    assert taken == (f"{told}: {mib / 1024:.2f} GiB" if mib else None)
+    left = memory.free_before_load_gib.best * (1 - memory.fraction)
+    assert memory.reserve.available_gib.best == pytest.approx(left, abs=0.02)
 
 
 @pytest.mark.slow

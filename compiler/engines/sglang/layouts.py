@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compiler.architecture import Compressed
 from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import splits_windows
@@ -39,7 +41,7 @@ def layouts(
             Layout(
                 cell=compressed.cell,
                 page=launch.page,
-                taken_gib=compressed.fixed_gib,
+                taken=_named("windows and states of requests", compressed.fixed_gib),
                 limit=settings.profile.memory.max_pool_tokens,
             ),
         )
@@ -115,8 +117,7 @@ def _layout(
     return Layout(
         cell=cell,
         page=launch.page,
-        kept_gib=_images_gib(settings, launch) if launch.multimodal else 0.0,
-        taken_gib=adapters_gib(settings, model) or 0.0,
+        taken=tuple(_taken(settings, launch, model)),
         states=state_pool(
             settings,
             model=model,
@@ -131,6 +132,17 @@ def _layout(
         added=_added(launch),
         limit=limit,
     )
+
+
+def _taken(settings: Settings, launch: Launch, model: Model) -> Iterator[tuple[str, float]]:
+    yield from _named(
+        "cache of images", _images_gib(settings, launch) if launch.multimodal else 0.0
+    )
+    yield from _named("buffers of adapters", adapters_gib(settings, model) or 0.0)
+
+
+def _named(name: str, gib: float) -> tuple[tuple[str, float], ...]:
+    return ((name, gib),) if gib else ()
 
 
 _IMAGE_CACHE = "SGLANG_VLM_CACHE_SIZE_MB"

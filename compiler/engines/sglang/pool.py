@@ -3,7 +3,7 @@
 The formula is the engine's own (0.5.11 model_executor/pool_configurator.py and model_runner_kv_cache_mixin.py):
 
     rest   = free_after_load - free_before_load x (1 - fraction)  =  free_before_load x fraction - weights
-    rest  -= what is kept for images, and the states of layers that have one
+    rest  -= what is taken first, for images, adapters, or requests, and the states of layers that have one
     tokens = floor(rest / cell), whole pages, at most --max-total-tokens
 
 What may be unknown: the free memory before the load, the weights, and how a private build prices its draft. Each
@@ -61,8 +61,8 @@ class Layout(Value):
     """How a rest becomes a pool, with nothing unknown but the rest.
 
     Attributes:
-        kept_gib: taken off the rest first, and left free: for images.
-        taken_gib: taken off the rest first, and filled: buffers of adapters, pools that are sized by requests.
+        taken: what is taken off the rest first, and filled, by its name, GiB: buffers of adapters, the cache of images, pools
+            that are sized by requests.
         states: the pool of states; `None` when no layer has one.
         added: slots that the release adds without memory for them.
         limit: `--max-total-tokens`, in slots of this pool.
@@ -70,20 +70,19 @@ class Layout(Value):
 
     cell: Cell
     page: int = 1
-    kept_gib: float = 0.0
-    taken_gib: float = 0.0
+    taken: tuple[tuple[str, float], ...] = ()
     states: StatePool | None = None
     added: int = 0
     limit: int | None = None
 
     @property
-    def first_gib(self) -> float:
+    def taken_gib(self) -> float:
         """All that is taken off the rest before tokens and states are counted."""
-        return self.kept_gib + self.taken_gib
+        return sum(gib for _, gib in self.taken)
 
     def tokens(self, rest_gib: float) -> int:
         """Slots of the pool; 0 when nothing is left."""
-        rest = rest_gib - self.first_gib
+        rest = rest_gib - self.taken_gib
         if self.states is not None:
             rest = self.states.split(rest).left_gib
         if rest <= 0:
@@ -99,17 +98,17 @@ class Layout(Value):
         """The rests that give so many slots: what a recorded pool says about the world it was in."""
         left = (tokens - self.added) * self.cell.priced_bytes / GIB
         rests = (left,) if self.states is None else self.states.wholes_gib(left)
-        yield from (each + self.first_gib for each in rests)
+        yield from (each + self.taken_gib for each in rests)
 
     def slots(self, rest_gib: float) -> int | None:
         """Slots for states; `None` when no layer has one."""
-        return None if self.states is None else self.states.split(rest_gib - self.first_gib).slots
+        return None if self.states is None else self.states.split(rest_gib - self.taken_gib).slots
 
     def states_gib(self, rest_gib: float) -> float:
         """What the states take, GiB."""
         if self.states is None:
             return 0.0
-        return max(0.0, self.states.split(rest_gib - self.first_gib).taken_gib)
+        return max(0.0, self.states.split(rest_gib - self.taken_gib).taken_gib)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -200,12 +200,12 @@ def _static(case: Case) -> Iterator[Line]:
         evidence=Evidence.DERIVED if case.evidence is Evidence.DERIVED else Evidence.CARRIED,
         formula=wording.weights_formula(case, best),
     )
-    if best.layout.taken_gib:
+    for place, (name, _) in enumerate(best.layout.taken):
         yield Line(
-            item=wording.taken_by(case),
-            gib=spread(world.layout.taken_gib for world in worlds),
+            item=name,
+            gib=spread(world.layout.taken[place][1] for world in worlds),
             evidence=Evidence.DERIVED,
-            formula="allocated after the weights, before the pool is sized",
+            formula="taken after the weights, before the pool is sized",
         )
     if best.layout.states is not None:
         yield Line(

@@ -73,7 +73,8 @@ class StatePool(Value):
         return self.request_bytes / GIB
 
     @property
-    def _padding(self) -> int:
+    def spare(self) -> int:
+        """Slots that no request ever has."""
         return 1 if self.rule is StatePools.PADDED else 0
 
     def split(self, rest_gib: float) -> Share:
@@ -93,8 +94,8 @@ class StatePool(Value):
                 if self.given is None
                 else (self._given_running())
             )
-            before = each * (running + self._padding) * self.drafted
-        taken = before + (slots + self._padding) * each
+            before = each * (running + self.spare) * self.drafted
+        taken = before + (slots + self.spare) * each
         return Share(left_gib=rest_gib - taken, taken_gib=taken, slots=slots)
 
     def whole_gib(self, left_gib: float) -> float:
@@ -135,9 +136,9 @@ class StatePool(Value):
         budget = rest_gib * self.ratio / (1 + self.ratio)
         each = self.request_gib
         if self.rule in {StatePools.JOINT, StatePools.PADDED} and self.drafted:
-            held = each * (1 + self.drafted) * self._padding
+            held = each * (1 + self.drafted) * self.spare
             return int((budget - held) // (each * (1 + self.drafted / self.per_request)))
-        return int((budget - each * self._padding) // each)
+        return int((budget - each * self.spare) // each)
 
     def _divided(self, rest_gib: float) -> Share:
         each = self.request_gib * (1 + self.drafted)

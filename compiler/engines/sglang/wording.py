@@ -42,19 +42,10 @@ def _rest(case: Case, best: Hypothesis) -> Iterator[str]:
             f"= {fraction:.4g}"
         )
     yield f"rest = {best.free_gib:.2f} x {fraction:.4g} - {best.weights_gib:.2f} = {rest:.2f} GiB"
-    if best.layout.kept_gib:
-        yield f"kept free for images: {best.layout.kept_gib:.2f} GiB"
-    if best.layout.taken_gib:
-        yield f"taken by {taken_by(case)}: {best.layout.taken_gib:.2f} GiB"
+    for name, gib in best.layout.taken:
+        yield f"taken by the {name}: {gib:.2f} GiB"
     if best.layout.states is not None:
         yield f"states = {states_formula(case, best)} = {best.layout.states_gib(rest):.2f} GiB"
-
-
-def taken_by(case: Case) -> str:
-    """What fills memory between the weights and the pool, where something does."""
-    if isinstance(case.model.attention, Compressed):
-        return "windows and states of requests"
-    return "buffers of adapters"
 
 
 def _pool(case: Case, best: Hypothesis) -> str:
@@ -68,7 +59,7 @@ def _pool(case: Case, best: Hypothesis) -> str:
     ):
         return f"pool = at most {limit:,} tokens, the cap"
     rest = best.rest_gib(case.budget_fraction)
-    left = rest - best.layout.first_gib - best.layout.states_gib(rest)
+    left = rest - best.layout.taken_gib - best.layout.states_gib(rest)
     if not best.cell.priced_bytes:
         return f"pool = {tokens:,} tokens, the context: no layer keeps keys"
     page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
@@ -127,9 +118,10 @@ def states_formula(case: Case, best: Hypothesis) -> str:
     states = best.layout.states
     if states is None:
         return "none"
-    slots = best.layout.slots(best.rest_gib(case.budget_fraction))
+    slots = max(0, best.layout.slots(best.rest_gib(case.budget_fraction)) or 0)
+    spare = f" + {states.spare}" if states.spare else ""
     drafted = f", and {states.drafted} for drafted tokens" if states.drafted else ""
-    return f"{slots:,} slots x {states.request_bytes / GIB * 1024:,.1f} MiB{drafted}"
+    return f"{slots:,}{spare} slots x {states.request_bytes / GIB * 1024:,.1f} MiB{drafted}"
 
 
 def draft_share_formula(best: Hypothesis, *, tokens: int) -> str:
