@@ -70,7 +70,7 @@ def _cell(case: Case, best: Hypothesis) -> str:
     guess, cell = case.launch.guess, best.cell
     terms, stages = _target(case, best), case.profile.parallel.pipeline
     target = " + ".join(terms)
-    if stages > 1:
+    if stages > 1 and " x " in target:  # of a number alone there is nothing to tell
         target += f" on the stage with most of the {case.model.layers}"
     if guess.draft_layers == 0 or cell.pricing == NONE:
         return target
