@@ -55,6 +55,7 @@ class Diagnostic(Value):
         notes: the why, with the numbers.
         help: the smallest changes that mend it; only advice that applies.
         path: the setting concerned (`memory.fraction`), where there is one.
+        between: of what stands between services, these: the profile and the host of each.
     """
 
     code: str
@@ -65,6 +66,7 @@ class Diagnostic(Value):
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = ()
     path: str | None = None
+    between: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -72,7 +74,7 @@ class Diagnostic(Value):
         return self.severity is Severity.ERROR
 
 
-def error(
+def error(  # noqa: PLR0913 - the fields of a finding
     code: str,
     summary: str,
     primary: Label | None = None,
@@ -81,6 +83,7 @@ def error(
     notes: tuple[str, ...] = (),
     help: tuple[str, ...] = (),  # noqa: A002 - the word every compiler uses
     path: str | None = None,
+    between: tuple[tuple[str, str], ...] = (),
 ) -> Diagnostic:
     """A finding that refuses the profile."""
     return Diagnostic(
@@ -92,10 +95,11 @@ def error(
         notes=notes,
         help=help,
         path=path,
+        between=between,
     )
 
 
-def warning(
+def warning(  # noqa: PLR0913 - the fields of a finding
     code: str,
     summary: str,
     primary: Label | None = None,
@@ -104,9 +108,19 @@ def warning(
     notes: tuple[str, ...] = (),
     help: tuple[str, ...] = (),  # noqa: A002 - the word every compiler uses
     path: str | None = None,
+    between: tuple[tuple[str, str], ...] = (),
 ) -> Diagnostic:
     """A finding that is printed and passes, but for `--strict`."""
-    found = error(code, summary, primary, secondary=secondary, notes=notes, help=help, path=path)
+    found = error(
+        code,
+        summary,
+        primary,
+        secondary=secondary,
+        notes=notes,
+        help=help,
+        path=path,
+        between=between,
+    )
     return evolve(found, severity=Severity.WARNING)
 
 

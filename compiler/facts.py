@@ -159,6 +159,11 @@ class Model(Value):
     shipped: bool = True
 
 
+def comes_as_code(parts: str) -> str:
+    """That these parts of a checkpoint are code, as a clause; `parts` as `Model.custom_code` has them."""
+    return f"{parts} {'come' if ' and ' in parts else 'comes'} as code"
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Draft(Value):
     """One draft model for speculative decoding: a block drafter (DFlash), or a head that drafts token by token (EAGLE).

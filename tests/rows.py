@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
 
+import pytest
+
 
 Test = Callable[..., None]
 OF_ONE_TEST = ("tmp_path", "monkeypatch", "capsys", "capfd", "caplog")
@@ -41,6 +43,10 @@ def folded(
                 assert isinstance(values, tuple)
                 try:
                     test(**fixtures, **dict(zip(keys, values, strict=True)))
+                except pytest.skip.Exception as skip:
+                    raise AssertionError(
+                        "a row may not skip: the other rows would not be looked at"
+                    ) from skip
                 except Exception as fault:  # noqa: BLE001 - the other rows are to be looked at too
                     fault.add_note(f"row: {ids(*values)}")
                     failed.append((ids(*values), fault))

@@ -261,4 +261,16 @@ def test_a_quoted_command_is_told_that_it_is_one_word() -> None:
     done = run("--check", "--", "sglang serve --model-path Qwen/Qwen3-8B")
     assert code_of(done) == 1
     assert "the whole command is one word" in done.stderr
-    assert "`poolproof adopt -- sglang serve --model-path Qwen/Qwen3-8B`" in done.stderr
+    assert "`poolproof adopt -- COMMAND`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["python -m sglang.launch_server", "mystart", f"sglang serve --served-model-name {'x' * 300}"],
+    ids=["launch", "unknown", "longer than a name may be"],
+)
+def test_a_quoted_command_keeps_its_key(start: str) -> None:
+    """What is taken for the name of a file is not shown as it is: a key may stand in it."""
+    done = run("--check", "--", f"{start} --api-key hunter2hunter2")
+    assert code_of(done) == 1
+    assert "hunter2" not in done.output

@@ -41,6 +41,18 @@ def test_what_comes_as_code_is_shown(tree: Checkout) -> None:
     assert "As code" not in tree.run("catalog", "show", "Qwen/Qwen3-8B").out
 
 
+def test_an_entry_that_tells_of_its_code_is_shown_as_it_is(tree: Checkout) -> None:
+    """However its line is written; the source of such an entry may stand for all of it."""
+    write_folder(tree.root / "ckpt")
+    assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
+    path = tree.root / "profiles/catalog/models/acme--x.toml"
+    text = f'custom_code="the tokenizer"\n{path.read_text("utf-8")}'
+    path.write_text(text, "utf-8")
+    shown = tree.run("catalog", "show", "acme/x")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.endswith(f"\n\n{text}")
+
+
 def test_a_card_that_nobody_saw_start(tree: Checkout) -> None:
     """Without free memory a profile's pool is not told, and a prediction says what it assumes of the card."""
     words = ("--name", "A card", "--total-mib", "49140", "--compute-capability", "8.9")

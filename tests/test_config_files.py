@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,17 @@ def test_a_file_of_the_host_is_said_to_be_unread(tmp_path: Path) -> None:
         "which `--config` names, is on the host and was not read: nothing of it counts here"
     )
     assert not any("cfg.yaml" in each for each in predicted("--tp", "2")["assumptions"])
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "too large"])
+def test_a_file_that_is_not_read_whole_counts_for_nothing(kind: str) -> None:
+    """Of one that is cut off, half the flags would count; a pipe would be waited for."""
+    if kind == "a pipe":
+        os.mkfifo("odd.yaml")
+    else:
+        Path("odd.yaml").write_text("tp-size: 2\n" + "#\n" * 2**19, encoding="utf-8")
+    told = predicted("--config", "odd.yaml", "--tp", "2")
+    assert any("`odd.yaml`" in each and "was not read" in each for each in told["assumptions"])
 
 
 def adopted(folder: str, *words: str) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def test_init_trusts_what_does_not_load_without(tmp_path: Path) -> None:
     assert "code-untrusted" not in done.err
     text = (tmp_path / "tree" / "profiles" / "base" / "kimi-k2.6.toml").read_text("utf-8")
     assert tomllib.loads(text)["model"]["trust_remote_code"] is True
-    assert "# the tokenizer and the image processor come as code: read it" in text
+    parts = "the tokenizer and the image processor come as code"
+    assert f"# {parts}: read it" in text
+    assert f"`model.trust_remote_code` is set: {parts}; read it first" in " ".join(done.err.split())
 
 
 def test_init_trusts_nothing_else(tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ def test_init_trusts_nothing_else(tmp_path: Path) -> None:
     done = made(tmp_path, "--model", "Qwen/Qwen3-8B", *KIMI[2:4], "--count", "1", "--host", "n")
     assert done.code == 0, done.err
     text = (tmp_path / "tree" / "profiles" / "base" / "qwen3-8b.toml").read_text("utf-8")
-    assert "trust_remote_code" not in text
+    assert "trust_remote_code" not in text + done.err
 
 
 @pytest.mark.parametrize(("flag", "told"), [("", True), ("--trust-remote-code", False)])

@@ -72,6 +72,18 @@ def test_a_reserve_that_wants_more_gets_a_lower_fraction(tmp_path: Path) -> None
     assert poolproof(tmp_path, "check", "--strict").code == 0
 
 
+@pytest.mark.parametrize(("dtype", "is_half"), [("fp8_e5m2", True), ("bf16", False)])
+def test_only_a_format_of_8_bits_is_said_to_halve_a_token(
+    tmp_path: Path, dtype: str, *, is_half: bool
+) -> None:
+    """The comment beside the number format of the cache is about that one."""
+    assert poolproof(tmp_path, "init", *QWEN, "--kv-dtype", dtype).code == 0
+    text = (tmp_path / "profiles/qwen3-32b-gpu01.toml").read_text("utf-8")
+    (line,) = (each for each in text.splitlines() if each.startswith("kv_dtype"))
+    assert f'"{dtype}"' in line
+    assert ("half the memory" in line) is is_half
+
+
 def test_a_new_tree_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
     """The folder is made, and everything is below it."""
     assert poolproof(tmp_path, "init", "team", *QWEN).code == 0

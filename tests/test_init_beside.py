@@ -116,6 +116,16 @@ def test_what_a_team_set_is_used_as_it_is(tree: Path) -> None:
     assert "/srv/venv/bin/python" in unit
 
 
+def test_above_the_last_port_none_is_written(tree: Path) -> None:
+    """Where every port that is tried is taken, the shared one stays, and the clash is what refuses the new service."""
+    replace(tree, "base/service", "port = 30000", "port = 65500")
+    done = init(tree, *SECOND, "--host", "node-b")
+    assert done.code == 1
+    assert "error[port-clash]" in done.err
+    assert "655" in done.err
+    assert "656" not in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

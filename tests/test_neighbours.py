@@ -112,6 +112,36 @@ def test_a_tree_is_refused_whose_services_pass(profiles: Path) -> None:
     assert list(tree_lines(alone.diagnostics)) == []
 
 
+def test_every_finding_between_services_says_between_which(profiles: Path) -> None:
+    """By profile and host, whatever its rule: a page of one service shows what it shares."""
+
+    def with_folder(unit: str, folder: str, **more: int) -> str:
+        text = service(unit=unit, **more)
+        return text.replace(' unit = "', f' state_dir = "/srv/{folder}", unit = "')
+
+    checked = check_texts(
+        profiles,
+        {
+            "a": with_folder("u", "a"),
+            "b": with_folder("u", "b", gpu=1, port=31000),
+            "c": with_folder("v", "a", gpu=2),
+            "a/one/d": service(unit="w", gpu=2, port=32000).replace("one =", "two ="),
+            "e": service(unit="e", gpu=2, port=33000),
+            "f": service(unit="f", gpu=3, port=34000).replace(', unit = "f"', ""),
+            "g": service(unit="g", gpu=4, port=35000).replace(', unit = "g"', ""),
+        },
+    )
+    found = {(each.code, each.between) for each in checked.diagnostics}
+    assert found == {
+        ("unit-clash", (("a", "one"), ("b", "one"))),
+        ("unit-shared", (("f", "one"), ("g", "one"))),
+        ("state-dir-shared", (("a", "one"), ("c", "one"))),
+        ("port-clash", (("a", "one"), ("c", "one"))),
+        ("gpu-shared", (("c", "one"), ("e", "one"))),
+        ("out-shared", (("a", "one"), ("a/one/d", "two"))),
+    }
+
+
 def test_services_on_two_hosts_are_no_neighbours(profiles: Path) -> None:
     """The same GPU and port on another host is another GPU and port."""
     texts = {

@@ -643,6 +643,8 @@ def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
         (["vllm", "serve", "Qwen/Qwen3-8B"], "`vllm serve` starts no engine that is described"),
         (["python", "-m", "vllm.x"], "`python -m vllm.x` starts no engine that is described"),
         (["run.sh"], "`poolproof adopt --check FILE`"),
+        (["sglang serve --api-key hunter2hunter2"], "leave the quotes out: `-- COMMAND`"),
+        (["other serve --api-key hunter2hunter2"], "starts no engine that is described"),
     ],
     ids=lambda each: each if isinstance(each, str) else each[0].split()[0],
 )
@@ -652,6 +654,7 @@ def test_what_is_no_command_of_an_engine_is_named(words: list[str], said: str) -
     assert (code, line) == (1, "refused by command-refused; not planned: see the errors\n")
     assert said in found
     assert "does not start with this command" not in found
+    assert "hunter2" not in found
 
 
 def test_two_launches_in_one_command_are_not_chosen_from() -> None:

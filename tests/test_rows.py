@@ -45,6 +45,16 @@ def test_what_cannot_be_folded() -> None:
         folded("number", [1])(writes)
 
 
+def test_a_row_that_skips_fails() -> None:
+    """The rows behind it would not be looked at, and nobody would miss them."""
+
+    def skips(number: int) -> None:
+        pytest.skip(f"not {number}")
+
+    with pytest.raises(AssertionError, match="may not skip"):
+        folded("number", [0, 1])(skips)()
+
+
 def test_how_many_examples(pytestconfig: pytest.Config) -> None:
     """A fifth in a quick run, but not next to none; all of them wherever slow tests run."""
     quick = pytestconfig.getoption("markexpr") == "not slow"

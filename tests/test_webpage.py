@@ -28,7 +28,7 @@ from compiler.ranges import Range
 from compiler.remedy.replanning import Replanner
 from compiler.webpage import sweep
 from compiler.webpage.chart import BOTTOM, LEFT, TOP, Series, chart
-from compiler.webpage.outcomes import outcomes
+from compiler.webpage.standings import standings
 from deployments import only_plan
 
 
@@ -199,12 +199,13 @@ def test_what_is_refused_beside_others_is_found_by_the_filter(
 
 def test_a_service_of_two_hosts_is_refused_on_the_one_that_is_named() -> None:
     """A finding on one host leaves the same profile on another host as it is."""
-    shared = error("port-clash", "`a` and `b` on `one` both listen on port 1")
+    between = (("a", "one"), ("b", "one"))
+    shared = error("port-clash", "these two listen on one port", between=between)
     judged = tuple(
         Judged(profile_name=name, target_name=host, verdict=Verdict.PASS, plan=None, diagnostics=())
         for name, host in (("a", "one"), ("a", "two"), ("b", "one"), ("c", "one"))
     )
-    words = [each.word for each in outcomes(Checked(judged=judged, diagnostics=(shared,)))]
+    words = [each.word for each in standings(Checked(judged=judged, diagnostics=(shared,)))]
     assert words == ["refused", "pass", "refused", "pass"]
 
 

@@ -57,6 +57,7 @@ def add_model(folder: Path, *, id_: str) -> int:
         has_weights,
         model_toml,
     )
+    from compiler.checkpoint.folder import CONFIG  # noqa: PLC0415 - as above
 
     workspace = _workspace()
     stem = file_stem(id_)
@@ -66,18 +67,19 @@ def add_model(folder: Path, *, id_: str) -> int:
         raise click.BadParameter(f"`{id_}` is no id of a model", param_hint="--id")
     heading = f"Read from the checkpoint in {folder.name}."
     model: Model | None
-    if (folder / "config.json").exists() and not has_weights(folder):
+    is_alone = (folder / CONFIG).exists() and not has_weights(folder)
+    if is_alone:
         model, found = describe_config(folder, id_=id_)
-        heading = f"Read from the config.json in {folder.name} alone: no weight file was there."
+        heading = f"Read from the {CONFIG} in {folder.name} alone: no weight file was there."
     else:
         described, found = describe_checkpoint(folder, id_=id_)
         model = None if described is None else described.model
     show(found)
     if model is None:
         return Exit.REFUSED
-    if model.checkpoint_gb is None:
+    if is_alone:
         click.echo(
-            "only `config.json` is there: not known are the size of the weight files, and whether the tensors bear the config out",
+            f"only `{CONFIG}` is there: not known are the size of the weight files, and whether the tensors bear the config out",
             err=True,
         )
     text = model_toml(model, heading=(heading,))

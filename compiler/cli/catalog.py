@@ -17,8 +17,10 @@ from compiler.cli.exits import Exit
 from compiler.cli.session import catalogue_here, find_tree, show
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.facts import Gpu
+from compiler.language.syntax import parse_toml
 from compiler.near import near
 from compiler.ranges import Range
+from compiler.source import Source
 
 
 KINDS = {"gpus": Kind.GPU, "models": Kind.MODEL, "drafts": Kind.DRAFT}
@@ -76,16 +78,17 @@ def show_entry(id_: str) -> int:
         if file is not None:
             whose = "shipped with poolproof" if file.shipped else "this tree's own"
             text = file.data.decode(errors="replace")
-            sys.stdout.write(f"# {file.shown} ({whose})\n\n{text}{_code(catalog, id_, text)}")
+            code = _code(catalog, id_, Source(file.shown, text))
+            sys.stdout.write(f"# {file.shown} ({whose})\n\n{text}{code}")
             return Exit.OK
     click.echo(f"the catalogue has no `{id_}`{_instead(catalog, id_)}", err=True)
     return Exit.REFUSED
 
 
-def _code(catalog: Catalog, id_: str, text: str) -> str:
+def _code(catalog: Catalog, id_: str, entry: Source) -> str:
     """What is known of a model's code beside its entry."""
     model, _ = catalog.model(id_)
-    if model is None or not model.custom_code or "\ncustom_code = " in text:
+    if model is None or not model.custom_code or "custom_code" in (parse_toml(entry)[0] or {}):
         return ""
     return f"\n# As code, which runs only with `model.trust_remote_code`: {model.custom_code}; {model.sources['custom_code']}\n"
 

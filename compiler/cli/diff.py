@@ -38,7 +38,7 @@ HERE = "the working tree"
 
 
 @click.command(name="diff")
-@click.argument("words", nargs=-1, metavar="[REF|REF..REF|DIR] [PROFILE]...")
+@click.argument("words", nargs=-1, metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...")
 @click.option(
     "--format",
     "form",
@@ -50,8 +50,8 @@ HERE = "the working tree"
 def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     """Compare the working tree's services with those of a git revision (HEAD), another folder, or an installed plan.
 
-    REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. `REF..REF` compares two revisions with each
-    other, and the working tree with neither. Nothing is checked out or written.
+    REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. `REF..REF`, or `REF REF`, compares two
+    revisions with each other, and the working tree with neither. Nothing is checked out or written.
     """
     session, faults = open_session(())
     if session is None:

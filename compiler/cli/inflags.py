@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -10,8 +10,7 @@ from compiler.adopt.advice import in_flags, only_in_flags
 from compiler.adopt.fitting import line_in
 from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic
-from compiler.engines.engine import Asked, Facts, Spelled
-from compiler.engines.known import ENGINES
+from compiler.engines.engine import Asked, Engine, Facts, Spelled
 from compiler.facts import Release
 from compiler.judged import Judged
 from compiler.memory.outcome import MEMORY_CODES
@@ -27,17 +26,18 @@ class _Again(Value):
     """Plans a command that gave a plan with other flags: what it picks by itself, it picks anew."""
 
     predictor: Predictor
+    engine: Engine
     question: Question
     asked: Asked
     before: Plan
 
     def __call__(self, profile: Profile) -> Plan:
         profile, facts = self._completed(profile)
-        return plan_of("", profile, facts, self.predictor.engine, spelled=self._added(profile))
+        return plan_of("", profile, facts, self.engine, spelled=self._added(profile))
 
     def balance(self, profile: Profile) -> Balance | None:
         profile, facts = self._completed(profile)
-        return balance_of(profile, facts, self.predictor.engine)
+        return balance_of(profile, facts, self.engine)
 
     def _added(self, profile: Profile) -> Spelled:
         """What a change adds to the command: its other words its parser has taken, by whatever names they stand in it."""
@@ -47,9 +47,8 @@ class _Again(Value):
         )
 
     def _spelled(self, profile: Profile) -> Spelled:
-        engine = ENGINES[self.question.engine]
         fraction = profile.memory.fraction
-        return engine.spell(
+        return self.engine.spell(
             profile,
             self.predictor.release,
             fraction=None if isinstance(fraction, str) else fraction,
@@ -72,28 +71,36 @@ def with_flags(
 ) -> Judged:
     """The same with what mends its memory, proved by predicting again; `form` is what the command stands in."""
     plan, found = judged.plan, judged.diagnostics
-    if predictor.release is None:
+    engine, release = predictor.engine, predictor.release
+    if engine is None or release is None:
         return judged
     if plan is not None and any(each.code in MEMORY_CODES for each in found):
         from compiler.remedy import advise  # noqa: PLC0415 - a command that passes does without it
 
         asked = predictor.asked(words, gpus=plan.profile.gpus)
-        again = _Again(predictor=predictor, question=question, asked=asked, before=plan)
+        again = _Again(
+            predictor=predictor, engine=engine, question=question, asked=asked, before=plan
+        )
         found = advise(plan, found, replan=again, left_out=OUTSIDE)
-    flags = flags_of(question.engine, predictor.release)
-    return evolve(judged, diagnostics=tuple(_told(each, flags, form) for each in found))
+    by_file = _CONFIG in release.flags
+    flags = flags_of(engine, release)
+
+    def lined(text: str) -> str:
+        return line_in(text, form, by_file=by_file)
+
+    return evolve(judged, diagnostics=tuple(_told(each, flags, lined) for each in found))
 
 
 _NAMES = frozenset({"gpu-unknown", "model-unknown", "draft-unknown"})
 """What was named by an option or in the command, and how to describe it: no flag mends that."""
 
 
-def _told(found: Diagnostic, flags: Mapping[str, str], form: Form) -> Diagnostic:
+_CONFIG = "--config"
+"""The flag of a file that may hold a key: a release without it reads none from a file."""
+
+
+def _told(found: Diagnostic, flags: Mapping[str, str], lined: Callable[[str], str]) -> Diagnostic:
     """What memory asks for was found among flags; of other advice, what flags and variables can follow."""
-
-    def lined(text: str) -> str:
-        return line_in(text, form, by_file=True)
-
     if found.code in _NAMES:
         return found
     told = (
@@ -104,10 +111,10 @@ def _told(found: Diagnostic, flags: Mapping[str, str], form: Form) -> Diagnostic
     return evolve(told, summary=lined(told.summary), notes=tuple(map(lined, told.notes)))
 
 
-def flags_of(engine: str, release: Release) -> Mapping[str, str]:
+def flags_of(engine: Engine, release: Release) -> Mapping[str, str]:
     """What a release calls the flag of each setting."""
     return {
         setting: name
-        for name, setting in reversed(list(ENGINES[engine].owned_flags().items()))
+        for name, setting in reversed(list(engine.owned_flags().items()))
         if name in release.flags or name in release.aliases
     }

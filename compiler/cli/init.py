@@ -14,7 +14,7 @@ from compiler.cli.exits import Exit
 from compiler.cli.session import Session, engine_release, show, write_lines
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
 from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
-from compiler.cli.startwanted import HOST, wanted_of
+from compiler.cli.startwanted import HOST, SHORT_NAME, wanted_of
 from compiler.cli.startwriting import write_service
 from compiler.diagnostics import Diagnostic, listed
 from compiler.engines import DEFAULT
@@ -31,9 +31,7 @@ KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
 
 def _host(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value is not None and not HOST.fullmatch(value):
-        raise click.BadParameter(
-            "expected a host's short name: letters, digits, `-`, `.`, `_`", param=option
-        )
+        raise click.BadParameter(SHORT_NAME, param=option)
     return value
 
 

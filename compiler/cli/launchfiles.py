@@ -15,6 +15,7 @@ from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
+from compiler.secrecy import given_secrets, without_secrets
 
 
 STDIN = "-"
@@ -57,6 +58,16 @@ def is_whole_command(word: str) -> bool:
     return len(word.split()) > 1 and starts_engine(word)
 
 
+def one_word(code: str, *, start: str) -> Diagnostic:
+    """That a whole command came as one word; it is not shown, since it may hold a key. `start`: what stands before it."""
+    return error(
+        code,
+        "the whole command is one word",
+        notes=("the shell hands over what stands in quotes as one word",),
+        help=(f"leave the quotes out: `{start} COMMAND`",),
+    )
+
+
 def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
     """The bytes of a file, or why there are none."""
     path = Path(name)
@@ -68,20 +79,21 @@ def _bytes(name: str) -> tuple[bytes | None, Diagnostic | None]:
         with path.open("rb") as file:
             # One byte more tells that a file is too large for a launch.
             return file.read(LARGEST_BYTES + 1), None
-    except FileNotFoundError:
-        if is_whole_command(name):
-            return None, error(
-                "launch-unreadable",
-                "the whole command is one word",
-                notes=("the shell hands over what stands in quotes as one word",),
-                help=(f"leave the quotes out: `poolproof adopt -- {name}`",),
-            )
+    except (OSError, ValueError) as fault:
+        return None, _unreadable(name, fault)
+
+
+def _unreadable(name: str, fault: OSError | ValueError) -> Diagnostic:
+    """Why there are no bytes; what is no file may be a command, which is longer than a name may be, and holds a key."""
+    if is_whole_command(name):
+        return one_word("launch-unreadable", start="poolproof adopt --")
+    shown = without_secrets(name, given_secrets(name.split(), flags=()))
+    if isinstance(fault, FileNotFoundError):
         launch = ENGINES[DEFAULT].launches[0]
         advice = f"a command is given behind `--`: `poolproof adopt -- {launch}`"
-        return None, error("launch-unreadable", f"there is no file `{name}`", help=(advice,))
-    except (OSError, ValueError) as fault:
-        reason = getattr(fault, "strerror", None) or str(fault)
-        return None, error("launch-unreadable", f"`{name}` cannot be read: {reason.lower()}")
+        return error("launch-unreadable", f"there is no file `{shown}`", help=(advice,))
+    reason = getattr(fault, "strerror", None) or str(fault)
+    return error("launch-unreadable", f"`{shown}` cannot be read: {reason.lower()}")
 
 
 def files_here() -> Files:

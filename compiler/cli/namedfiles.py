@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from compiler.engines.engine import NoText, ReadFile
@@ -14,14 +15,22 @@ if TYPE_CHECKING:
 
 
 _LARGEST_BYTES = 2**20
-"""Of a file with a flag on each line; a device has no end."""
+"""Of a file with a flag on each line."""
 
 
 def named_text(path: str, *, folder: Path = Path()) -> str | NoText:
-    """What a file holds; a relative path is one below `folder`, and an absolute one may be of the host."""
+    """What a file holds; a relative path is one below `folder`, and an absolute one may be of the host.
+
+    A pipe or a device is not read: it may have no end, or nothing to say.
+    """
+    place = folder / path
     try:
-        with (folder / path).open("rb") as file:
-            return file.read(_LARGEST_BYTES).decode()
+        if not S_ISREG(place.stat().st_mode):
+            return NoText.ELSEWHERE
+        with place.open("rb") as file:
+            # One byte more tells that a file is too large: what is cut off would count as not set.
+            data = file.read(_LARGEST_BYTES + 1)
+        return NoText.ELSEWHERE if len(data) > _LARGEST_BYTES else data.decode()
     except FileNotFoundError:
         return NoText.ELSEWHERE if Path(path).is_absolute() else NoText.ABSENT
     except (OSError, ValueError):

@@ -9,14 +9,14 @@ from attrs import evolve
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
 from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
-from compiler.cli.startwanted import default_path
+from compiler.cli.startwanted import ONE_HOST, default_path
 from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
 from compiler.judged import Checked, Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.remedy.change import Remedy
-from compiler.remedy.moves import with_concurrency
+from compiler.remedy.moves import NARROW_KV, with_concurrency
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, most_that_passes
 from compiler.remedy.trials import Trials
@@ -108,13 +108,9 @@ def offers(
             yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_seldom(each)}"
 
 
-_FORMAT = "fp8_e4m3"
-"""The smaller format of a KV cache that every release has."""
-
-
 def _formats(wanted: FirstService) -> Iterator[FirstService]:
     if not wanted.kv_dtype:
-        yield evolve(wanted, kv_dtype=_FORMAT)
+        yield evolve(wanted, kv_dtype=NARROW_KV)
 
 
 def _siblings(wanted: FirstService, catalog: Catalog) -> Iterator[FirstService]:
@@ -140,10 +136,6 @@ def _same_shapes(model: Model, other: Model) -> bool:
         return (of.architecture, of.layers, of.hidden, of.heads, of.vocabulary, of.context)
 
     return shapes(model) == shapes(other)
-
-
-ONE_HOST = 8
-"""GPUs that the usual server has at most."""
 
 
 def _seldom(asked: FirstService) -> str:

@@ -13,7 +13,7 @@ from compiler.adopt.launch import Command
 from compiler.adopt.reading import read_words
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
-from compiler.cli.launchfiles import files_here, is_whole_command
+from compiler.cli.launchfiles import files_here, is_whole_command, one_word
 from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import ChangeKind
@@ -65,12 +65,7 @@ def _without_options(found: Diagnostic) -> Diagnostic:
 def _starts_nothing(words: Sequence[str]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
     if len(words) == 1 and is_whole_command(words[0]):
-        return error(
-            "command-refused",
-            "the whole command is one word",
-            notes=("the shell hands over what stands in quotes as one word",),
-            help=(f"leave the quotes out: `-- {words[0]}`",),
-        )
+        return one_word("command-refused", start="--")
     known = [f"`{each}`" for engine in ENGINES.values() for each in engine.launches]
     shown = shlex.join(words[: 3 if list(words[1:2]) == ["-m"] else 2])
     return error(

@@ -16,6 +16,7 @@ from compiler.cli.pasted import read_pasted
 from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import Carried
+from compiler.engines.known import ENGINES
 from compiler.judged import Judged
 from compiler.plan import Option
 from compiler.profile import Argument
@@ -60,7 +61,7 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
         if not meant and not any(told):
             notes.append(f"`{each.flag}`: no release that was read has such a flag")
     asked = evolve(found, notes=(*found.notes, *notes, *said.assumed), help=tuple(advice))
-    return in_flags(asked, flags_of(release.engine, release))
+    return in_flags(asked, flags_of(ENGINES[release.engine], release))
 
 
 def _option(carried: Carried) -> Option:

@@ -39,11 +39,13 @@ class Said(Value):
 
 
 _MOST_WORDS = 200
+"""More are left to `adopt`'s reader, which says how many a launch may have."""
 _OPEN = frozenset("$`")
+"""What a shell would have filled in: `adopt`'s reader says what is missing."""
 
 
 def plain_command(words: Sequence[str], *, engine: tuple[str, str] | None) -> Said | None:
-    """The same for a command that begins with the engine, of a release that is said; `None` for every other.
+    """What a command says that begins with the engine, of a release that is named; `None` for every other.
 
     `adopt`'s reader, which knows of variables, containers, and wrappers, takes half as long as the verdict.
     """

@@ -17,6 +17,7 @@ from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
 from compiler.cli.plaincommand import Said, plain_command
+from compiler.cli.seengpus import gpus_of, unseen
 from compiler.cli.session import catalogue_here, engine_release, show
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
@@ -24,7 +25,6 @@ from compiler.facts import Boot, Model
 from compiler.judged import Checked, Judged
 from compiler.memory.weights import Split
 from compiler.predict import Predictor, Question, make_predictor, unjudged
-from compiler.quantities import counted
 from compiler.ranges import Range
 from compiler.secrecy import given_secrets, hide, secret_values
 from compiler.value import Value
@@ -107,27 +107,25 @@ def command(  # noqa: PLR0913 - click hands over each option
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)
-    if any(each.is_error for each in read.diagnostics):
-        pass
-    elif not isinstance(said, Said):
+    if not isinstance(said, Said):
         judged = (unjudged(*said),)
-    else:
+    elif not any(each.is_error for each in read.diagnostics):
+        name = said.engine if engine is None else engine[0]
+        predictor = make_predictor(catalog, engine=name, version=said.version, read_file=named_text)
+        gpus = gpus_of(said, predictor, gpu=gpu, count=count)
         question = Question(
             gpu=gpu,
             gpu_memory_gib=gpu_memory,
-            count=count or 0,
-            engine=said.engine if engine is None else engine[0],
+            count=gpus.count,
+            engine=name,
             version=said.version,
             model=read.model,
             weights=read.weights,
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
-            assumed=said.assumed,
+            assumed=(*said.assumed, *gpus.assumed),
         )
-        predictor = make_predictor(
-            catalog, engine=question.engine, version=said.version, read_file=named_text
-        )
-        judged = (_judged(said, predictor, question, catalog),)
+        judged = (_judged(said, predictor, question, catalog, hides=gpus.hides),)
         flags = predictor.release.flags if predictor.release is not None else ()
         hidden |= said.hidden | _secrets(said.words, flags=flags)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
@@ -149,39 +147,29 @@ def _read_pasted(
     return read_pasted(words, catalog, engine=engine)
 
 
-def _judged(said: Said, predictor: Predictor, question: Question, catalog: Catalog) -> Judged:
-    """The verdict, with what mends it; GPUs that are not counted are those of the layout, of which a host may hide some."""
+def _judged(
+    said: Said,
+    predictor: Predictor,
+    question: Question,
+    catalog: Catalog,
+    *,
+    hides: int | None,
+) -> Judged:
+    """The verdict, with what mends it."""
     words = said.words
-    takes = predictor.layout(words, gpu=question.gpu)
-    seen = predictor.layout(words, gpu=question.gpu, sees=said.sees)
-    if seen != takes:
-        question = evolve(question, count=seen or 0)
-    elif not question.count:
-        told = () if takes is None else (f"no `--count`: the layout takes {counted(takes, 'GPU')}",)
-        question = evolve(question, count=takes or 1, assumed=(*question.assumed, *told))
     judged = predictor.predict(words, question)
     if not judged.diagnostics:
         return judged
-    from compiler.cli.inflags import with_flags  # noqa: PLC0415 - a command that passes does without it
+    from compiler.adopt.form import Form  # noqa: PLC0415 - a command that passes does without it
+    from compiler.cli.inflags import with_flags  # noqa: PLC0415 - as above
     from compiler.cli.pastedflags import with_meant  # noqa: PLC0415 - as above
 
-    form = {} if said.launch is None else {"form": said.launch.command.form}
-    mended = with_flags(judged, predictor, words, question, **form)
-    if seen != takes:
-        found = tuple(_unseen(each, takes or 1) for each in mended.diagnostics)
+    form = Form.SHELL if said.launch is None else said.launch.command.form
+    mended = with_flags(judged, predictor, words, question, form=form)
+    if hides is not None:
+        found = tuple(unseen(each, hides) for each in mended.diagnostics)
         mended = evolve(mended, diagnostics=found)
     return with_meant(mended, said, catalog)
-
-
-def _unseen(found: Diagnostic, takes: int) -> Diagnostic:
-    """Of GPUs that the command hides, what shows them."""
-    if found.code != "gpu-count":
-        return found
-    return evolve(
-        found,
-        notes=(*found.notes, "the command hides the others of its host from the server"),
-        help=(f"let it see {counted(takes, 'GPU')}, or change the layout",),
-    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)

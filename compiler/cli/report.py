@@ -88,6 +88,7 @@ def _sweeps(checked: Checked, session: Session) -> dict[str, Sweep]:
 
 
 _TITLE = b"<title>Poolproof report</title>"
+"""As the page's template has it: that one page is written over another holds them together."""
 _HEAD_BYTES = 4096
 
 

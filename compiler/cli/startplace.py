@@ -29,6 +29,9 @@ from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin
 _STEP = 100
 """Between the ports of services: each may use some of those that follow its own, for what it says to itself."""
 
+_LAST_PORT = 65_535
+"""That there is: they have 16 bits."""
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Place(Value):
@@ -157,12 +160,12 @@ def _apart(wanted: FirstService, plans: Sequence[Plan]) -> FirstService:
 
 
 def _port(own: Resident, others: Sequence[Resident]) -> int | None:
-    """The first that is free, in steps; `None` where the shared one is."""
+    """The first that is free, in steps; `None` where the shared one is, or none above it."""
     uses = [use for each in others for use in each.footprint.ports]
     first = own.plan.profile.serve.port
-    port = first
-    while any(use.first <= port <= use.last for use in uses):
-        port += _STEP
+    steps = range(first, _LAST_PORT + 1, _STEP)
+    free = (port for port in steps if not any(use.first <= port <= use.last for use in uses))
+    port = next(free, first)
     return None if port == first else port
 
 

@@ -18,7 +18,12 @@ from compiler.starter import FirstService
 CONTEXT_TOKENS = 32_768
 """What is offered where nothing else is asked for, or the model's own context where that is less."""
 
+ONE_HOST = 8
+"""GPUs that the usual server has at most."""
+
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+SHORT_NAME = "expected a host's short name: letters, digits, `-`, `.`, `_`"
+"""What `HOST` takes, as an answer to what it does not."""
 
 
 def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None) -> FirstService:
@@ -68,7 +73,7 @@ def default_path(model: str) -> str:
 
 def _asked_host(value: str) -> str:
     if not HOST.fullmatch(value):
-        raise click.UsageError("expected a host's short name: letters, digits, `-`, `.`, `_`")
+        raise click.UsageError(SHORT_NAME)
     return value
 
 

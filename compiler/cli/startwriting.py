@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.offered import ONE_HOST
 from compiler.cli.startplace import Place
+from compiler.cli.startwanted import ONE_HOST
 from compiler.diagnostics import listed, reason_of
+from compiler.facts import comes_as_code
 from compiler.starter import FirstService, files_around, profile_files
 from compiler.workspace import PROFILES
 
@@ -55,6 +56,11 @@ def _tell(place: Place, wanted: FirstService) -> None:
         click.echo(
             f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "
             "`node-rank`, and `dist-init-addr` (docs/how-to/serve-over-several-nodes.md)",
+            err=True,
+        )
+    if wanted.custom_code:
+        click.echo(
+            f"`model.trust_remote_code` is set: {comes_as_code(wanted.custom_code)}; read it first",
             err=True,
         )
     if wanted.indices:

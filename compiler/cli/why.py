@@ -18,7 +18,7 @@ from compiler.language.spans import split_key
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.near import near
 from compiler.origins import dotted
-from compiler.pipeline import resolve
+from compiler.pipeline import check_profiles, resolve
 from compiler.why.history import History, histories
 from compiler.workspace import OUT
 
@@ -80,8 +80,6 @@ def _comes_to(history: History, session: Session) -> Iterator[str]:
     words = history.value or history.default
     if history.setting not in ("memory.fraction", "serve.context") or words not in _WORDS:
         return
-    from compiler.pipeline import check_profiles  # noqa: PLC0415 - most settings are what they are
-
     judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
     plan = judged[0].plan if judged else None
     if plan is None or plan.memory is None or plan.effective is None:

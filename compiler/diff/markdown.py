@@ -105,7 +105,7 @@ def _outcome(change: ServiceChange) -> str:
 
 
 def _both(old: str, new: str) -> str:
-    return new if old == new else wording.between(old, new, arrow="→")
+    return new if old == new else wording.between(old, new, by="→")
 
 
 def _pool(figures: Figures | None) -> str:
@@ -157,7 +157,7 @@ def _facts(change: ServiceChange) -> Iterator[tuple[str, str]]:
 def _lines(change: ServiceChange) -> Iterator[str]:
     yield from (f"because of `{each}`" for each in change.why)
     yield from (
-        f"{what}: {wording.between(old, new, arrow='→')}"
+        f"{what}: {wording.between(old, new, by='→')}"
         for what, old, new in wording.figure_lines(change)
     )
     yield from (f"found: {_code(each)}" for each in change.found)

@@ -42,7 +42,7 @@ def _service(change: ServiceChange) -> Iterator[Row]:
     if figures:
         yield 2, "memory of one GPU"
         yield from (
-            (4, f"{what}  {wording.between(old, new, arrow='->')}") for what, old, new in figures
+            (4, f"{what}  {wording.between(old, new, by='->')}") for what, old, new in figures
         )
     old, new = change.verdicts
     if old != new and None not in (old, new):

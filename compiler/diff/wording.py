@@ -85,9 +85,9 @@ def _word(value: str | None) -> str:
     return NOTHING if value is None else value or "set"
 
 
-def between(old: str, new: str, *, arrow: str) -> str:
+def between(old: str, new: str, *, by: str) -> str:
     """Before and after; one alone of what was not before, or is no more."""
-    return f" {arrow} ".join(filter(None, (old, new)))
+    return f" {by} ".join(filter(None, (old, new)))
 
 
 def where(each: Difference) -> str:

@@ -6,14 +6,13 @@ import re
 from functools import lru_cache
 
 from compiler.quoting.encoders import Encoded
+from compiler.quoting.markup import markup_text
 
 
 # What CommonMark or GitHub's tables would read as markup; text in backticks is kept as code.
 _MARKUP = re.compile(r"[\\*_\[\]<>|~#`]")
 _CODE = re.compile(r"(`[^`\n]+`)")
 _RUN = re.compile(r"`+")
-# What `html.escape` does; its module brings the two thousand names of HTML's characters along.
-_IN_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
 
 def markdown_text(value: str) -> Encoded:
@@ -42,7 +41,7 @@ def markdown_code_cell(value: str) -> Encoded:
 
 def html_text(value: str) -> Encoded:
     """One line of text inside an HTML element, such as `<summary>`, where no Markdown is read."""
-    return Encoded(" ".join(value.split()).translate(_IN_HTML))
+    return markup_text(" ".join(value.split()))
 
 
 def markdown_lines(value: str) -> Encoded:

@@ -46,7 +46,7 @@ def _place(source: Path, kind: str) -> Path | None:
 
 
 def _read(place: Path, key: bytes) -> CodeType | None:
-    """The code, only where it was sealed with the same key: `marshal` must not see what it did not write."""
+    """The code, only where its hash is right: this finds damage. Whoever may write here may write Python's own `.pyc` as well."""
     try:
         kept = place.read_bytes()
     except OSError:
@@ -54,7 +54,7 @@ def _read(place: Path, key: bytes) -> CodeType | None:
     seal, content = kept[:_SEAL], kept[_SEAL:]
     if seal != _seal(key, content):
         return None
-    code: CodeType = marshal.loads(content)  # noqa: S302 - sealed
+    code: CodeType = marshal.loads(content)  # noqa: S302 - as Python reads its own
     return code
 
 

@@ -119,7 +119,7 @@ def _entries(value: object) -> str:
     if isinstance(value, dict) and value:
         rows = [f"    {_json(key)}: {_json(each)}" for key, each in value.items()]
         return "{\n" + ",\n".join(rows) + "\n  }"
-    if isinstance(value, list) and value:
+    if isinstance(value, list | tuple) and value:
         return "[\n" + ",\n".join(f"    {_json(each)}" for each in value) + "\n  ]"
     return _json(value)
 
@@ -133,9 +133,9 @@ def _json(value: object) -> str:
     if isinstance(value, dict):
         members = [f"{encode_basestring(key)}: {_json(each)}" for key, each in value.items()]
         return f"{{{', '.join(members)}}}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(_json, value))}]"
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _target(plan: Plan) -> TargetJson:

@@ -85,14 +85,25 @@ _ENCODERS = frozenset(each.__name__ for each in _FILTERS)
 def _template(templates: Path, name: str) -> Template:
     """A template with its filters; its code is kept, and is the same whatever the filters write."""
     from jinja2 import compiler as writer  # noqa: PLC0415 - as below
+    from jinja2 import idtracking, lexer, nodes, optimizer, parser  # noqa: PLC0415 - as below
 
+    # All that makes code of a text; the options of the environment stand in this module.
+    makers = (
+        lexer.__file__,
+        parser.__file__,
+        nodes.__file__,
+        idtracking.__file__,
+        optimizer.__file__,
+        writer.__file__,
+        __file__,
+    )
+    stamps = [_stamp(each) for each in makers]
     environment, path = _environment(), templates / name
     text = verbatim(name)
     code = kept_code(
         path,
         kind="jinja",
-        # The options of the environment stand in this module.
-        depends=f"{_stamp(writer.__file__)} {_stamp(__file__)} {text}".encode(),
+        depends=f"{stamps} {text}".encode(),
         compiled=lambda: environment.compile(text, name, str(path)),
     )
     return environment.template_class.from_code(environment, code, environment.globals)

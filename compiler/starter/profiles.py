@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.facts import comes_as_code
 from compiler.language.written import key_toml, number_toml, text_toml, written
 from compiler.profile import Argument
 from compiler.starter.wanted import FirstService
@@ -78,8 +79,8 @@ def _trust(wanted: FirstService) -> str:
     """That the code of the checkpoint is run, where it does not load without."""
     if not wanted.custom_code:
         return ""
-    verb = "come" if " and " in wanted.custom_code else "comes"
-    return f"trust_remote_code = true  # {wanted.custom_code} {verb} as code: read it before you run it\n"
+    said = comes_as_code(wanted.custom_code)
+    return f"trust_remote_code = true  # {said}: read it before you run it\n"
 
 
 def _engine(wanted: FirstService) -> str:
@@ -184,10 +185,17 @@ def _memory(wanted: FirstService) -> str:
         text = (
             f"\n{_comment(f'{_usual(wanted)} {least}')}[memory]\nfraction = {wanted.fraction:g}\n"
         )
-    return text + (f"{_KV.format(dtype=text_toml(wanted.kv_dtype))}" if wanted.kv_dtype else "")
+    return text + _kv_dtype(wanted.kv_dtype)
 
 
-_KV = "kv_dtype = {dtype}  # half the memory of a token; check answers\n"
+def _kv_dtype(dtype: str) -> str:
+    """The number format of the KV cache, where one is asked for; what it costs, where it is one of 8 bits."""
+    if not dtype:
+        return ""
+    half = "  # half the memory of a token; check answers" if dtype.startswith("fp8_") else ""
+    return f"kv_dtype = {text_toml(dtype)}{half}\n"
+
+
 _LEAST = """
 [memory]
 fraction = "fit"  # "fit" is the least that keeps the promise; what it comes to stands in PLAN.md

@@ -17,7 +17,7 @@ from compiler.render.review import Row, budget_row
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
-from compiler.webpage.outcomes import Outcome, codes_of, outcomes
+from compiler.webpage.standings import Standing, codes_of, standings
 from compiler.webpage.sweep import Point, Sweep
 
 
@@ -65,7 +65,7 @@ class FindingView(Value):
 
 def render_page(checked: Checked, *, sweeps: Mapping[str, Sweep]) -> str:
     """The page of these services and of what stands between them; `sweeps` by the names of their profiles."""
-    every = outcomes(checked)
+    every = standings(checked)
     drawn = [number for number, each in enumerate(checked.judged) if each.plan and each.plan.memory]
     views = tuple(
         _view(number, each, sweeps.get(each.judged.profile_name), styled=number in drawn[:1])
@@ -97,16 +97,16 @@ def _between(found: Diagnostic) -> FindingView:
     )
 
 
-def _view(number: int, outcome: Outcome, swept: Sweep | None, *, styled: bool) -> ServiceView:
-    judged = outcome.judged
+def _view(number: int, standing: Standing, swept: Sweep | None, *, styled: bool) -> ServiceView:
+    judged = standing.judged
     plan = judged.plan
     memory = plan.memory if plan else None
     return ServiceView(
         anchor=f"service-{number + 1}",
         name=judged.profile_name,
         target=judged.target_name or "",
-        verdict=outcome.word,
-        why=outcome.why,
+        verdict=standing.word,
+        why=standing.why,
         model=plan.profile.model.id if plan else "",
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
@@ -117,7 +117,9 @@ def _view(number: int, outcome: Outcome, swept: Sweep | None, *, styled: bool) -
         reserve=_spread(memory.reserve.margin_gib, "{:.1f}") if memory else _UNKNOWN,
         reserve_order=_order(memory.reserve.margin_gib) if memory else "-1000000000",
         unit=f"{plan.service.unit}.service" if plan and plan.service else "",
-        findings=tuple((each.severity.value, each.code, each.summary) for each in outcome.findings),
+        findings=tuple(
+            (each.severity.value, each.code, each.summary) for each in standing.findings
+        ),
         static=tuple(budget_row(each) for each in memory.static) if memory else (),
         needs=tuple(budget_row(each) for each in memory.reserve_lines) if memory else (),
         steps="\n".join(memory.pool.best_formula) if memory else "",

@@ -61,6 +61,7 @@ def _replaced(
             f'where one is meant to replace the other, set `unit = "{unit}"` in both targets',
         ),
         path=f"targets.{target}.unit",
+        between=(first.service, other.service),
     )
 
 

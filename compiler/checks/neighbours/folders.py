@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.checks.neighbours.hosts import Host, Resident, Where, places
+from compiler.checks.neighbours.hosts import Host, Resident, Where, places, service_of
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.plan import Plan
 
@@ -23,6 +23,7 @@ def state_folders(host: Host, where: Where) -> Iterator[Diagnostic]:
                 help=(
                     "give one of them another `state_dir`, or leave it out: the default is named by the unit",
                 ),
+                between=(owner.service, each.service),
             )
 
 
@@ -38,6 +39,7 @@ def unit_folders(host: Host, where: Where) -> Iterator[Diagnostic]:
                 **places(_label(first, where), _label(each, where)),
                 notes=("from two folders neither can be rolled back to the other",),
                 help=("give both the same `state_dir`, or one of them another `unit`",),
+                between=(first.service, each.service),
             )
 
 
@@ -62,6 +64,11 @@ def out_folders(plans: Sequence[Plan], where: Where) -> Iterator[Diagnostic]:
                     ),
                     notes=("the folder of a target is copied to its host as it is",),
                     help=("rename the target, or one of the profiles",),
+                    between=tuple(
+                        service_of(each)
+                        for each in plans
+                        if each is plan or each.profile_name == name
+                    ),
                 )
 
 

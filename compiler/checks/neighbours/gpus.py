@@ -31,6 +31,7 @@ class _Told(Places):
     notes: tuple[str, ...]
     help: tuple[str, ...]
     path: str
+    between: tuple[tuple[str, str], ...]
 
 
 def shared_gpus(host: Host, where: Where, capped: Capped | None) -> Iterator[Diagnostic]:
@@ -76,6 +77,7 @@ def _broken(sharing: Sharing, host: Host, where: Where, capped: Capped | None) -
         ),
         "help": (caps, f"or {_HELP[0]}", _HELP[1]) if caps is not None else _HELP,
         "path": "gpus.indices",
+        "between": _services(sharing),
     }
     if left.pool.tokens.high <= 0:
         return error("gpu-overcommitted", f"{whose}: no memory is left for its pool", **told)
@@ -99,7 +101,12 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
         ),
         help=_HELP,
         path="gpus.indices",
+        between=_services(sharing),
     )
+
+
+def _services(sharing: Sharing) -> tuple[tuple[str, str], ...]:
+    return tuple(each.resident.service for each in (sharing.taker, *sharing.others))
 
 
 def _places(sharing: Sharing, where: Where) -> Places:

@@ -37,6 +37,11 @@ class Resident(Value):
         """The name of its profile."""
         return self.plan.profile_name
 
+    @property
+    def service(self) -> tuple[str, str]:
+        """What a finding between services calls it: its profile and its host."""
+        return service_of(self.plan)
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Host(Value):
@@ -68,6 +73,11 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
 
 _NOTHING = Footprint(ports=(), gpus=())
 """Of a host where all are alternatives: nobody else is there to take anything from."""
+
+
+def service_of(plan: Plan) -> tuple[str, str]:
+    """The profile and the host of a plan."""
+    return plan.profile_name, plan.target_name or ""
 
 
 def unit_of(plan: Plan) -> tuple[str, str]:

@@ -86,6 +86,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
     shown = places(_label(mine, where), _label(theirs, where))
     names = f"`{mine.resident.name}` and `{theirs.resident.name}` on `{host.name}`"
     notes = (mine.said, theirs.said)
+    between = (mine.resident.service, theirs.resident.service)
     if _certain((mine, theirs)):
         ports = f"port {first}" if first == last else f"ports {first} to {last}"
         return error(
@@ -95,6 +96,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             notes=notes,
             help=("set `serve.port` of one of them so that these do not meet",),
             path=mine.use.setting,
+            between=between,
         )
     drawn = next(each for each in (mine, theirs) if not each.use.certain)
     return warning(
@@ -109,6 +111,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             f"set `{drawn.use.fixed_by}` of `{drawn.resident.name}` to a port that no other service uses",
         ),
         path=mine.use.setting,
+        between=between,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -12,7 +12,7 @@ from compiler.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Outcome(Value):
+class Standing(Value):
     """A service with all that concerns it.
 
     Attributes:
@@ -52,30 +52,16 @@ def codes_of(found: Sequence[Diagnostic]) -> list[str]:
     return list(dict.fromkeys(each.code for each in found if each.is_error))
 
 
-def outcomes(checked: Checked) -> tuple[Outcome, ...]:
-    """Every service, with those findings of the tree that name it."""
-    hosts: dict[str, set[str]] = {}
-    for each in checked.judged:
-        hosts.setdefault(each.profile_name, set()).add(each.target_name or "")
-    said = {each: _said(each) for each in checked.diagnostics}
+def standings(checked: Checked) -> tuple[Standing, ...]:
+    """Every service, with those findings that stand between it and others."""
     return tuple(
-        Outcome(
+        Standing(
             judged=each,
-            beside=tuple(found for found, text in said.items() if _names(text, each, hosts)),
+            beside=tuple(
+                found
+                for found in checked.diagnostics
+                if (each.profile_name, each.target_name or "") in found.between
+            ),
         )
         for each in checked.judged
     )
-
-
-def _said(found: Diagnostic) -> str:
-    """The words in which a finding between services names them: it has no other list of them."""
-    labels = (() if found.primary is None else (found.primary,)) + found.secondary
-    return "\n".join((found.summary, *(each.text for each in labels)))
-
-
-def _names(text: str, judged: Judged, hosts: Mapping[str, set[str]]) -> bool:
-    """Whether a service is named; one with several hosts only on those that are named with it."""
-    if f"`{judged.profile_name}`" not in text:
-        return False
-    named = {host for host in hosts[judged.profile_name] if f"`{host}`" in text}
-    return not named or (judged.target_name or "") in named
