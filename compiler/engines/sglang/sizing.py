@@ -57,7 +57,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
     return _Sizer(
         ground=make_ground(settings, facts, started=started),
         assumptions=assumptions,
-        unpriced=limits.unpriced(profile, started, facts),
+        unpriced=limits.unpriced(settings, started, facts),
     )
 
 
