@@ -36,7 +36,7 @@ _FEW = 4
 _OF_LAYERS = frozenset({Share.ATTENTION, Share.KV, Share.DENSE, Share.EXPERTS, Share.SHARED})
 
 
-def disagreements(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
+def belied(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
     """Each key that the tensors belie, with both figures."""
     own = [
         each for each in checkpoint.kinds if not is_vision(each.name) and not is_draft(each.name)
