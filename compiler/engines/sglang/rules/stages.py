@@ -99,8 +99,8 @@ def stages_keep_keys(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "stage-empty",
             what,
             place,
-            because="every stage gets the smallest pool of all, and such a stage counts as one of `memory.max_pool_tokens`, "
-            "or of the context where that is not set",
+            because="every stage gets the smallest pool of all, and such a stage counts as one of the pool's limit, or of the "
+            "context where none is set",
             help=tuple(_help(stages, most=_most(plan))),
         )
 
