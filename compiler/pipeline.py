@@ -81,7 +81,7 @@ def check_profiles(
         fragments += checked.fragments
         inputs.documents.update(documents)
     around: Sequence[Judged] = ()
-    if beside:
+    if beside:  # neighbours run what they run, whichever release the named are tried on
         around = _check_apart(beside, evolve(inputs, engine=None), advised=False).judged
     loose += _check_together(judged, around, inputs, advised=advised)
     loose += unused_fragments(inputs.documents) if whole else ()

@@ -115,11 +115,7 @@ class Parallel(Value):
 
     @property
     def limit_shares(self) -> int:
-        """What `serve.max_running_requests` is divided by: replicas of the attention share it, others each have it whole.
-
-        Source: SGLang 0.4.2 to 0.5.6 managers/tp_worker.py, 0.5.9 to 0.5.15 model_executor/model_runner.py, `dp_size`,
-        0.5.16 to 0.5.23 mem_cache/kv_cache_configurator.py, `resolve_max_num_reqs`.
-        """
+        """What `serve.max_running_requests` is divided by: replicas of the attention share it, others each have it whole."""
         return self.data if self.dp_attention else 1
 
     def groups_for(self, experts: int) -> int:

@@ -571,6 +571,17 @@ def test_a_config_that_its_tensors_belie_is_refused(
     assert faults[0].primary.span.file == "ck/config.json"
 
 
+def test_modules_that_a_layer_lacks_are_told_in_order(tmp_path: Path) -> None:
+    """The same files give the same lines, however names happen to be hashed."""
+    lost = ("mlp.down_proj", "mlp.up_proj", "self_attn.k_proj", "self_attn.q_proj")
+    names = [f"model.layers.1.{each}.weight" for each in lost]
+    left = {name: form for name, form in qwen_dense().items() if name not in names}
+    _, faults = describe_checkpoint(write_checkpoint(tmp_path / "ck", QWEN_DENSE, left), id_="a/b")
+    assert [each.summary for each in faults] == [
+        f"layer 1 has no `model.layers.N.{each}`, and 2 layers like it have one" for each in lost
+    ]
+
+
 def test_latents_that_the_config_does_not_have_are_refused(tmp_path: Path) -> None:
     """Latent attention has no KV heads to compare: what a token keeps is."""
     changed = {"kv_lora_rank": 256, "num_hidden_layers": 2}

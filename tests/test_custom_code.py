@@ -18,7 +18,9 @@ KIMI = ("--model", "moonshotai/Kimi-K2.6", "--gpu", "h200", "--count", "8", "--h
 
 def test_the_table_is_of_its_form() -> None:
     """Each row has a source with an address and names models that the catalogue knows, each once."""
-    rows = read_custom_code([shipped_shelf()]).parts
+    read = read_custom_code([shipped_shelf()])
+    assert read is not None
+    rows = read.parts
     named = [model for row in rows for model in row.models]
     assert rows
     assert all(row.source.startswith("https://huggingface.co/") and row.code for row in rows)

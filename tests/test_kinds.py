@@ -158,6 +158,10 @@ def formats(id_: str, quantization: dict[str, Any]) -> dict[Role, Format]:
     ("quantization", "bits"),
     [
         ({"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True}, 4 + 16 / 128),
+        (
+            {"quant_method": "gptq", "bits": None, "w_bit": 4, "group_size": 128, "sym": True},
+            4 + 16 / 128,
+        ),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4 + 32 / 64),
         (
             {

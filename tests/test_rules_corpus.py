@@ -60,6 +60,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
             {
                 "backend-changed": 1,
                 "backend-gpu": 30,
+                "code-untrusted": 1,
                 "context-beyond-model": 8,
                 "draft-tokens-changed": 1,
                 "group-tiles": 2,
@@ -76,6 +77,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
                 "backend-changed": 1,
                 "backend-gpu": 16,
                 "backend-hybrid": 3,
+                "code-untrusted": 1,
                 "context-beyond-model": 8,
                 "draft-tokens-changed": 1,
                 "group-tiles": 2,

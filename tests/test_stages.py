@@ -64,7 +64,11 @@ def test_what_is_left_over_goes_to_the_last_stage_in_old_releases() -> None:
 
 def test_a_stage_without_layers_bounds_the_pool_by_the_context() -> None:
     """Each stage gets the smallest pool of all (0.5.17 on)."""
-    assert memory(stages=65, version="0.5.17").pool.tokens.high == 40_960
+    bounded = memory(stages=65, version="0.5.17").pool
+    assert bounded.tokens.high == 40_960
+    assert "pool = 40,960 tokens, the context: a stage keeps no keys" in bounded.best_formula
+    capped = memory("--max-total-tokens", "50000", stages=65, version="0.5.17").pool
+    assert capped.tokens.high == 50_000
     assert memory(stages=64, version="0.5.17").pool.tokens.low > 40_960
 
 

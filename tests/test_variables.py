@@ -19,6 +19,7 @@ CATALOG = open_catalog()
 PLAIN = "Qwen/Qwen3-30B-A3B --tp 8"
 STATES = "Qwen/Qwen3-Next-80B-A3B-Instruct --tp 4 --mem-fraction-static 0.8"
 IMAGES = "Qwen/Qwen3-VL-8B-Instruct --tp 1"
+IMAGES_ALONE_MIB = 100  # 0.5.18 environ.py
 SIZING = "SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"
 
 
@@ -41,6 +42,8 @@ def memory_of(model: str, variables: str = "", *, version: str, gpu: str = "h200
     [
         (f"{SIZING}=1", "0.5.18", True),
         (f"{SIZING}=0", "0.5.18", False),
+        (f"{SIZING}=nonsense", "0.5.20", False),  # the engine warns, and takes the default
+        (f"{SIZING}=on", "0.5.20", False),
         (f"{SIZING}=1", "0.5.15", False),  # which does not read it
         ("SGLANG_CI_SMALL_KV_SIZE=4096", "0.5.6", True),
         ("SGLANG_CI_SMALL_KV_SIZE=4096", "0.5.7", False),
@@ -81,12 +84,26 @@ def test_with_a_log_of_the_load_the_weights_are_known() -> None:
         ("SGLANG_CUSTOM_ALL_REDUCE_V2_MAX_SIZE_KB=16384", False),
         ("SGLANG_ENABLE_TORCH_COMPILE=1", True),
         ("SGLANG_ENABLE_TORCH_COMPILE=false", False),
+        ("SGLANG_ENABLE_TORCH_COMPILE=on", False),
+        ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", True),
+        ("SGLANG_DSV4_FP4_LOGITS_BUDGET_MB=512", False),  # which this release does not read
     ],
 )
 def test_what_changes_the_reserve_is_said(variables: str, *, is_said: bool) -> None:
     """The pool stands, and the variable is among what has no figure."""
     said = "".join(memory_of(PLAIN, variables, version="0.5.18").unpriced)
     assert (variables.partition("=")[0] in said) is is_said
+
+
+@pytest.mark.parametrize(
+    ("text", "is_on"), [("1", True), ("Yes", True), ("0", False), ("on", False), ("t", False)]
+)
+def test_a_switch_is_read_as_the_engine_reads_it(text: str, *, is_on: bool) -> None:
+    """Only the texts that the engine takes for true keep shared experts whole; others leave the default."""
+    asked = "deepseek-ai/DeepSeek-R1 --tp 8"
+    plain = memory_of(asked, version="0.5.12")
+    switched = memory_of(asked, f"SGLANG_SHARED_EXPERT_TP1={text}", version="0.5.12")
+    assert (switched.static[0].gib.best > plain.static[0].gib.best) is is_on
 
 
 def test_the_format_of_states_may_be_a_variable() -> None:
@@ -109,27 +126,35 @@ def test_the_format_of_states_may_be_a_variable() -> None:
 @pytest.mark.parametrize(
     ("flags", "variables", "version", "mib"),
     [
-        ("", "", "0.5.18", 100),
+        ("", "", "0.5.18", IMAGES_ALONE_MIB),
         ("", "SGLANG_VLM_CACHE_SIZE_MB=2048", "0.5.18", 2048),
         ("", "SGLANG_VLM_CACHE_SIZE_MB=2048", "0.5.17", 0),
-        ("--mm-feature-transport cuda_ipc", "", "0.5.18", 100 + 1024),
+        ("--mm-feature-transport cuda_ipc", "", "0.5.18", IMAGES_ALONE_MIB + 1024),
         (
             "--mm-feature-transport cuda_ipc",
             "SGLANG_MM_FEATURE_CACHE_MB=512",
             "0.5.18",
-            100 + 512,
+            IMAGES_ALONE_MIB + 512,
         ),
-        ("--mm-feature-transport cpu", "SGLANG_MM_FEATURE_CACHE_MB=512", "0.5.18", 100),
+        (
+            "--mm-feature-transport cpu",
+            "SGLANG_MM_FEATURE_CACHE_MB=512",
+            "0.5.18",
+            IMAGES_ALONE_MIB,
+        ),
     ],
 )
 def test_what_images_take_of_the_pool(flags: str, variables: str, version: str, mib: int) -> None:
-    """From 0.5.18 on two variables say how much is taken off before the pool is sized; the reserve has none of it."""
+    """From 0.5.18 on two variables say how much is taken off before the pool is sized; the reserve has none of it, and it is not called unpriced."""
     memory = memory_of(f"{IMAGES} {flags}", variables, version=version)
     told = "taken by the cache of images"
     taken = next((each for each in memory.pool.best_formula if each.startswith(told)), None)
     assert taken == (f"{told}: {mib / 1024:.2f} GiB" if mib else None)
     left = memory.free_before_load_gib.best * (1 - memory.fraction)
     assert memory.reserve.available_gib.best == pytest.approx(left, abs=0.02)
+    name = variables.partition("=")[0]
+    said = bool(name) and any(name in each for each in memory.unpriced)
+    assert said is (bool(variables) and mib in {0, IMAGES_ALONE_MIB})
 
 
 @pytest.mark.slow
@@ -140,5 +165,7 @@ def test_each_variable_is_read_by_its_releases(version: str, tmp_path: Path) -> 
 
     text = "".join(each.read_text("utf-8-sig") for each in sources(version, tmp_path).rglob("*.py"))
     for name, known in {**POOL, **WEIGHTS, **RESERVE}.items():
+        if known.since is None:
+            continue
         until = known.until is not None and at_least(version, known.until)
         assert (f"{name}" in text) is (at_least(version, known.since) and not until), name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from attrs import evolve, frozen
 
@@ -39,23 +39,21 @@ class CustomCode(Value):
     parts: tuple[Parts, ...] = ()
 
 
-def with_code(model: Model | None, shelves: Iterable[Shelf]) -> Model | None:
+def with_code(model: Model | None, known: Callable[[], CustomCode | None]) -> Model | None:
     """The same model with what is known of its code; an entry that says it itself, or is a team's own, stays."""
     if model is None or model.custom_code or not model.shipped:
         return model
-    parts = read_custom_code(shelves).parts
-    found = next((each for each in parts if model.id in each.models), None)
+    code = known() or CustomCode()
+    found = next((each for each in code.parts if model.id in each.models), None)
     if found is None:
         return model
     sources = {**model.sources, "custom_code": found.source}
     return evolve(model, custom_code=found.code, sources=sources)
 
 
-def read_custom_code(shelves: Iterable[Shelf]) -> CustomCode:
+def read_custom_code(shelves: Iterable[Shelf]) -> CustomCode | None:
     """The file that comes with the compiler; a test holds it to its form."""
     files = (shelf.open(_FILE)[0] for shelf in shelves if shelf.shipped)
     file = next(filter(None, files), None)
-    values: Mapping[str, object] | None = None
-    if file is not None:
-        values, _ = parse_toml(Source(file.shown, file.data.decode()))
-    return (structure_value(values, CustomCode)[0] if values else None) or CustomCode()
+    values, _ = (None, ()) if file is None else parse_toml(Source(file.shown, file.data.decode()))
+    return None if values is None else structure_value(values, CustomCode)[0]

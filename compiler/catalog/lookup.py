@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
-from compiler.catalog.customcode import with_code
+from compiler.catalog.customcode import CustomCode, read_custom_code, with_code
 from compiler.catalog.entries import read_entry
 from compiler.catalog.flags import FlagTable, flag_table, read_flags
 from compiler.catalog.recorded import (
@@ -73,7 +73,7 @@ class Catalog(Value):
         """A model: of its own entry, or of that of a model whose shapes it has for sure."""
         found, faults = self._entry(Kind.MODEL, id_, Model)
         if found is not None or faults:
-            return self._once(("code", id_), lambda: (with_code(found, self.shelves), faults))
+            return self._once(("code", id_), lambda: (with_code(found, self._code), faults))
         return self._once(("variant", id_), lambda: (self._variant(id_), ()))
 
     def draft(self, id_: str) -> Found[Draft]:
@@ -207,6 +207,9 @@ class Catalog(Value):
             model=lambda known: self.model(known)[0],
         )
 
+    def _code(self) -> CustomCode | None:
+        return self._once(("custom code",), lambda: (read_custom_code(self.shelves), ()))[0]
+
     def _variants(self) -> Variants:
         return self._once(("variants",), lambda: (read_variants(self.shelves), ()))[0] or Variants()
 
@@ -265,11 +268,8 @@ class Catalog(Value):
         return lower[-1] if lower else None
 
     def _open(self, name: str) -> Found[EntryFile]:
-        for shelf in self.shelves:
-            file, faults = shelf.open(name)
-            if file is not None or faults:
-                return file, faults
-        return None, ()
+        opened = (shelf.open(name) for shelf in self.shelves)
+        return next((each for each in opened if each[0] is not None or each[1]), (None, ()))
 
     def _stems(self, folder: str, *, suffix: str = ".toml") -> tuple[str, ...]:
         def read() -> Found[tuple[str, ...]]:

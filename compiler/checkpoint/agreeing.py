@@ -31,10 +31,12 @@ _KV_NAMES = (
 _DRAFTS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
 _WHOLE_BITS = 8
 """A matrix of fewer bits an element, or one packed under another name, tells nothing of its rows."""
+_FEW = 4
+"""Where more than one in so many layers lacks a module, it is how the model is built."""
 _OF_LAYERS = frozenset({Share.ATTENTION, Share.KV, Share.DENSE, Share.EXPERTS, Share.SHARED})
 
 
-def disagreements(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
+def belied(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
     """Each key that the tensors belie, with both figures."""
     own = [
         each for each in checkpoint.kinds if not is_vision(each.name) and not is_draft(each.name)
@@ -69,10 +71,6 @@ def _layers(model: Model, keys: Keys, checkpoint: Checkpoint, own: Sequence[Kind
         yield f"`{name}` is {model.layers:,}, and the tensors are of {held:,} layers"
 
 
-_FEW = 4
-"""Where more than one in so many layers lacks a module, it is how the model is built."""
-
-
 def _parts(model: Model, own: Sequence[Kind]) -> Iterator[str]:
     """A layer that lacks a module which nearly all layers of its make have: a file broke off, or is not there.
 
@@ -91,7 +89,7 @@ def _parts(model: Model, own: Sequence[Kind]) -> Iterator[str]:
             makes.setdefault(layer, []).append(at)
     for several in makes.values():
         having = Counter(module for at in several for module in modules[at])
-        for module, times in having.items():
+        for module, times in sorted(having.items()):
             lacking = [at for at in several if module not in modules[at]]
             if lacking and len(lacking) <= max(1, len(several) // _FEW) and times > len(lacking):
                 yield f"layer {lacking[0]} has no `{module}`, and {times:,} layers like it have one"

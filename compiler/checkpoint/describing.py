@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from compiler.catalog.shelves import whole_file
-from compiler.checkpoint.agreeing import disagreements
+from compiler.checkpoint.agreeing import belied
 from compiler.checkpoint.brought import code_brought
 from compiler.checkpoint.config import Missing, model_from_config
 from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint, read_config
@@ -50,11 +50,9 @@ def describe_checkpoint(
     place = Label(whole_file(f"{name}/{CONFIG}"))
     if isinstance(model, Missing):
         return None, tuple(_missing(model, place))
-    belied = [
-        checkpoint_fault(f"{name}/{CONFIG}", each) for each in disagreements(model, checkpoint)
-    ]
-    if belied:
-        return None, tuple(belied)
+    wrong = [checkpoint_fault(f"{name}/{CONFIG}", each) for each in belied(model, checkpoint)]
+    if wrong:
+        return None, tuple(wrong)
     doubts = tuple(_doubts(model, checkpoint, place))
     return Described(model=_with_code(model, folder), checkpoint=checkpoint), doubts
 

@@ -1,4 +1,4 @@
-"""The `quantization_config` of packed weights in; each number of it that no format of the engine has out.
+"""The `quantization_config` of packed weights in; each number of it that no format that is known has out.
 
 Sources: SGLang 0.5.11 layers/quantization/awq/awq.py (`TYPE_MAP`), gptq.py (172), auto_round.py (`SUPPORTED_BITS`),
 compressed_tensors/schemes/compressed_tensors_wNa16.py (`WNA16_SUPPORTED_BITS`), marlin_utils.py (a group of -1 is a whole row).
@@ -18,6 +18,7 @@ _BITS: Mapping[str, tuple[int, ...]] = {
 }
 _WHOLE_ROW = -1
 _WIDEST = 10**6
+"""The most values of a group where the hidden size is not known: beyond any model's."""
 _TABLE = "quantization_config"
 
 
@@ -46,5 +47,10 @@ def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, object]
                 path = f"{_TABLE}.config_groups.{name}.weights"
                 yield path, ("num_bits", weights.get("num_bits")), weights.get("group_size")
         return
+    yield _TABLE, bits_of(table), table.get("group_size")
+
+
+def bits_of(table: Mapping[str, Any]) -> tuple[str, object]:
+    """The key that says how many bits packed weights have, and its value; one that is null says nothing."""
     key = "bits" if table.get("bits") is not None else "w_bit"
-    yield _TABLE, (key, table.get(key)), table.get("group_size")
+    return key, table.get(key)

@@ -13,7 +13,7 @@ from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
 from compiler.checkpoint.modules import BESIDE, MODULES, is_meant, left_out, most_common, plain
-from compiler.checkpoint.packed import odd_numbers
+from compiler.checkpoint.packed import bits_of, odd_numbers
 
 
 _BLOCK = 2
@@ -163,7 +163,7 @@ def _area(block: object) -> int:
 
 
 def _grouped(table: Mapping[str, Any], *, zero_points: bool) -> Mapping[str, int] | None:
-    bits, group = table.get("bits", table.get("w_bit")), table.get("group_size")
+    bits, group = bits_of(table)[1], table.get("group_size")
     if type(bits) is not int or type(group) is not int:
         return None
     scales = {"group_size": group, "scale_bits": 16} if group > 0 else {}

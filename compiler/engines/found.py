@@ -1,4 +1,4 @@
-"""Where a launch stands in a command; all that a prediction needs of what is told to `adopting`."""
+"""Where a launch stands in a command."""
 
 from __future__ import annotations
 

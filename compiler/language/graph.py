@@ -42,7 +42,7 @@ def link(
     family = _gather(reader, root, {} if cache is None else cache)
     parents = {name: family.parents(name) for name in family.documents}
     ancestors = _ancestors(parents)
-    # An order of ancestors that lacks some has a cycle.
+    # What has a cycle above it has no ancestors there, so an order that lacks some has a cycle.
     cycles = tuple(_cycles(parents)) if len(ancestors) < len(parents) else ()
     found = [
         *family.faults,

@@ -23,7 +23,7 @@ from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal
-from compiler.engines.sglang.arguments.words import Word, serve_words
+from compiler.engines.sglang.arguments.words import CONFIG, Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.comparing import differences, same, values_of
 from compiler.engines.sglang.configunfold import unfolded
@@ -91,7 +91,7 @@ class Adopter(Value):
         return Reading(
             carried=(*given, *last.values()),
             secrets=by_name(secret),
-            secrets_by_file="--config" in self.release.flags,
+            secrets_by_file=CONFIG in self.release.flags,
             lost=tuple(each.words for each in refused if not each.flag),
             open=tuple(self._open(doubtful)),
             notes=(
@@ -173,17 +173,17 @@ class Adopter(Value):
     def _carried(self, parsed: Parsed, kept: Sequence[Group]) -> Iterator[Carried]:
         words = [word for group in kept for word in group.words]
         if parsed.config is not None:
-            at = next(at for at, word in enumerate(words) if word.text == "--config")
+            at = next(at for at, word in enumerate(words) if word.text == CONFIG)
             places = _places(words, (at, at + 1))
             yield Carried(
-                flag="--config",
+                flag=CONFIG,
                 argument=parsed.config,
                 words=places,
-                settings=settings_of_flag("--config", parsed.config, release=self.release),
+                settings=settings_of_flag(CONFIG, parsed.config, release=self.release),
             )
         without_effect = {each.places for each in parsed.overridden}
         for given in parsed.given:
-            if given.places in without_effect or given.flag == "--config":
+            if given.places in without_effect or given.flag == CONFIG:
                 continue
             yield Carried(
                 flag=given.flag,
@@ -223,7 +223,7 @@ class Adopter(Value):
             )
         for given in parsed.given:
             places = _places(words, given.places)
-            if given.flag == "--config":
+            if given.flag == CONFIG:
                 yield Noted(
                     kind=ChangeKind.DROPPED,
                     text=f"`{_shown(given, words)}` is read by nobody: the engine looks for `--config` as a word of its own",

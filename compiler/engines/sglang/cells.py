@@ -27,7 +27,7 @@ from compiler.memory.layers import Counts, stage_counts
 from compiler.value import Value
 
 
-Heads = TypeVar("Heads", bound=Gqa | Window)
+Headed = TypeVar("Headed", bound=Gqa | Window)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -140,7 +140,7 @@ def keyed_layers(token: Token) -> int:
     return counts.indexed if token.rule.indexer_sparse and not every else counts.full
 
 
-def shape_of(token: Token, attention: Heads) -> Heads:
+def shape_of(token: Token, attention: Headed) -> Headed:
     """The attention as the release sizes it: up to 0.5.8 values are taken to be as wide as keys."""
     if token.rule.value_width:
         return attention

@@ -8,7 +8,7 @@ from math import floor
 from attrs import evolve
 
 from compiler.engines.engine import Footprint, PortUse
-from compiler.engines.sglang.settings import Settings, settings_of
+from compiler.engines.sglang.settings import Settings, settings_of, switch
 from compiler.facts import Release
 from compiler.memory.weights import GIB
 from compiler.plan import Memory
@@ -103,7 +103,7 @@ def _grpc(settings: Settings) -> Iterator[PortUse]:
     if alone and settings.whole("grpc-http-sidecar-port", "smg-http-sidecar-port") is None:
         at = port + _SIDECAR
         yield PortUse(first=at, last=at, what="the gRPC server's sidecar", setting="serve.port")
-    beside_http = profile.env.get("SGLANG_ENABLE_GRPC", "").lower() in {"1", "true", "yes"}
+    beside_http = switch(profile.env, "SGLANG_ENABLE_GRPC") is True
     if beside_http and settings.whole("grpc-port") is None:
         given = profile.env.get("SGLANG_GRPC_PORT", "")
         at = int(given) if given.isdecimal() else port + _GRPC

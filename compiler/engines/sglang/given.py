@@ -8,6 +8,7 @@ from functools import lru_cache
 from attrs import frozen
 
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.settings import switch
 from compiler.engines.sglang.spelling import typed_rows
 from compiler.facts import Release
 from compiler.plan import Plan
@@ -22,7 +23,6 @@ ALGORITHM = "speculative-algorithm"
 
 _NOT_GIVEN: tuple[str, Argument | None] = ("", None)
 _FRACTION = "mem-fraction-static"
-_TRUE = frozenset({"1", "true", "yes", "y"})  # environ.py, EnvBool; any other text leaves it off
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class Given(Value):
 
     def switched_on(self, variable: str) -> bool:
         """Whether an environment variable is one of the texts that the engine takes for true."""
-        return self.plan.profile.env.get(variable, "").lower() in _TRUE
+        return switch(self.plan.profile.env, variable) is True
 
     def since(self, release: str) -> bool:
         """Whether the server is this release or a later one."""

@@ -64,14 +64,14 @@ class Ground(Value):
     @cached_property
     def matching(self) -> tuple[KnownBoot, ...]:
         """The recorded boots that fix its weights."""
-        return tuple(known for known in self._alike if known.boot.name not in self.impossible)
+        return tuple(known for known in self._alike if known.boot.name not in self.doubted)
 
     @cached_property
     def _alike(self) -> tuple[KnownBoot, ...]:
         return boots.matching(self.profile, self.facts.boots, model=self.model)
 
     @cached_property
-    def impossible(self) -> Mapping[str, str]:
+    def doubted(self) -> Mapping[str, str]:
         """The boots that would fix them, and cannot be of this model on this card: name -> why, a clause."""
         doubts = ((known.boot.name, self._doubt(known)) for known in self._alike)
         return {name: doubt for name, doubt in doubts if doubt is not None}

@@ -194,7 +194,11 @@ def launch(
 
 
 def requested_running_requests(profile: Profile, model: Model | None = None) -> int | None:
-    """Most requests at once as asked for, of one replica; `None` when the pool decides."""
+    """Most requests at once as asked for, of one replica; `None` when the pool decides.
+
+    Replicas of the attention share the limit: 0.4.2 to 0.5.6 managers/tp_worker.py, 0.5.9 to 0.5.15
+    model_executor/model_runner.py, `dp_size`, and 0.5.16 to 0.5.23 mem_cache/kv_cache_configurator.py, `resolve_max_num_reqs`.
+    """
     requests = profile.serve.max_running_requests
     if requests is None:
         if model is not None and isinstance(model.attention, Compressed):

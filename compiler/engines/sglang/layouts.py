@@ -21,7 +21,9 @@ from compiler.engines.sglang.releases import (
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.stages import is_bounded_by_context, shares_of
 from compiler.engines.sglang.states import Sharing, state_pool
+from compiler.engines.sglang.variables import FEATURE_CACHE, IMAGE_CACHE
 from compiler.facts import Model, Release
+from compiler.memory.cards import MIB
 
 
 WINDOW_RATIO = 0.8
@@ -135,9 +137,7 @@ def _layout(
 
 
 def _taken(settings: Settings, launch: Launch, model: Model) -> Iterator[tuple[str, float]]:
-    yield from _named(
-        "cache of images", _images_gib(settings, launch) if launch.multimodal else 0.0
-    )
+    yield from _named("cache of images", _images_gib(settings, launch))
     yield from _named("buffers of adapters", adapters_gib(settings, model) or 0.0)
 
 
@@ -145,24 +145,30 @@ def _named(name: str, gib: float) -> tuple[tuple[str, float], ...]:
     return ((name, gib),) if gib else ()
 
 
-_IMAGE_CACHE = "SGLANG_VLM_CACHE_SIZE_MB"
-_FEATURES, _FEATURES_MIB = "SGLANG_MM_FEATURE_CACHE_MB", 1024
+_FEATURES_MIB = 1024
 _ON_DEVICE = frozenset({"cuda_ipc", "cuda_vmm"})
-_MIB = 1024
+
+
+def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
+    """The variables by which a release keeps memory free for images before it sizes the pool."""
+    if not launch.multimodal or launch.rule.multimodal_gib == 0.0:
+        return frozenset()
+    on_device = settings.word("mm-feature-transport") in _ON_DEVICE
+    return frozenset({IMAGE_CACHE, FEATURE_CACHE} if on_device else {IMAGE_CACHE})
 
 
 def _images_gib(settings: Settings, launch: Launch) -> float:
-    """0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`: two variables say how much."""
-    kept = launch.rule.multimodal_gib
-    if kept == 0.0:
-        return kept
+    """What a release keeps free for images, GiB (0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`)."""
+    counted = counted_variables(settings, launch)
+    usual = {IMAGE_CACHE: launch.rule.multimodal_gib, FEATURE_CACHE: _FEATURES_MIB / MIB}
     env = settings.profile.env
-    cache = env.get(_IMAGE_CACHE, "")
-    kept = int(cache) / _MIB if cache.isdecimal() else kept
-    if settings.word("mm-feature-transport") in _ON_DEVICE:
-        asked = env.get(_FEATURES, "")
-        kept += (int(asked) if asked.isdecimal() else _FEATURES_MIB) / _MIB
-    return kept
+    return sum(
+        (
+            int(text) / MIB if (text := env.get(name, "")).isdecimal() else usual[name]
+            for name in sorted(counted)
+        ),
+        start=0.0,
+    )
 
 
 def _dealt(token: Token) -> float:

@@ -10,7 +10,11 @@ from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, pla
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
-from compiler.engines.sglang.layouts import has_window_pool, window_pool_by_requests
+from compiler.engines.sglang.layouts import (
+    counted_variables,
+    has_window_pool,
+    window_pool_by_requests,
+)
 from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import loading_assumption
 from compiler.engines.sglang.rawsettings import raw_unknowns
@@ -25,7 +29,7 @@ from compiler.engines.sglang.releases import (
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
-from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags, unpriced_variables
+from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
 from compiler.facts import Compressed, Gpu, Model, Unknown
@@ -187,14 +191,14 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
 _MEGA_GENERATION = 10
 
 
-def unpriced(profile: Profile, launch: Launch, facts: Facts) -> tuple[str, ...]:
+def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
+    profile, counted = asked.profile, counted_variables(asked, launch)
     flags = unpriced_flags(profile, RESERVE, release=facts.release)
     priced = launch.exchange.flags
     sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
-    sentences += [f"`{name}` {does}" for name, does in unpriced_variables(profile)]
     changed = changing(profile, RESERVE_VARIABLES, model=facts.model)
-    sentences += [f"`{name}` {does}" for name, does in changed]
+    sentences += [f"`{name}` {does}" for name, does in changed if name not in counted]
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

@@ -19,7 +19,9 @@ def request_tokens(profile: Profile, *, width: int, page: int) -> int:
     return -(-slots // page) * page
 
 
-def spread(profile: Profile, *, pool: Pool | None = None, rows: int | None = None) -> Iterator[str]:
+def dealt_out(
+    profile: Profile, *, pool: Pool | None = None, rows: int | None = None
+) -> Iterator[str]:
     """How the requests of a promise are taken to fall on replicas, and what it comes to where they do not.
 
     Unless `--load-balance-method` says otherwise each replica gets the next request in turn, whatever it is busy with (0.4.1 to

@@ -55,6 +55,20 @@ class Settings(Value):
         return ()
 
 
+_ON, _OFF = frozenset({"1", "true", "yes", "y"}), frozenset({"0", "false", "no", "n"})
+
+
+def switch(env: Mapping[str, str], name: str) -> bool | None:
+    """What a variable switches; `None` where it leaves the default: not set, or another text, which the engine warns about.
+
+    0.5.6 to 0.5.23 srt/environ.py, `EnvBool`.
+    """
+    text = env.get(name, "").lower()
+    if text in _ON or text in _OFF:
+        return text in _ON
+    return None
+
+
 def _finite(text: str) -> float | None:
     try:
         number = float(text)

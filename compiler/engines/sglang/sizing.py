@@ -44,7 +44,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
             running_requests=over_all(requested_running_requests(profile), profile),
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=(*assumptions, *promise.spread(profile)),
+            assumptions=(*assumptions, *promise.dealt_out(profile)),
         )
         return Fixed(sized=unsized)
     started = launch(
@@ -57,7 +57,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
     return _Sizer(
         ground=make_ground(settings, facts, started=started),
         assumptions=assumptions,
-        unpriced=limits.unpriced(profile, started, facts),
+        unpriced=limits.unpriced(settings, started, facts),
     )
 
 
@@ -88,9 +88,9 @@ class _Sizer(Value):
                 *self.assumptions,
                 *(
                     f"the recorded boot `{name}` is set aside: {why}"
-                    for name, why in self.ground.impossible.items()
+                    for name, why in self.ground.doubted.items()
                 ),
-                *promise.spread(case.profile, pool=memory.pool, rows=rows),
+                *promise.dealt_out(case.profile, pool=memory.pool, rows=rows),
             ),
         )
 

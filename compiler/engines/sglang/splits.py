@@ -6,7 +6,7 @@ from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.releases import at_least
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.stages import shares_of
 from compiler.facts import Gpu, Model
 from compiler.memory.tensors import format_of
@@ -63,20 +63,18 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
     "ple-offload-embedding",
     "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
 )
-_TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
 _SHARED_ALONE_ENV, _SHARED_ALONE_SINCE = "SGLANG_SHARED_EXPERT_TP1", "0.5.12"
 
 
 def _shared_alone(settings: Settings, version: str) -> bool:
     """Whether a variable keeps shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606)."""
-    asked = settings.profile.env.get(_SHARED_ALONE_ENV, "").lower()
-    return asked in _TRUE and at_least(version, _SHARED_ALONE_SINCE)
+    asked = switch(settings.profile.env, _SHARED_ALONE_ENV)
+    return asked is True and at_least(version, _SHARED_ALONE_SINCE)
 
 
 def _tables_on_host(settings: Settings) -> bool:
     """Whether tables of n-grams stay in host memory (0.5.20 models/qwen4_exp.py, 931; 0.5.21 environ.py, 1552)."""
-    asked = settings.profile.env.get(_HOST_TABLES_ENV, "").lower()
-    return settings.on(_HOST_TABLES_FLAG) or asked in _TRUE
+    return settings.on(_HOST_TABLES_FLAG) or switch(settings.profile.env, _HOST_TABLES_ENV) is True
 
 
 def _gpu_experts(settings: Settings) -> int | None:

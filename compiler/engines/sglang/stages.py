@@ -44,9 +44,9 @@ def partition(text: str) -> tuple[int, ...] | None:
 
 
 def is_bounded_by_context(profile: Profile, model: Model) -> bool:
-    """Whether a stage without a layer that keeps keys bounds the pool by the context; every stage has the smallest pool.
+    """Whether a stage without a layer that keeps keys bounds the pool by its limit, or by the context where none is set.
 
-    0.5.17 to 0.5.23 pool_configurator.py, `_zero_kv_max_tokens`: not where other layers of it keep a state, and another stage keeps
+    Every stage has the smallest pool. 0.5.17 to 0.5.23 pool_configurator.py, `_zero_kv_max_tokens`: not where other layers of it keep a state, and another stage keeps
     keys. Before, a server without such a layer in a stage divides by zero.
     """
     kept = [each.attention for each in counts_of_stages(profile, model)]

@@ -100,25 +100,6 @@ RESERVE: Mapping[str, str] = {
 }
 """Flags that change the reserve only: the pool stands, the reserve is less sure."""
 
-VARIABLES: Mapping[str, str] = {
-    "PYTORCH_ALLOC_CONF": "changes how memory is kept between steps",
-    "PYTORCH_CUDA_ALLOC_CONF": "changes how memory is kept between steps",
-    "NCCL_BUFFSIZE": "sizes the buffers of each channel of NCCL",
-    "SGLANG_FLASHINFER_WORKSPACE_SIZE": "sizes the workspace of the attention kernels, 384 MiB by default",
-    "SGLANG_MM_BUFFER_SIZE_MB": "keeps a buffer for images on the GPU",
-    "SGLANG_MM_FEATURE_CACHE_MB": "sizes a pool of image features on the GPU, 1 GiB by default, where it is used",
-    "SGLANG_VLM_CACHE_SIZE_MB": "sizes a cache of image embeddings, 100 MiB by default",
-    "SGLANG_EMBEDDING_POOL_SIZE_MB": "sizes a pool of embeddings, 4 GiB by default, where it is used",
-    "SGLANG_DISAGG_STAGING_POOL_SIZE_MB": "sizes a pool to hand KV over, 4 GiB by default, where it is used",
-    "SGLANG_DSV4_FP4_LOGITS_BUDGET_MB": "sizes the logits of a sparse model's indexer, 2 GiB by default",
-}
-"""Environment variables that change the reserve (0.5.11 and 0.5.23 environ.py)."""
-
-
-def unpriced_variables(profile: Profile) -> Iterator[tuple[str, str]]:
-    """The variables of the profile that stand in the table, each with what it does."""
-    return ((name, does) for name, does in VARIABLES.items() if name in profile.env)
-
 
 def unpriced_flags(
     profile: Profile, table: Mapping[str, str], *, release: Release | None

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.settings import switch
 from compiler.facts import Model
 from compiler.profile import Profile
 from compiler.value import Value
 
 
-_OFF = frozenset({"", "0", "false", "no", "n", "off"})
-_ON = frozenset({"1", "true", "yes", "y", "on"})
+_UNSET = frozenset({""})
+_NONE = frozenset({"", "0"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -25,16 +26,16 @@ class Known(Value):
 
     Attributes:
         does: what it does to memory, after its name.
-        since: the first release that reads it.
+        since: the first release that reads it; none: it is not the engine's own, and every one obeys it.
         until: the first that does not any more, if there is one.
-        usual: texts, in lower case, that change nothing.
+        usual: of a switch, what it is where nobody sets it; of a value, the texts in lower case that change nothing.
         architectures: the beginnings of those it concerns; none: all.
     """
 
     does: str
-    since: str
+    since: str | None = None
     until: str | None = None
-    usual: frozenset[str] = _OFF
+    usual: bool | frozenset[str] = False
     architectures: tuple[str, ...] = ()
 
 
@@ -46,7 +47,7 @@ POOL: Mapping[str, Known] = {
         does="sizes the pool by what is free once graphs are captured", since="0.5.16"
     ),
     "SGLANG_CI_SMALL_KV_SIZE": Known(
-        does="sets the size of the pool", since="0.4.4", until="0.5.7", usual=frozenset({""})
+        does="sets the size of the pool", since="0.4.4", until="0.5.7", usual=_UNSET
     ),
     "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION": Known(
         does="keeps aiter from lessening a fraction that is given", since="0.5.19"
@@ -85,10 +86,10 @@ POOL: Mapping[str, Known] = {
 
 WEIGHTS: Mapping[str, Known] = {
     "SGLANG_FP8_IGNORED_LAYERS": Known(
-        does="leaves layers out of what is quantized", since="0.5.10", usual=frozenset({""})
+        does="leaves layers out of what is quantized", since="0.5.10", usual=_UNSET
     ),
     "SGLANG_FP4_IGNORED_LAYERS": Known(
-        does="leaves layers out of what is quantized", since="0.5.14", usual=frozenset({""})
+        does="leaves layers out of what is quantized", since="0.5.14", usual=_UNSET
     ),
     "SGLANG_NVFP4_CKPT_FP8_GEMM_IN_ATTN": Known(
         does="stores attention in fp8", since="0.5.4", architectures=_DEEPSEEK
@@ -103,7 +104,7 @@ WEIGHTS: Mapping[str, Known] = {
         does="stores matrices in four bits", since="0.5.3", until="0.5.23"
     ),
     "SGLANG_DSV4_FP4_EXPERTS": Known(
-        does="stores experts in another format", since="0.5.12", usual=_ON, architectures=_V4
+        does="stores experts in another format", since="0.5.12", usual=True, architectures=_V4
     ),
     "SGLANG_DSV4_FP4_DEQUANT": Known(
         does="stores experts in another format", since="0.5.15", architectures=_V4
@@ -112,7 +113,46 @@ WEIGHTS: Mapping[str, Known] = {
 """What changes the weights: without a log of the load the pool is not known."""
 
 _TOKENS = "sizes buffers to exchange tokens between experts"
+_STEPS = "changes how memory is kept between steps"
+IMAGE_CACHE, FEATURE_CACHE = "SGLANG_VLM_CACHE_SIZE_MB", "SGLANG_MM_FEATURE_CACHE_MB"
+"""Two that some releases count themselves, before they size the pool (`layouts.counted_variables`)."""
 RESERVE: Mapping[str, Known] = {
+    "PYTORCH_ALLOC_CONF": Known(does=_STEPS, usual=_UNSET),
+    "PYTORCH_CUDA_ALLOC_CONF": Known(does=_STEPS, usual=_UNSET),
+    "NCCL_BUFFSIZE": Known(does="sizes the buffers of each channel of NCCL", usual=_UNSET),
+    "SGLANG_FLASHINFER_WORKSPACE_SIZE": Known(
+        does="sizes the workspace of the attention kernels, 384 MiB by default",
+        since="0.5.3.post2",
+        usual=_UNSET,
+    ),
+    "SGLANG_MM_BUFFER_SIZE_MB": Known(
+        does="keeps a buffer for images on the GPU", since="0.5.6.post1", usual=_NONE
+    ),
+    FEATURE_CACHE: Known(
+        does="sizes a pool of image features on the GPU, 1 GiB by default, where it is used",
+        since="0.5.4.post3",
+        usual=_UNSET,
+    ),
+    IMAGE_CACHE: Known(
+        does="sizes a cache of image embeddings, 100 MiB by default",
+        since="0.4.6.post5",
+        usual=_UNSET,
+    ),
+    "SGLANG_EMBEDDING_POOL_SIZE_MB": Known(
+        does="sizes a pool of embeddings, 4 GiB by default, where it is used",
+        since="0.5.13",
+        usual=_UNSET,
+    ),
+    "SGLANG_DISAGG_STAGING_POOL_SIZE_MB": Known(
+        does="sizes a pool to hand KV over, 4 GiB by default, where it is used",
+        since="0.5.10",
+        usual=_UNSET,
+    ),
+    "SGLANG_DSV4_FP4_LOGITS_BUDGET_MB": Known(
+        does="sizes the logits of a sparse model's indexer, 2 GiB by default",
+        since="0.5.23",
+        usual=_UNSET,
+    ),
     "SGLANG_ENABLE_TORCH_COMPILE": Known(
         does="compiles graphs with workspaces of their own", since="0.4.6"
     ),
@@ -135,25 +175,43 @@ RESERVE: Mapping[str, Known] = {
         since="0.5.16",
         usual=frozenset({"", "16384"}),
     ),
-    "SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.9"),
-    "SGLANG_MORI_PREALLOC_MAX_RECV_TOKENS": Known(does=_TOKENS, since="0.5.11"),
-    "SGLANG_NIXL_EP_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.10"),
-    "SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.17"),
-    "SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.19"),
-    "SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.9"),
-    "SGLANG_FLASHINFER_MEGAMOE_MAX_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.20"),
-    "SGLANG_OPT_DEEPGEMM_MEGA_MOE_NUM_MAX_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.12"),
+    "SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(does=_TOKENS, since="0.5.9", usual=_NONE),
+    "SGLANG_MORI_PREALLOC_MAX_RECV_TOKENS": Known(does=_TOKENS, since="0.5.11", usual=_NONE),
+    "SGLANG_NIXL_EP_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.10", usual=_NONE
+    ),
+    "SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.17", usual=_NONE
+    ),
+    "SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.19", usual=_NONE
+    ),
+    "SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.9", usual=_NONE
+    ),
+    "SGLANG_FLASHINFER_MEGAMOE_MAX_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.20", usual=_NONE
+    ),
+    "SGLANG_OPT_DEEPGEMM_MEGA_MOE_NUM_MAX_TOKENS_PER_RANK": Known(
+        does=_TOKENS, since="0.5.12", usual=_NONE
+    ),
     "SGLANG_DISAGG_STAGING_BUFFER": Known(does="keeps a buffer to hand KV over", since="0.5.10"),
     "SGLANG_DISAGG_STAGING_BUFFER_SIZE_MB": Known(
-        does="sizes a buffer to hand KV over, 64 MiB by default", since="0.5.10", until="0.5.17"
+        does="sizes a buffer to hand KV over, 64 MiB by default",
+        since="0.5.10",
+        until="0.5.17",
+        usual=frozenset({"", "64"}),
     ),
     "SGLANG_DISAGGREGATION_NUM_PRE_ALLOCATE_REQS": Known(
         does="adds rows to the request table of a server that decodes",
         since="0.5.10",
         until="0.5.14",
+        usual=_NONE,
     ),
     "SGLANG_MOONCAKE_CUSTOM_MEM_POOL": Known(
-        does="keeps the pool in an allocator of its own", since="0.4.8"
+        does="keeps the pool in an allocator of its own",
+        since="0.4.8",
+        usual=frozenset({"", "0", "false"}),
     ),
     "SGLANG_DSA_MQA_LOGITS_FREE_MEM_FRACTION": Known(
         does="lets the indexer's scores take more of what is free",
@@ -175,13 +233,18 @@ def changing(
     """The variables of a table that are set to something that this release takes to heart, each with what it does."""
     version = profile.engine.version
     for name, known in table.items():
-        value = profile.env.get(name)
-        if value is None or value.strip().lower() in known.usual:
+        if name not in profile.env or not _changes(profile.env, name, usual=known.usual):
             continue
-        if not at_least(version, known.since):
+        if known.since is not None and not at_least(version, known.since):
             continue
         if known.until is not None and at_least(version, known.until):
             continue
         concerned = model is not None and model.architecture.startswith(known.architectures)
         if concerned or not known.architectures:
             yield name, known.does
+
+
+def _changes(env: Mapping[str, str], name: str, *, usual: bool | frozenset[str]) -> bool:
+    if isinstance(usual, bool):
+        return switch(env, name) not in {None, usual}
+    return env[name].strip().lower() not in usual

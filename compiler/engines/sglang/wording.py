@@ -55,15 +55,24 @@ def _pool(case: Case, best: Hypothesis) -> str:
         limit is not None
         and tokens <= limit
         and best.layout.limit is not None
-        and (tokens == best.layout.limit // case.launch.page * case.launch.page)
+        and tokens == _paged(case, best.layout.limit)
     ):
         return f"pool = at most {limit:,} tokens, the cap"
+    if (
+        limit is None
+        and best.layout.limit is not None
+        and tokens == _paged(case, best.layout.limit)
+    ):
+        whose = "a stage keeps" if best.cell.priced_bytes else "the layers keep"
+        return f"pool = {tokens:,} tokens, the context: {whose} no keys"
     rest = best.rest_gib(case.budget_fraction)
     left = rest - best.layout.taken_gib - best.layout.states_gib(rest)
-    if not best.cell.priced_bytes:
-        return f"pool = {tokens:,} tokens, the context: no layer keeps keys"
     page = "" if case.launch.page == 1 else f", whole pages of {case.launch.page}"
     return f"pool = {left:.2f} GiB / {best.cell.priced_bytes:,.0f} B = {tokens:,} tokens{page}"
+
+
+def _paged(case: Case, tokens: int) -> int:
+    return tokens // case.launch.page * case.launch.page
 
 
 def _cell(case: Case, best: Hypothesis) -> str:

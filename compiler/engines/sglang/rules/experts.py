@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.sglang.exchange import COPIES
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.parallel import OLD_SWITCHES, expert_groups
+from compiler.engines.sglang.rules.parallel import EXCHANGE, OLD_SWITCHES, expert_groups
 from compiler.engines.sglang.rules.places import at, line
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_EXCHANGE = "moe-a2a-backend"
 # Architectures with `get_model_config_for_expert_location`, and the release from which on they have it (srt/models; the
 # first two hand it down to the others of their families).
 _COUNTS_COPIES = (
@@ -39,7 +38,7 @@ _COUNTS_COPIES = (
 )
 
 
-@rule("experts-not-divisible", flags=("expert-parallel-size", _EXCHANGE, *OLD_SWITCHES))
+@rule("experts-not-divisible", flags=("expert-parallel-size", EXCHANGE, *OLD_SWITCHES))
 def experts_over_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Experts, with their copies, are dealt out evenly over the groups.
 
@@ -59,7 +58,7 @@ def experts_over_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         where,
         *((COPIES,) if copies else ()),
         "parallel.expert",
-        _EXCHANGE,
+        EXCHANGE,
         text=f"{copies} copies" if copies else f"{groups} groups",
         beside={
             "model.id": f"{moe.routed_experts} experts",
@@ -97,5 +96,5 @@ def _advice(given: Given, experts: int, *, groups: int) -> Iterator[str]:
         yield f"or leave {line(given, COPIES)} out"
     if not copies and groups == parallel.expert:
         yield f"set `parallel.expert = {parallel.groups_for(experts)}`"
-    elif not copies and given.value(_EXCHANGE) is not None:
-        yield f"leave {line(given, _EXCHANGE)} out, which deals experts out over all {groups} ranks"
+    elif not copies and given.value(EXCHANGE) is not None:
+        yield f"leave {line(given, EXCHANGE)} out, which deals experts out over all {groups} ranks"

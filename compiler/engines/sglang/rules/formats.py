@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, caution, line, refusal
+from compiler.engines.sglang.settings import switch
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -143,7 +144,6 @@ _GENERATIONS: Mapping[str, tuple[int, ...]] = {
     "cutlass": (_HOPPER, _LARGE, _SMALL),
     "deep_gemm": (_HOPPER, _LARGE, _SMALL),
 }
-_FALSE = frozenset({"0", "false", "no", "n"})
 
 
 @rule("products-gpu", flags=(_PRODUCTS,))
@@ -160,7 +160,7 @@ def kernels_fit_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     allowed = _GENERATIONS[asked]
     if asked == "flashinfer_trtllm" and given.before("0.5.11"):
         allowed = (_LARGE, _SMALL)
-    if asked == "deep_gemm" and plan.profile.env.get(_DEEP_GEMM, "").lower() in _FALSE:
+    if asked == "deep_gemm" and switch(plan.profile.env, _DEEP_GEMM) is False:
         fault, beside = "DeepGEMM is switched off", {f"env.{_DEEP_GEMM}": "switches it off"}
     elif platform(gpu) is Platform.CUDA and generation(gpu) in allowed:
         return

@@ -12,7 +12,8 @@ from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_EXCHANGE = "moe-a2a-backend"
+EXCHANGE = "moe-a2a-backend"
+"""What names the backend by which experts exchange tokens."""
 _CONTEXT = ("attention-context-parallel-size", "attn-cp-size")
 _EXPERTS = ("moe-data-parallel-size", "moe-dp-size")
 _RUNNER = "moe-runner-backend"
@@ -105,7 +106,7 @@ def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def expert_groups(given: Given) -> int:
     """Expert parallel groups: an all-to-all backend, and the old switches for one, deal experts out over all ranks."""
     parallel = given.plan.profile.parallel
-    exchanged = given.word(_EXCHANGE) not in {None, "none"}
+    exchanged = given.word(EXCHANGE) not in {None, "none"}
     if exchanged or any(given.on(switch) for switch in OLD_SWITCHES):
         return parallel.tensor
     return parallel.expert
@@ -113,11 +114,11 @@ def expert_groups(given: Given) -> int:
 
 def _dealt_out(given: Given) -> str | None:
     """The all-to-all backend that makes expert parallel size the tensor parallel one."""
-    backend = given.word(_EXCHANGE)
+    backend = given.word(EXCHANGE)
     return backend if backend in _DEAL_OUT else None
 
 
-@rule("expert-size-changed", flags=(_EXCHANGE,))
+@rule("expert-size-changed", flags=(EXCHANGE,))
 def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """All-to-all backends set expert parallel size to tensor parallel size (`_handle_a2a_moe`, 0.5.1 to 0.5.23)."""
     given, parallel = given_by(plan), plan.profile.parallel
@@ -132,7 +133,7 @@ def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where,
             "parallel.expert",
             text=f"{parallel.expert} groups",
-            beside={_EXCHANGE: "deals experts out over all ranks"},
+            beside={EXCHANGE: "deals experts out over all ranks"},
         ),
         because=f"`--moe-a2a-backend {backend}` puts the tensor parallel size in its place, with a warning in the log",
         help=(f"set `parallel.expert = {parallel.tensor}`",),
@@ -168,7 +169,7 @@ def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     given = given_by(plan)
     if not given.on("enable-two-batch-overlap") or not given.since("0.5.7"):
         return
-    if given.word(_EXCHANGE) not in {None, "none"}:
+    if given.word(EXCHANGE) not in {None, "none"}:
         return
     attention_does = given.since("0.5.15")
     if attention_does and (

@@ -99,7 +99,8 @@ def stages_keep_keys(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "stage-empty",
             what,
             place,
-            because="every stage gets the smallest pool of all, and such a stage counts as one of the context alone",
+            because="every stage gets the smallest pool of all, and such a stage counts as one of the pool's limit, or of the "
+            "context where none is set",
             help=tuple(_help(stages, most=_most(plan))),
         )
 

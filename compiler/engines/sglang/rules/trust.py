@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, warning
+from compiler.engines.sglang.given import given_by
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_FLAGS = frozenset({"trust-remote-code", "skip-tokenizer-init", "tokenizer-path"})
+_FLAGS = ("trust-remote-code", "skip-tokenizer-init", "tokenizer-path")
 """With any of these the checkpoint's own code is run, or its tokenizer is not asked for."""
 
 
@@ -18,9 +19,7 @@ _FLAGS = frozenset({"trust-remote-code", "skip-tokenizer-init", "tokenizer-path"
 def untrusted(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A tokenizer that comes as code is not loaded without leave, and the server ends with an error about it."""
     model = plan.model
-    if model is None or not model.custom_code or plan.profile.model.trust_remote_code:
-        return
-    if any(value is not False for name, value in plan.profile.flags.items() if name in _FLAGS):
+    if model is None or not model.custom_code or given_by(plan).value(*_FLAGS) is not None:
         return
     verb = "come" if " and " in model.custom_code else "comes"
     yield warning(
