@@ -78,7 +78,7 @@ def test_a_file_of_the_host_is_said_to_be_unread(tmp_path: Path) -> None:
     told = predicted("--config", f"{tmp_path}/etc/cfg.yaml", "--tp", "2")
     (said,) = [each for each in told["assumptions"] if "cfg.yaml" in each]
     assert said.endswith(
-        "which `--config` names, is on the host and was not read: nothing of it counts here"
+        "which `--config` names, is on the host, is no plain text file, or is too large, and was not read: nothing of it counts here"
     )
     assert not any("cfg.yaml" in each for each in predicted("--tp", "2")["assumptions"])
 

@@ -156,7 +156,7 @@ class NoText(Enum):
     """Why a file that a command names has no text here."""
 
     ABSENT = "there is no such file"
-    ELSEWHERE = "it is on the host, or is no text"
+    ELSEWHERE = "it is on the host, is no plain text file, or is too large"
 
 
 ReadFile = Callable[[str], "str | NoText"]

@@ -125,7 +125,7 @@ class CommandReader(Value):
 
 def unread_config(path: str) -> str:
     """What is taken for granted of a file that could not be read."""
-    return f"`{path}`, which `{CONFIG}` names, is on the host and was not read: nothing of it counts here"
+    return f"`{path}`, which `{CONFIG}` names, is on the host, is no plain text file, or is too large, and was not read: nothing of it counts here"
 
 
 def _text(path: str | None, read_file: ReadFile | None) -> str | NoText:

@@ -150,7 +150,7 @@ _ON_DEVICE = frozenset({"cuda_ipc", "cuda_vmm"})
 
 
 def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
-    """The variables by which a release keeps memory free for images before it sizes the pool."""
+    """The variables that say what caches of images take before a release sizes the pool."""
     if not launch.multimodal or launch.rule.multimodal_gib == 0.0:
         return frozenset()
     on_device = settings.word("mm-feature-transport") in _ON_DEVICE
@@ -158,7 +158,7 @@ def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
 
 
 def _images_gib(settings: Settings, launch: Launch) -> float:
-    """What a release keeps free for images, GiB (0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`)."""
+    """What caches of images take, GiB (0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`)."""
     counted = counted_variables(settings, launch)
     usual = {IMAGE_CACHE: launch.rule.multimodal_gib, FEATURE_CACHE: _FEATURES_MIB / MIB}
     env = settings.profile.env

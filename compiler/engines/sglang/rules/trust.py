@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, warning
 from compiler.engines.sglang.given import given_by
+from compiler.facts import comes_as_code
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -21,13 +22,10 @@ def untrusted(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     model = plan.model
     if model is None or not model.custom_code or given_by(plan).value(*_FLAGS) is not None:
         return
-    verb = "come" if " and " in model.custom_code else "comes"
     yield warning(
         "code-untrusted",
         f"`{model.id}` brings code of its own, and nothing lets the engine run it",
-        where.primary(
-            "model.trust_remote_code", "model.id", text=f"{model.custom_code} {verb} as code"
-        ),
+        where.primary("model.trust_remote_code", "model.id", text=comes_as_code(model.custom_code)),
         notes=(
             "without it that part is not loaded, and the server does not start, unless the engine has the part itself",
             f"known from {model.sources.get('custom_code', 'the catalogue')}",
