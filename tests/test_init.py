@@ -158,7 +158,8 @@ def test_a_model_that_no_number_of_gpus_holds(tmp_path: Path) -> None:
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
     assert made.err.endswith(
-        "up to 32 GPUs of this kind were tried, and none passes: ask for another kind\n"
+        "up to 32 GPUs of this kind were tried, with the engine's own limit of running requests, and none passes: "
+        "ask for another kind, or write a profile that sets `serve.max_running_requests`\n"
     )
 
 

@@ -868,3 +868,14 @@ def test_free_memory_that_no_log_shows_is_refused(options: str, both: tuple[str,
     assert (plan["verdict"], found["code"]) == ("unknown", "bad-value")
     assert all(each in found["summary"] for each in both)
     assert found["notes"]
+
+
+def test_fewer_running_requests_are_offered_for_a_short_pool() -> None:
+    """Where windows and states of requests take the whole pool, fewer of them keep the promise, and that is tried."""
+    words = "--model-path deepseek-ai/DeepSeek-V4-Flash --tp 4 --max-running-requests 8000"
+    invoked = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(words).split()])
+    offered = re.search(r"--max-running-requests (\d+)  ", invoked.stderr)
+    assert offered, invoked.stderr
+    mended = words.replace("8000", offered[1])
+    again = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(mended).split()])
+    assert again.stdout.startswith("pass")
