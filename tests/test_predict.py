@@ -629,6 +629,34 @@ def test_flags_that_the_release_lost_are_named() -> None:
     assert "`--no-such-flag`: no release that was read has such a flag" in found
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--kv-cache-dtype fp8", "values that begin so exist: `fp8_e5m2` and `fp8_e4m3`"),
+        ("--kv-cache-dtype fp8_e4m4", "a similar value exists: `fp8_e4m3`"),
+        ("--attention-backend fa33", "a similar value exists: `fa3`"),
+        ("--tp two", "invalid int value: 'two'"),
+        ("--mem-fraction-static=", "invalid float value: ''"),
+        ("--tp", "expected one argument"),
+    ],
+)
+def test_a_wrong_value_is_not_taken_for_a_wrong_flag(flags: str, said: str) -> None:
+    """Where the release has the flag, its value is what the parser stops at."""
+    words = server(f"--model-path Qwen/Qwen3-32B {flags}").split()
+    code, _, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert code == 1
+    assert said in found
+    assert "at best" not in found
+    assert "in full" not in found
+
+
+def test_several_values_of_a_renamed_flag_can_be_pasted() -> None:
+    """They stand as the command line has them, not as TOML."""
+    words = server("--model-path Qwen/Qwen3-32B --cuda-graph-bs 1 2 4").split()
+    _, _, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert "write `--cuda-graph-bs-decode 1 2 4` in its place" in found
+
+
 def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
     """No release takes the flag; which one refused it is said where it is refused."""
     words = server("--model-path Qwen/Qwen3-32B --no-such-flag").split()
