@@ -598,6 +598,16 @@ def test_the_gpus_that_a_command_lets_the_server_see(front: str, code: int) -> N
         assert found[1].startswith("refused by gpu-count; " if code else "pass")
 
 
+@pytest.mark.parametrize("name", ["CUDA", "HIP", "ROCR"])
+def test_amd_counts_by_more_variables(name: str) -> None:
+    """ROCm reads two of its own beside CUDA's, and an NVIDIA server knows only that one."""
+    words = server("--model-path Qwen/Qwen3-32B --tp 2").split()
+    variable = f"{name}_VISIBLE_DEVICES=0"
+    for gpu, counts in (("mi300x", True), ("h100", name == "CUDA")):
+        _, line, _ = told("--gpu", gpu, "--engine", "0.5.23", "--", variable, *words)
+        assert line.startswith("refused by gpu-count; ") is counts
+
+
 def test_variables_of_a_container_count(tmp_path: Path) -> None:
     """What `-e` and `--env-file` set is the server's environment, and a file's secrets are shown nowhere."""
     file = tmp_path / "env"
