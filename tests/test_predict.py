@@ -917,3 +917,20 @@ def test_fewer_running_requests_are_offered_for_a_short_pool() -> None:
     mended = words.replace("8000", offered[1])
     again = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(mended).split()])
     assert again.stdout.startswith("pass")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("--config", "No config file specified"),
+        ("--config .", "must be YAML"),
+        ("--config a.yaml --config b.yaml", "Multiple config files"),
+    ],
+)
+def test_a_wrong_config_is_not_laid_on_the_release(config: str, said: str) -> None:
+    """A release that does not have `--config` at all is no better guess than the newest, which says what is wrong."""
+    words = server(f"--model-path Qwen/Qwen3-32B --tp 2 {config}").split()
+    _, _, found = told("--gpu", "h100", "--", *words)
+    newest = CATALOG.versions("sglang")[-1]
+    assert f"sglang {newest} does not start" in found
+    assert said in found

@@ -14,6 +14,7 @@ from compiler.value import Value
 
 if TYPE_CHECKING:
     from compiler.adopt.launch import Launch
+    from compiler.facts import Gpu
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -38,6 +39,11 @@ class Said(Value):
     assumed: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     launch: Launch | None = None
+
+    def sees_of(self, gpu: Gpu | None) -> int | None:
+        """The GPUs of one host that it is given, of that kind."""
+        is_amd = gpu is not None and gpu.compute_capability.startswith("gfx")
+        return self.sees_of_amd if is_amd else self.sees
 
 
 _MOST_WORDS = 200

@@ -153,9 +153,7 @@ def _judged(said: Said, predictor: Predictor, question: Question, catalog: Catal
     """The verdict, with what mends it; GPUs that are not counted are those of the layout, of which a host may hide some."""
     words = said.words
     takes = predictor.layout(words, gpu=question.gpu)
-    gpu, _ = catalog.gpu(question.gpu)
-    is_amd = gpu is not None and gpu.compute_capability.startswith("gfx")
-    sees = said.sees_of_amd if is_amd else said.sees
+    sees = said.sees_of(catalog.gpu(question.gpu)[0])
     seen = predictor.layout(words, gpu=question.gpu, sees=sees)
     if seen != takes:
         question = evolve(question, count=seen or 0)
