@@ -10,6 +10,9 @@ from itertools import takewhile
 _LIKENESS = 0.6
 """Of `difflib`: what is less alike is not even looked at."""
 _WORDS = re.compile(r"[-_./@ ]+")
+_DIGITS = re.compile(r"\d+")
+_LONG = 4
+"""Letters of a word in which one that is wrong makes no other word."""
 
 
 def near(name: str, names: Iterable[str]) -> str | None:
@@ -24,6 +27,22 @@ def near(name: str, names: Iterable[str]) -> str | None:
     wanted = _plain(name)
     found = get_close_matches(wanted, candidates, n=5, cutoff=_LIKENESS)
     return next((candidates[each] for each in found if _is_slip(wanted, each)), None)
+
+
+def is_mistyped(name: str, meant: str) -> bool:
+    """Whether a name is surely another one mistyped: word for word the same, or cut short, or a letter off in a long one.
+
+    Another number is another name, and so is another short word: `R1` and `V1`, `it` and `pt`.
+    """
+    mine, theirs = (_WORDS.split(_plain(each)) for each in (name, meant))
+    return len(mine) == len(theirs) and all(map(_is_mistyped_word, mine, theirs))
+
+
+def _is_mistyped_word(word: str, meant: str) -> bool:
+    if _DIGITS.findall(word) != _DIGITS.findall(meant):
+        return False
+    is_long = min(len(word), len(meant)) >= _LONG
+    return bool(word and meant.startswith(word)) or (is_long and _slips(word, meant) == 1)
 
 
 def _plain(name: str) -> str:

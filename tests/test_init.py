@@ -170,7 +170,8 @@ def test_a_model_that_no_number_of_gpus_holds(tmp_path: Path) -> None:
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
     assert made.err.endswith(
-        "up to 32 GPUs of this kind were tried, and none passes: ask for another kind\n"
+        "up to 32 GPUs of this kind were tried, with the engine's own limit of running requests, and none passes: "
+        "ask for another kind, or write a profile that sets `serve.max_running_requests`\n"
     )
 
 
@@ -302,6 +303,8 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
         ("--gpu", "H100", "h100"),
         ("--model", "qwen3-32b", "Qwen/Qwen3-32B"),
         ("--model", "qwen/qwen3-32b", "Qwen/Qwen3-32B"),
+        ("--model", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
+        ("--model", "Qwen/Qwne3-32B", "Qwen/Qwen3-32B"),
     ],
 )
 def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, meant: str) -> None:
@@ -312,9 +315,10 @@ def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, mea
     assert written(tmp_path) == set()
 
 
-def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["acme/Qwen3-32B-chat", "Qwen/Qwen3-33B", "acme/Qwen3-32B"])
+def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path, name: str) -> None:
     """Many models are called alike: the near name is a word on the way."""
-    made = poolproof(tmp_path, "init", *QWEN, "--model", "acme/Qwen3-32B-chat")
+    made = poolproof(tmp_path, "init", *QWEN, "--model", name)
     assert made.code == 0, made.err
     assert "a similar one is `Qwen/" in made.err
 

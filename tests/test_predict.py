@@ -598,6 +598,16 @@ def test_the_gpus_that_a_command_lets_the_server_see(front: str, code: int) -> N
         assert found[1].startswith("refused by gpu-count; " if code else "pass")
 
 
+@pytest.mark.parametrize("name", ["CUDA", "HIP", "ROCR"])
+def test_amd_counts_by_more_variables(name: str) -> None:
+    """ROCm reads two of its own beside CUDA's, and an NVIDIA server knows only that one."""
+    words = server("--model-path Qwen/Qwen3-32B --tp 2").split()
+    variable = f"{name}_VISIBLE_DEVICES=0"
+    for gpu, counts in (("mi300x", True), ("h100", name == "CUDA")):
+        _, line, _ = told("--gpu", gpu, "--engine", "0.5.23", "--", variable, *words)
+        assert line.startswith("refused by gpu-count; ") is counts
+
+
 def test_variables_of_a_container_count(tmp_path: Path) -> None:
     """What `-e` and `--env-file` set is the server's environment, and a file's secrets are shown nowhere."""
     file = tmp_path / "env"
@@ -627,6 +637,34 @@ def test_flags_that_the_release_lost_are_named() -> None:
     assert "`--cuda-graph-max-bs`: set `--cuda-graph-max-bs-decode 8` in its place" in found
     assert "`--enable-deepep-moe`: write `--moe-a2a-backend deepep` in its place" in found
     assert "`--no-such-flag`: no release that was read has such a flag" in found
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--kv-cache-dtype fp8", "values that begin so exist: `fp8_e5m2` and `fp8_e4m3`"),
+        ("--kv-cache-dtype fp8_e4m4", "a similar value exists: `fp8_e4m3`"),
+        ("--attention-backend fa33", "a similar value exists: `fa3`"),
+        ("--tp two", "invalid int value: 'two'"),
+        ("--mem-fraction-static=", "invalid float value: ''"),
+        ("--tp", "expected one argument"),
+    ],
+)
+def test_a_wrong_value_is_not_taken_for_a_wrong_flag(flags: str, said: str) -> None:
+    """Where the release has the flag, its value is what the parser stops at."""
+    words = server(f"--model-path Qwen/Qwen3-32B {flags}").split()
+    code, _, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert code == 1
+    assert said in found
+    assert "at best" not in found
+    assert "in full" not in found
+
+
+def test_several_values_of_a_renamed_flag_can_be_pasted() -> None:
+    """They stand as the command line has them, not as TOML."""
+    words = server("--model-path Qwen/Qwen3-32B --cuda-graph-bs 1 2 4").split()
+    _, _, found = told("--gpu", "h100", "--engine", "0.5.23", "--", *words)
+    assert "write `--cuda-graph-bs-decode 1 2 4` in its place" in found
 
 
 def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
@@ -871,3 +909,31 @@ def test_free_memory_that_no_log_shows_is_refused(options: str, both: tuple[str,
     assert (plan["verdict"], found["code"]) == ("unknown", "bad-value")
     assert all(each in found["summary"] for each in both)
     assert found["notes"]
+
+
+def test_fewer_running_requests_are_offered_for_a_short_pool() -> None:
+    """Where windows and states of requests take the whole pool, fewer of them keep the promise, and that is tried."""
+    words = "--model-path deepseek-ai/DeepSeek-V4-Flash --tp 4 --max-running-requests 8000"
+    invoked = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(words).split()])
+    offered = re.search(r"--max-running-requests (\d+)  ", invoked.stderr)
+    assert offered, invoked.stderr
+    mended = words.replace("8000", offered[1])
+    again = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(mended).split()])
+    assert again.stdout.startswith("pass")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("--config", "No config file specified"),
+        ("--config .", "must be YAML"),
+        ("--config a.yaml --config b.yaml", "Multiple config files"),
+    ],
+)
+def test_a_wrong_config_is_not_laid_on_the_release(config: str, said: str) -> None:
+    """A release that does not have `--config` at all is no better guess than the newest, which says what is wrong."""
+    words = server(f"--model-path Qwen/Qwen3-32B --tp 2 {config}").split()
+    _, _, found = told("--gpu", "h100", "--", *words)
+    newest = CATALOG.versions("sglang")[-1]
+    assert f"sglang {newest} does not start" in found
+    assert said in found

@@ -102,3 +102,13 @@ def test_something_is_offered(name: str, profiles: Path, catalog: Catalog) -> No
     text = fragment(REFUSED[name], engine="sglang-ddtree") + TARGET
     plan = only_plan(check_text(profiles, text, name="refused", catalog=catalog))
     assert bool(list(offers(plan, catalog))) == (name not in HOPELESS)
+
+
+@pytest.mark.parametrize("name", sorted(HOPELESS))
+def test_what_was_tried_in_vain_is_named(name: str, profiles: Path, catalog: Catalog) -> None:
+    """There is more to change than is tried, so that the help denies nothing but what it names."""
+    text = fragment(REFUSED[name], engine="sglang-ddtree") + TARGET
+    found = check_text(profiles, text, name="refused", catalog=catalog).all_diagnostics
+    (line,) = [each for one in found for each in one.help if "none alone mends" in each]
+    assert "`memory.fraction`" in line
+    assert "gpus.count" not in line

@@ -9,7 +9,11 @@ import pytest
 from compiler.judged import Verdict
 from compiler.plan import Plan
 from compiler.planner import look_up, plan_profile
+from compiler.remedy.fitting import fit
 from compiler.remedy.moves import fewer_requests
+from compiler.remedy.ranking import given_up
+from compiler.remedy.replanning import Replanner
+from compiler.remedy.trials import Trials
 from compiler.render.review import render_review
 from compiler.report.verdicts import verdict_lines
 from compiler.why.influence import influences
@@ -118,6 +122,17 @@ def test_the_limit_that_is_advised_mends(layout: str, mends: int, tmp_path: Path
     )
     enough = profile(layout, concurrency=9, running=mends, pool=3 * ONE)
     assert not check_text(tmp_path, enough, catalog=CATALOG).refused
+
+
+@pytest.mark.parametrize(("layout", "mends"), [("replicas", 3), ("groups", 12)])
+def test_a_limit_below_the_promise_is_raised(layout: str, mends: int, tmp_path: Path) -> None:
+    """`fit` offers first what keeps the whole promise: as many running requests as it wants on each replica."""
+    running = {"replicas": 2, "groups": 8}[layout]
+    plan = planned(tmp_path, profile(layout, concurrency=9, running=running, pool=3 * ONE))
+    trials = Trials(replan=Replanner(plan=plan, catalog=CATALOG))
+    first = fit(plan, trials, refused=True).remedies[0]
+    assert first.settings == (("serve.max_running_requests", str(mends)),)
+    assert given_up(plan, first.plan) == 0
 
 
 @pytest.mark.parametrize(("layout", "last"), [("replicas", 2), ("groups", 8)])

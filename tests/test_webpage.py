@@ -154,6 +154,8 @@ def test_a_refused_service_is_shown_as_one(tmp_path: Path) -> None:
     text = (tree.root / "page.html").read_text()
     assert '<td class="verdict refused">refused</td>' in text
     assert "pool-too-small" in text
+    assert "error[pool-too-small]" in made.err
+    assert re.search(rf"^{STORY} on ct200 +refused +pool ", made.err, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 
 from attrs import evolve
@@ -88,4 +89,7 @@ def _flag(name: str, value: str) -> str:
     if value.startswith('"'):
         bare = value.strip('"')
         return f"{name} {bare}"
+    if value.startswith("["):
+        words = tomllib.loads(f"words = {value}")["words"]
+        return " ".join((name, *map(str, words)))
     return f"{name} {value.replace('_', '')}"

@@ -86,9 +86,15 @@ def choose(
             return _assumed(chosen, launch, newest=True, fits=fits), ()
     if not tried:
         return None, (_unknown(launch, shelf, _ANY),)
-    return _assumed(
-        min(tried, key=lambda each: _fault_count(each.reading)), launch, newest=newest
-    ), ()
+    return _assumed(_least_faulty(tried), launch, newest=newest), ()
+
+
+def _least_faulty(tried: Sequence[Chosen]) -> Chosen:
+    """The one that refuses least; but what only lacks flags of the newest is no better guess, since that says what is wrong."""
+    best, newest = min(tried, key=lambda each: _fault_count(each.reading)), tried[0]
+    names = {each.flag for each in best.reading.refused}
+    only_lacks = names and not best.reading.lost and not newest.reading.refused
+    return newest if only_lacks and _has(newest.release, names) else best
 
 
 def _fitting(

@@ -181,7 +181,8 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
             click.echo(f"  {option.ljust(wide)}  {gives}", err=True)
     elif all(each.code in ABOUT_MEMORY for each in found if each.is_error):
         click.echo(
-            f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, and none passes: ask for another kind",
+            f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, with the engine's own limit of running requests, "
+            "and none passes: ask for another kind, or write a profile that sets `serve.max_running_requests`",
             err=True,
         )
     else:

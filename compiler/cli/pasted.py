@@ -50,7 +50,8 @@ def read_pasted(
         engine=launch.engine,
         words=(*variables, *(word.text for word in command.words)),
         version=version,
-        sees=_sees(command),
+        sees=_sees(command, (VISIBLE,)),
+        sees_of_amd=_sees(command, (VISIBLE, *_VISIBLE_OF_AMD)),
         assumed=tuple(assumed),
         hidden=read.hidden,
     )
@@ -78,16 +79,18 @@ def _starts_nothing(words: Sequence[str]) -> Diagnostic:
     )
 
 
-def _sees(command: Command) -> int | None:
+_VISIBLE_OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+"""What ROCm counts beside: each leaves some of those that the others do (ROCm documentation, "GPU isolation techniques")."""
+
+
+def _sees(command: Command, variables: Sequence[str]) -> int | None:
     """The GPUs that variables and the container leave it."""
-    counts = []
-    visible = command.environment.get(VISIBLE)
-    if visible is not None and not visible.unknown:
-        counts.append(len(_first_valid(visible.text)))
+    given = (command.environment.get(name) for name in variables)
+    counts = [len(_first_valid(each.text)) for each in given if each and not each.unknown]
     if command.devices is not None:
-        given = command.devices.count
+        number = command.devices.count
         counts += [len(command.devices.indices)] if command.devices.indices else []
-        counts += [given] if given is not None else []
+        counts += [number] if number is not None else []
     return min(counts, default=None)
 
 

@@ -10,7 +10,8 @@ from compiler.adopt.advice import in_flags
 from compiler.adopt.choice import Shelf
 from compiler.adopt.launch import Launch
 from compiler.catalog import Catalog
-from compiler.checks.meant import flag_meant
+from compiler.checks.meant import flag_meant, value_meant
+from compiler.checks.table import find_flag
 from compiler.cli.inflags import flags_of
 from compiler.cli.pasted import read_pasted
 from compiler.cli.plaincommand import Said
@@ -55,6 +56,11 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
     notes: list[str] = []
     advice: list[str] = []
     for each in reading.refused:
+        flag = find_flag(release, each.flag)
+        if flag is not None:  # then it is the value, and the parser itself says which it takes
+            similar = value_meant(_option(each), flag=flag, release=release)
+            advice += (f"`{each.flag}`: {line}" for line in similar)
+            continue
         told, meant = flag_meant(_option(each), release=release, outcome="")
         notes += (f"`{each.flag}`: {note}" for note in told if note)
         advice += (f"`{each.flag}`: {line}" for line in meant)

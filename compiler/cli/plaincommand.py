@@ -14,6 +14,7 @@ from compiler.value import Value
 
 if TYPE_CHECKING:
     from compiler.adopt.launch import Launch
+    from compiler.facts import Gpu
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -24,6 +25,7 @@ class Said(Value):
         words: the server's own, its variables in front.
         version: its release: the one asked for, the one that its image names, or the newest that takes its flags.
         sees: the GPUs of one host that it is given; `None` where it may have all of them.
+        sees_of_amd: the same where they are AMD's, which go by more variables.
         assumed: what it does not say.
         hidden: the secrets in what it names.
         launch: as `adopt` found it; `None` for a plain command, which that reader was not asked about.
@@ -33,9 +35,15 @@ class Said(Value):
     words: tuple[str, ...]
     version: str
     sees: int | None = None
+    sees_of_amd: int | None = None
     assumed: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     launch: Launch | None = None
+
+    def sees_of(self, gpu: Gpu | None) -> int | None:
+        """The GPUs of one host that it is given, of that kind."""
+        is_amd = gpu is not None and gpu.compute_capability.startswith("gfx")
+        return self.sees_of_amd if is_amd else self.sees
 
 
 _MOST_WORDS = 200

@@ -15,6 +15,7 @@ from compiler.cli.wholefile import write_whole
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
 from compiler.remedy.replanning import Replanner
+from compiler.report.verdicts import tree_lines, verdict_lines
 from compiler.webpage import Sweep, render_page, sweep
 
 
@@ -49,7 +50,10 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
         show(missing, session)
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
-    show(checked.diagnostics, session)
+    show(checked.all_diagnostics if checked.refused else checked.diagnostics, session)
+    if checked.refused:  # the page may be read elsewhere, and an exit of 1 wants its reason here
+        lines = (*verdict_lines(checked.judged), *tree_lines(checked.diagnostics))
+        click.echo("\n".join(lines), err=True)
     tell_unseen(checked)
     page = render_page(checked, sweeps=_sweeps(checked, session))
     if output is None:

@@ -28,7 +28,8 @@ class ServerGpus(Value):
 def gpus_of(said: Said, predictor: Predictor, *, gpu: str, count: int | None) -> ServerGpus:
     """Those that are counted; else those of the layout, of which a command may hide some."""
     takes = predictor.layout(said.words, gpu=gpu)
-    seen = predictor.layout(said.words, gpu=gpu, sees=said.sees)
+    sees = said.sees_of(predictor.catalog.gpu(gpu)[0])
+    seen = predictor.layout(said.words, gpu=gpu, sees=sees)
     if seen != takes:
         return ServerGpus(count=seen or 0, hides=takes or 1)
     if count is not None:

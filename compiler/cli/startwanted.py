@@ -11,7 +11,7 @@ import click
 
 from compiler.catalog import Catalog, Kind
 from compiler.engines.known import ENGINES
-from compiler.near import near
+from compiler.near import is_mistyped, near
 from compiler.starter import FirstService
 
 
@@ -88,8 +88,8 @@ def _name(given: str | None, known: Sequence[str], *, what: str, ask: str) -> st
 def _meant(given: str, known: Sequence[str], what: str) -> str:
     """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
 
-    Of a model that is certain only where its capitals or its owner are missing: many are called alike, and one that nobody
-    described may well be meant.
+    Of a model that is certain only where its capitals or its owner are missing, or letters of a word: many are called alike,
+    and one that nobody described may well be meant.
 
     Raises:
         click.UsageError: with the near name.
@@ -99,7 +99,8 @@ def _meant(given: str, known: Sequence[str], what: str) -> str:
         return given
     said = f"no {what} is called `{given}`; a similar one is `{similar}`"
     _, _, short = similar.rpartition("/")
-    if "/" in similar and given.lower() not in (similar.lower(), short.lower()):
+    surely = any(is_mistyped(given, each) for each in (similar, short))
+    if "/" in similar and not surely:
         click.echo(said, err=True)
         return given
     raise click.UsageError(said)

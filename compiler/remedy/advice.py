@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
     MEMORY_CODES,
     POOL_CODES,
@@ -22,9 +22,10 @@ from compiler.memory.outcome import (
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
-from compiler.remedy.levers import PAIRS, levers_of
+from compiler.remedy.levers import levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
+from compiler.remedy.pairs import PAIRS
 from compiler.remedy.ranking import rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Replan, Trials, holds
@@ -77,11 +78,23 @@ def _help(
     if not remedies and others:
         return (f"first mend `{others[0].code}`: no single setting mends both", more)
     if not remedies:
-        return (f"no single setting mends {name or 'it'}; promise less, or add GPUs", more)
+        return (f"{_tried(code, plan)}; more GPUs may, or a change to something else", more)
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {_gives(each)}" for each in remedies]
     lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
     return ("\n".join([f"{lead} (figures are best estimates)", *lines]), more)
+
+
+def _tried(code: str, plan: Plan) -> str:
+    """What was tried in vain: there is more that may be changed, and nobody looked."""
+    budget = Budget.POOL if code in POOL_CODES.values() else Budget.RESERVE
+    levers = dict.fromkeys(
+        each.setting
+        for each in levers_of(plan)
+        if budget in each.advised and not isinstance(each.moves(plan), str)
+    )
+    tried = listed([f"`{each}`" for each in levers])
+    return f"{tried} were tried, and none alone mends {plan.profile_name or 'it'}"
 
 
 def _gives(remedy: Remedy) -> str:

@@ -9,9 +9,10 @@ from attrs import frozen
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Goal, Lever, Remedy, Unhelpful
-from compiler.remedy.levers import PAIRS, levers_of
+from compiler.remedy.levers import levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.nearest import nearest
+from compiler.remedy.pairs import PAIRS
 from compiler.remedy.ranking import HALF, given_up, rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials, holds

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import frozen
-
 from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.ranges import Range
@@ -16,7 +14,6 @@ from compiler.remedy import moves
 from compiler.remedy.change import Budget, Cost, Lever
 from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, given_up
-from compiler.value import Value
 
 
 def _tokens(plan: Plan) -> float:
@@ -35,7 +32,8 @@ def _reserve_needs(after: Plan) -> str:
     return f"needs {_span(memory_of(after).reserve.needed_gib)}"
 
 
-def _reserve_moves(before: Plan, after: Plan) -> str:
+def reserve_moves(before: Plan, after: Plan) -> str:
+    """The reserve before and after, and what is needed of it."""
     old, new = memory_of(before).reserve, memory_of(after).reserve
     need = f"{new.needed_gib.low:.1f} to {new.needed_gib.high:.1f}"
     return f"reserve {old.available_gib.best:.2f} -> {new.available_gib.best:.2f} GiB for {need}"
@@ -53,6 +51,15 @@ def _at_once(plan: Plan) -> str:
 def _given_up(before: Plan, after: Plan) -> str:
     share = given_up(before, after)
     return f": {share:.0%} of the promise is given up".replace("%", " %") if share > HALF else ""
+
+
+def _runs_too_few(plan: Plan) -> bool:
+    limit = plan.running_requests
+    return limit is not None and limit < plan.profile.serve.concurrency
+
+
+def _would_run(plan: Plan) -> int:
+    return (moves.asked_each(plan) or 0) * plan.profile.parallel.data
 
 
 def _evidence(plan: Plan) -> str:
@@ -75,7 +82,7 @@ RAISE_FRACTION = Lever(
     cost=Cost.NOTHING,
     advised=Budget.POOL,
     moves=moves.raise_fraction,
-    gives=lambda before, after: f"least for the pool; {_reserve_moves(before, after)}",
+    gives=lambda before, after: f"least for the pool; {reserve_moves(before, after)}",
     loses=lambda _, __: "nothing that a client sees; the reserve becomes smaller",
 )
 LOWER_FRACTION = Lever(
@@ -91,17 +98,30 @@ LOWER_FRACTION = Lever(
         f"{_pool(after)}, {_tokens(before) - _tokens(after):,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
     ),
 )
+MORE_REQUESTS = Lever(
+    setting="serve.max_running_requests",
+    eases=Budget.BOTH,  # neither, but it has one move, and what a rule refuses is to be mended with both as good
+    cost=Cost.NOTHING,
+    moves=moves.more_requests,
+    applies=_runs_too_few,
+    gives=lambda _, after: f"as many run as are promised; {_reserve_needs(after)}",
+    loses=lambda before, after: (
+        f"nothing that a client sees; {reserve_moves(before, after)}, and {_pool(after)}"
+    ),
+)
 FEWER_REQUESTS = Lever(
     setting="serve.max_running_requests",
     eases=Budget.BOTH,
     cost=Cost.WAITING,
-    advised=Budget.RESERVE,
+    advised=Budget.BOTH,
     moves=moves.fewer_requests,
-    gives=lambda _, after: f"{_reserve_needs(after)}; the pool stays",
-    loses=lambda before, after: (
-        f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {before.running_requests or 0:,}; others wait"
+    gives=lambda before, after: (
+        f"{_reserve_needs(after)}; {'the pool stays' if _tokens(after) == _tokens(before) else _pool(after)}"
     ),
-    from_now=lambda now, after: (after.running_requests or 0) < (now.running_requests or 0),
+    loses=lambda before, after: (
+        f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {_would_run(before):,}; others wait"
+    ),
+    from_now=lambda now, after: (after.running_requests or 0) < _would_run(now),
 )
 SMALLER_GRAPHS = Lever(
     setting="memory.cuda_graph_max_batch",
@@ -209,6 +229,7 @@ LEVERS = (
     RAISE_CAP,
     RAISE_FRACTION,
     LOWER_FRACTION,
+    MORE_REQUESTS,
     FEWER_REQUESTS,
     SMALLER_GRAPHS,
     SMALLER_CHUNK,
@@ -226,70 +247,3 @@ LEVERS = (
 def levers_of(plan: Plan) -> Iterator[Lever]:
     """Those that a plan has something to move for."""
     return (each for each in LEVERS if each.applies(plan))
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Pair(Value):
-    """Two levers that belong together: the first mends one budget at the price of the other, or half of it.
-
-    Attributes:
-        advised: the budgets whose refusal shows it.
-        lead: what the two do, for the help of a refusal.
-        then: where the second in its turn leaves the other budget short, what may mend that: the first that does.
-    """
-
-    first: Lever
-    second: Lever
-    then: tuple[Lever, ...] = ()
-    advised: Budget = Budget.NONE
-    lead: str
-
-    def gives(self, before: Plan, after: Plan) -> str:
-        """What they do together."""
-        return f"{self.lead}; {_reserve_moves(before, after)}"
-
-
-_ROOM = (FEWER_REQUESTS, SMALLER_GRAPHS, SMALLER_CHUNK)
-"""What makes room in the reserve that a higher fraction leaves short."""
-
-PAIRS = (
-    Pair(first=RAISE_CAP, second=RAISE_FRACTION, advised=Budget.POOL, lead="the cap is not all"),
-    Pair(
-        first=RAISE_FRACTION,
-        second=FEWER_REQUESTS,
-        advised=Budget.POOL,
-        lead="fewer requests make room",
-    ),
-    Pair(
-        first=RAISE_FRACTION,
-        second=SMALLER_CHUNK,
-        advised=Budget.POOL,
-        lead="slower starts make room",
-    ),
-    Pair(
-        first=NARROW_CACHE,
-        second=RAISE_FRACTION,
-        then=_ROOM,
-        advised=Budget.POOL,
-        lead="a narrower cache, and the least for the pool",
-    ),
-    Pair(
-        first=NARROW_CACHE,
-        second=LOWER_FRACTION,
-        lead="a narrower cache leaves room for a lower fraction",
-    ),
-    Pair(first=NARROW_CACHE, second=FEWER_REQUESTS, lead="a narrower cache, and fewer requests"),
-    Pair(
-        first=NO_DRAFT,
-        second=RAISE_FRACTION,
-        then=_ROOM,
-        lead="no draft, and the least for the pool",
-    ),
-    Pair(
-        first=LOWER_FRACTION,
-        second=SHORTER_CONTEXT,
-        lead="a lower fraction, and the context that its pool holds",
-    ),
-    Pair(first=MORE_GPUS, second=LOWER_FRACTION, lead="more GPUs leave room for a lower fraction"),
-)
-"""Pairs, each tried where neither of its levers is enough alone."""

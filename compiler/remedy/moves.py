@@ -102,15 +102,31 @@ def lower_fraction(plan: Plan) -> Moves | str:
     return Moves(count=now - 1, at=lambda number: with_fraction(plan.profile, now - number))
 
 
+def asked_each(plan: Plan) -> int | None:
+    """Running requests on each replica; those asked for where no pool is left that would bound them."""
+    asked, running = plan.profile.serve.max_running_requests, plan.running_each
+    if running is None or asked is None or memory_of(plan).pool.tokens.best > 0:
+        return running
+    return max(running, asked // plan.profile.parallel.limit_shares)
+
+
 def fewer_requests(plan: Plan) -> Moves | str:
     """Running requests, down to those that are promised, on each replica."""
     promised = plan.profile.serve.concurrency
-    now, fewest = plan.running_each, plan.profile.parallel.share(promised)
+    now, fewest = asked_each(plan), plan.profile.parallel.share(promised)
     if now is None:
         return "not known how many run at once"
     if now <= fewest:
         return f"{plan.running_requests} run at once, and {promised} are promised"
     return Moves(count=now - fewest, at=lambda number: with_requests(plan.profile, now - number))
+
+
+def more_requests(plan: Plan) -> Moves | str:
+    """Running requests, up to those that are promised, on each replica."""
+    change = with_requests(
+        plan.profile, plan.profile.parallel.share(plan.profile.serve.concurrency)
+    )
+    return Moves(count=1, at=lambda _: change)
 
 
 def smaller_graphs(plan: Plan) -> Moves | str:

@@ -12,12 +12,8 @@ from functools import cache
 from compiler.bisection import Margins, least
 from compiler.plan import Plan
 from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
-from compiler.remedy.levers import (
-    LESS_AT_ONCE,
-    LOWER_FRACTION,
-    PAIRS,
-    RAISE_FRACTION,
-)
+from compiler.remedy.levers import LESS_AT_ONCE, LOWER_FRACTION, RAISE_FRACTION
+from compiler.remedy.pairs import PAIRS
 from compiler.remedy.ranking import HALF, given_up
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials

@@ -9,7 +9,7 @@ from attrs import evolve
 from compiler.bisection import Margins, least
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
-from compiler.remedy.levers import Pair
+from compiler.remedy.pairs import Pair
 from compiler.remedy.trials import Trials, holds, margins, shortfall
 
 

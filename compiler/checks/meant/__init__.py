@@ -15,6 +15,7 @@ from compiler.catalog.moves import (
     value_replacement,
 )
 from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, value_fault
+from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
 from compiler.language.written import text_toml
@@ -63,9 +64,15 @@ def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str
             yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
             yield from (f"`{each}` is gone: {note}" for note in known.notes)
             return
-    similar = near(option.values[0], flag.choices) if option.values else None
-    if similar:
-        yield f"a similar value exists: `{similar}`"
+    if not option.values or option.values[0] in flag.choices:
+        return
+    given = option.values[0]
+    longer = [each for each in flag.choices if given and each.startswith(f"{given}_")]
+    similar = near(given, flag.choices)
+    if len(longer) > 1:
+        yield f"values that begin so exist: {listed([f'`{each}`' for each in longer])}"
+    elif longer or similar:
+        yield f"a similar value exists: `{longer[0] if longer else similar}`"
 
 
 def _rewritten(option: Option, known: Replacement, *, release: Release) -> Iterator[str]:

@@ -1,0 +1,89 @@
+"""Which levers belong together: one row a pair, each tried where neither of its levers is enough alone."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from compiler.plan import Plan
+from compiler.remedy.change import Budget, Lever
+from compiler.remedy.levers import (
+    FEWER_REQUESTS,
+    LOWER_FRACTION,
+    MORE_GPUS,
+    NARROW_CACHE,
+    NO_DRAFT,
+    RAISE_CAP,
+    RAISE_FRACTION,
+    SHORTER_CONTEXT,
+    SMALLER_CHUNK,
+    SMALLER_GRAPHS,
+    reserve_moves,
+)
+from compiler.value import Value
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Pair(Value):
+    """Two levers that belong together: the first mends one budget at the price of the other, or half of it.
+
+    Attributes:
+        advised: the budgets whose refusal shows it.
+        lead: what the two do, for the help of a refusal.
+        then: where the second in its turn leaves the other budget short, what may mend that: the first that does.
+    """
+
+    first: Lever
+    second: Lever
+    then: tuple[Lever, ...] = ()
+    advised: Budget = Budget.NONE
+    lead: str
+
+    def gives(self, before: Plan, after: Plan) -> str:
+        """What they do together."""
+        return f"{self.lead}; {reserve_moves(before, after)}"
+
+
+_ROOM = (FEWER_REQUESTS, SMALLER_GRAPHS, SMALLER_CHUNK)
+"""What makes room in the reserve that a higher fraction leaves short."""
+
+PAIRS = (
+    Pair(first=RAISE_CAP, second=RAISE_FRACTION, advised=Budget.POOL, lead="the cap is not all"),
+    Pair(
+        first=RAISE_FRACTION,
+        second=FEWER_REQUESTS,
+        advised=Budget.POOL,
+        lead="fewer requests make room",
+    ),
+    Pair(
+        first=RAISE_FRACTION,
+        second=SMALLER_CHUNK,
+        advised=Budget.POOL,
+        lead="slower starts make room",
+    ),
+    Pair(
+        first=NARROW_CACHE,
+        second=RAISE_FRACTION,
+        then=_ROOM,
+        advised=Budget.POOL,
+        lead="a narrower cache, and the least for the pool",
+    ),
+    Pair(
+        first=NARROW_CACHE,
+        second=LOWER_FRACTION,
+        lead="a narrower cache leaves room for a lower fraction",
+    ),
+    Pair(first=NARROW_CACHE, second=FEWER_REQUESTS, lead="a narrower cache, and fewer requests"),
+    Pair(
+        first=NO_DRAFT,
+        second=RAISE_FRACTION,
+        then=_ROOM,
+        lead="no draft, and the least for the pool",
+    ),
+    Pair(
+        first=LOWER_FRACTION,
+        second=SHORTER_CONTEXT,
+        lead="a lower fraction, and the context that its pool holds",
+    ),
+    Pair(first=MORE_GPUS, second=LOWER_FRACTION, lead="more GPUs leave room for a lower fraction"),
+)
+"""Pairs, each tried where neither of its levers is enough alone."""
