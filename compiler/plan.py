@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
@@ -135,6 +135,7 @@ class Memory(Value):
         reserve_lines: what the reserve pays for, line by line.
         load_gib: the most the load of the weights needs at once, GiB; `None` when it is what the weights take.
         unpriced: what is known to exist and has no figure here, as sentences.
+        set_aside: the recorded boots that do not fix the weights, since they cannot be of this server: name -> why, a clause.
     """
 
     fraction: float
@@ -145,6 +146,7 @@ class Memory(Value):
     reserve_lines: tuple[Line, ...]
     load_gib: Range | None = None
     unpriced: tuple[str, ...] = ()
+    set_aside: Mapping[str, str] = field(factory=dict)
 
     @property
     def balance(self) -> Balance:

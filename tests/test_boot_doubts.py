@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from compiler.catalog import open_catalog
+from compiler.diagnostics import Severity
 from compiler.facts import Boot
-from compiler.plan import Plan
+from compiler.judged import Judged
 from compiler.predict import Question, make_predictor
 
 
-def planned(pool_tokens: int, free_gib: float | None = None) -> Plan:
+def judged(pool_tokens: int, free_gib: float | None = None) -> Judged:
     """A command with a recorded boot of another fraction beside it."""
     boot = Boot(
         name="one",
@@ -33,9 +34,7 @@ def planned(pool_tokens: int, free_gib: float | None = None) -> Plan:
         gpu="h100", count=1, engine="sglang", version="0.5.11", boots=(boot,), public=False
     )
     predictor = make_predictor(open_catalog(), engine="sglang", version="0.5.11")
-    plan = predictor.predict(words.split(), question).plan
-    assert plan is not None
-    return plan
+    return predictor.predict(words.split(), question)
 
 
 @pytest.mark.parametrize(
@@ -44,19 +43,37 @@ def planned(pool_tokens: int, free_gib: float | None = None) -> Plan:
         (10**9, None, "its pool of 1,000,000,000 tokens takes "),
         (10**9, 78.0, "its pool of 1,000,000,000 tokens takes "),
         (360_000, 300.0, "it says that 300 GiB were free, and the card has 79.65"),
+        (450_000, None, "its pool of 450,000 tokens leaves 5."),
+        (450_000, 78.5, "its pool of 450,000 tokens leaves 4."),
+        (10, None, "its pool of 10 tokens leaves 66."),
     ],
 )
 def test_a_boot_that_cannot_be_is_set_aside(
     pool_tokens: int, free_gib: float | None, why: str
 ) -> None:
-    """The plan says why, and its weights are those of the tensors."""
-    plan = planned(pool_tokens, free_gib)
+    """A warning and the plan say why, and the weights are those of the tensors."""
+    answer = judged(pool_tokens, free_gib)
+    plan = answer.plan
+    assert plan is not None
     (said,) = [each for each in plan.assumptions if "is set aside" in each]
     assert said.startswith(f"the recorded boot `one` is set aside: {why}")
+    (found,) = [each for each in answer.diagnostics if each.code == "boot-set-aside"]
+    assert found.severity is Severity.WARNING
+    assert found.notes[0].startswith(why)
     assert plan.memory is not None
-    assert plan.memory.static[0].gib.low > 14
+    assert plan.memory.pool.boot is None
+    assert 14 < plan.memory.static[0].gib.low < plan.memory.static[0].gib.high < 17
 
 
-def test_a_boot_that_can_be_counts() -> None:
-    """It fixes the weights, and nothing is said of it."""
-    assert not any("is set aside" in each for each in planned(360_000, 78.5).assumptions)
+@pytest.mark.parametrize(
+    ("pool_tokens", "free_gib"), [(360_000, 78.5), (405_000, 78.5), (310_000, 78.5)]
+)
+def test_a_boot_that_can_be_counts(pool_tokens: int, free_gib: float) -> None:
+    """It fixes the weights, as far from the tensors as it may be, and nothing is said of it."""
+    answer = judged(pool_tokens, free_gib)
+    plan = answer.plan
+    assert plan is not None
+    assert plan.memory is not None
+    assert plan.memory.pool.boot is not None
+    assert not any("is set aside" in each for each in plan.assumptions)
+    assert "boot-set-aside" not in {each.code for each in answer.diagnostics}

@@ -5,12 +5,16 @@ The values were computed by calling each release's function with the GPU's total
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
 from compiler.catalog import open_catalog
+from compiler.catalog.shelves import Kind
+from compiler.engines.sglang.fractions import tower_as_read
 from compiler.engines.sglang.launch import Launch, launch
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import settings_of
@@ -18,6 +22,7 @@ from compiler.facts import Gpu, Model
 from compiler.profile import Engine, Gpus, Memory, Name, Parallel, Profile, Serve, Speculative, Text
 from compiler.profile import Model as ModelSettings
 from servers import sized
+from wheels import fetch_wheel, unpack
 
 
 CATALOG = open_catalog()
@@ -134,6 +139,55 @@ def test_a_vision_tower_scales_it() -> None:
         "0.5.11", "rtx-pro-6000-blackwell", model=IMAGES, ranks=8, algorithm="dflash"
     ).automatic_fraction
     assert found == pytest.approx(0.7332, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("version", "model", "factor"),
+    [
+        ("0.5.11", "google/gemma-3n-E4B-it", 0.95 * 0.8),
+        ("0.5.11", "google/gemma-3n-E2B-it", 0.95 * 0.8),
+        ("0.5.11", "deepseek-ai/DeepSeek-OCR", 0.95),
+        ("0.5.18", "google/gemma-4-12B-it", 0.95),
+        ("0.5.11", "google/gemma-3-4b-it", 1.0),  # takes no images unless asked to
+    ],
+)
+def test_what_sees_without_a_tower_of_layers_scales_it(
+    version: str, model: str, factor: float
+) -> None:
+    """The defaults of `adjust_mem_fraction_for_vlm` stand where a vision config lacks layers or a width."""
+    # Images switch off the graphs of prefill, which would keep memory of their own.
+    flags = {"disable-piecewise-cuda-graph": True}
+    plain = launched(version, "h100", model=model, flags={**flags, "language-only": True})
+    found = launched(version, "h100", model=model, flags=flags)
+    assert found.automatic_fraction == pytest.approx(plain.automatic_fraction * factor, abs=1e-9)
+    assert found.multimodal is (factor < 1)
+
+
+_LIST = "multimodal_model_archs"
+
+
+def multimodal(version: str, folder: Path) -> Iterator[str]:
+    """The architectures that a release takes for multimodal; those of MiMo V2 are so by their config alone."""
+    unpack(fetch_wheel(version, folder), folder)
+    source = (folder / "sglang/srt/configs/model_config.py").read_text("utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.List):
+            continue
+        if any(isinstance(each, ast.Name) and each.id == _LIST for each in node.targets):
+            yield from (
+                str(each.value) for each in node.value.elts if isinstance(each, ast.Constant)
+            )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["0.5.11", "0.5.23"])
+def test_whatever_the_engine_takes_for_multimodal_is_so_here(version: str, tmp_path: Path) -> None:
+    """No model of the catalogue is of such an architecture, and passes for one that sees nothing."""
+    names = set(multimodal(version, tmp_path))
+    models = [model_of(each) for each in CATALOG.ids(Kind.MODEL)]
+    seeing = [each for each in models if each.architecture in names]
+    assert seeing
+    assert [each.id for each in seeing if tower_as_read(each) is None] == []
 
 
 def test_aiter_scales_a_given_fraction_too() -> None:

@@ -31,6 +31,7 @@ FOLDERS = tuple(sorted(path for path in RULES.iterdir() if path != SHARED))
 ELSEWHERE = {
     "boot-invalid": "test_catalog.py::test_a_broken_boot_is_left_out_and_reported",
     "boot-lacking": "test_observing.py::test_what_nobody_tells_is_asked_for",
+    "boot-set-aside": "test_boot_doubts.py::test_a_boot_that_cannot_be_is_set_aside",
     "boot-unwritable": "test_observing.py::test_a_measured_boot_makes_later_plans_exact",
     "catalogue-id": "test_cli.py::test_a_gpu_that_makes_no_entry",
     "catalogue-invalid": "test_catalog.py::test_a_broken_entry_is_shown_where_it_is_wrong",
@@ -135,6 +136,7 @@ ELSEWHERE = {
 NEAREST = {
     "boot-invalid": "test_nearest.py::test_a_boot_at_its_limits",
     "boot-lacking": "test_observing_nearest.py::test_one_field_less",
+    "boot-set-aside": "test_boot_doubts.py::test_a_boot_that_can_be_counts",
     "boot-unwritable": "test_observing_nearest.py::test_a_file_that_is_there_already",
     "catalogue-id": "test_nearest.py::test_a_name_that_is_just_an_id",
     "catalogue-invalid": "test_nearest.py::test_an_entry_at_its_limits",

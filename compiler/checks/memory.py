@@ -145,6 +145,24 @@ def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+@rule("boot-set-aside")
+def set_aside(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A recorded boot that cannot be of this server is said, since the plan is less exact without it."""
+    memory = plan.memory
+    if memory is None or not memory.set_aside:
+        return
+    for name, why in memory.set_aside.items():
+        yield warning(
+            "boot-set-aside",
+            f"the recorded boot `{name}` is set aside: it cannot be of this model on these GPUs",
+            where.primary("model.id", text="its weights come from elsewhere"),
+            secondary=present(where.label("gpus.kind", "of the same GPUs")),
+            notes=(why,),
+            help=(f"record the start of `{name}` anew, or remove it",),
+            path="model.id",
+        )
+
+
 def _severity(result: Outcome) -> Severity:
     return Severity.WARNING if result is Outcome.UNCERTAIN else Severity.ERROR
 

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
-from compiler.engines.sglang.ground import ROUNDING_GIB, UNLOGGED_GIB, Ground, together
+from compiler.engines.sglang.doubts import ROUNDING_GIB
+from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground, together
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.pool import Hypothesis, combine
 from compiler.facts import Evidence, Model

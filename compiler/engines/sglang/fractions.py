@@ -6,6 +6,8 @@ server_args.py, lines 4802-5140; 0.5.23 arg_groups/memory_hook.py. MiB as `nvidi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from compiler.engines.sglang.graphs import prefill_sizes
@@ -152,16 +154,38 @@ _VISION_LAYERS, _VISION_HIDDEN = 24, 1024
 _VISION_SLOPE, _VISION_LEAST, _VISION_MOST = 0.1, 0.8, 1.05
 # Their vision config calls its layers `depth`, which the engine does not look for: the default counts.
 _UNNAMED_LAYERS = ("Qwen",)
+# What sees and is no tower of layers, so that its weights are among a model's other parameters -> the layers and the width
+# that the engine takes it for, where a vision config lacks them its defaults: that of Gemma 3n has a width, 2,048 (transformers
+# 4.53 models/gemma3n/configuration_gemma3n.py); that of Gemma 4 Unified neither (transformers 5
+# models/gemma4_unified/configuration_gemma4_unified.py); that of DeepSeek-OCR has both by other names (0.5.4 to 0.5.23
+# configs/deepseek_ocr.py, `VisionEncoderConfig`). All are in `multimodal_model_archs` of configs/model_config.py from the
+# first release on that has them.
+_NO_TOWER: Mapping[str, tuple[int, int]] = {
+    "Gemma3nForConditionalGeneration": (_VISION_LAYERS, 2048),
+    "Gemma4UnifiedForConditionalGeneration": (_VISION_LAYERS, _VISION_HIDDEN),
+    "DeepseekOCRForCausalLM": (_VISION_LAYERS, _VISION_HIDDEN),
+}
+
+
+def tower_as_read(model: Model) -> tuple[int, int] | None:
+    """The layers and the width that the engine takes a model's vision tower for; `None` for one that takes no images."""
+    vision = model.vision
+    if vision is None:
+        return _NO_TOWER.get(model.architecture)
+    unnamed = model.architecture.startswith(_UNNAMED_LAYERS)
+    return (_VISION_LAYERS if unnamed else vision.layers), vision.hidden
 
 
 def vision_factor(model: Model) -> float:
-    """What the automatic fraction of a multimodal model is scaled by, the more the larger its vision tower."""
-    vision = model.vision
-    if vision is None:
+    """What the automatic fraction of a multimodal model is scaled by, the more the larger its vision tower.
+
+    0.4.9.post3 to 0.5.23, `adjust_mem_fraction_for_vlm`: server_args.py, then arg_groups/memory_hook.py.
+    """
+    tower = tower_as_read(model)
+    if tower is None:
         return 1.0
-    unnamed = model.architecture.startswith(_UNNAMED_LAYERS)
-    layers = _VISION_LAYERS if unnamed else vision.layers
-    ratio = layers * vision.hidden**2 / (_VISION_LAYERS * _VISION_HIDDEN**2)
+    layers, hidden = tower
+    ratio = layers * hidden**2 / (_VISION_LAYERS * _VISION_HIDDEN**2)
     factor = 1 - _VISION_SLOPE * (ratio - 1)
     return _VISION_BASE * max(_VISION_LEAST, min(_VISION_MOST, factor))
 

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang import boots
+from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
 from compiler.engines.sglang.drafts import draft_weights_gib, given_up_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
@@ -20,7 +21,6 @@ from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
 from compiler.facts import Boot, Gpu, Model
-from compiler.memory.cards import MIB
 from compiler.memory.tensors import weights_gib
 from compiler.memory.weights import Split
 from compiler.profile import Profile
@@ -28,8 +28,6 @@ from compiler.ranges import Range
 from compiler.value import Value
 
 
-# A log prints GiB with two decimals.
-ROUNDING_GIB = 0.005
 # What may be gone between that line and the measurement of the pool: code of kernels that is loaded on first use, small
 # tensors, and another rank that has less. A bound we reason about; twenty public logs of discrete GPUs show 0.00 to 0.08.
 UNLOGGED_GIB = 0.1
@@ -72,26 +70,21 @@ class Ground(Value):
 
     @cached_property
     def doubted(self) -> Mapping[str, str]:
-        """The boots that would fix them, and cannot be of this model on this card: name -> why, a clause."""
+        """The boots that would fix them, and cannot be of this model on this card: name -> why, a clause; see `doubts`."""
         doubts = ((known.boot.name, self._doubt(known)) for known in self._alike)
         return {name: doubt for name, doubt in doubts if doubt is not None}
 
     def _doubt(self, known: KnownBoot) -> str | None:
-        """Why a boot's figures cannot be: the pool with one more page left no room for weights, or the card has less."""
-        boot, total = known.boot, self.gpu.total_mib / MIB
-        logged = boot.free_before_load_gib
-        if logged is not None and logged > total + ROUNDING_GIB:
-            return f"it says that {logged:g} GiB were free, and the card has {total:.2f}"
+        """Why a boot's figures cannot be; see `doubts`."""
         start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
-        if start is None or not start.layouts:
-            return None
-        budget = (logged or total) * boot.fraction * start.launch.fraction_scale
-        pool = min(
-            rest for each in start.layouts for rest in each.rests_gib(boot.pool_tokens + each.page)
+        return doubt(
+            known.boot,
+            start,
+            total_mib=self.gpu.total_mib,
+            free=self.free_gib(known),
+            tensors=self.weights_gib,
+            drafts=Range.exactly(0.0) if start is None else self._drafts_moved(start),
         )
-        if pool < budget:
-            return None
-        return f"its pool of {boot.pool_tokens:,} tokens takes {pool:,.2f} GiB of {budget:,.2f}, and leaves none for weights"
 
     @cached_property
     def split(self) -> Split:

@@ -7,7 +7,7 @@ from attrs import frozen
 from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page, prefill_backend
 from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
-from compiler.engines.sglang.fractions import Sizes, automatic, scale
+from compiler.engines.sglang.fractions import Sizes, automatic, scale, tower_as_read
 from compiler.engines.sglang.graphs import (
     captures_prefill,
     cut,
@@ -222,12 +222,12 @@ def contexts(settings: Settings) -> int:
 
 
 # Multimodal only when asked for (configs/model_config.py, `mm_disabled_models`).
-_IMAGES_WHEN_ASKED = ("Gemma3", "Llama4", "Step3VL")
+_IMAGES_WHEN_ASKED = ("Gemma3For", "Llama4", "Step3VL")
 
 
 def takes_images(settings: Settings, model: Model) -> bool:
     """Whether a server takes images."""
-    if model.vision is None:
+    if tower_as_read(model) is None:
         return False
     if settings.on("language-only") or settings.on("language-model-only"):
         return False
