@@ -153,7 +153,7 @@ def _memory(
         reserve_lines=lines,
         load_gib=case.load_gib,
         unpriced=unpriced,
-        set_aside=case.ground.impossible,
+        set_aside=case.ground.doubted,
     )
 
 
