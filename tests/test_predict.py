@@ -285,7 +285,7 @@ def test_a_boot_with_a_draft_nobody_described() -> None:
 
 PAIR: dict[str, Any] = {"gpu": "rtx-3090", "count": 2, "version": "0.5.12"}
 GLM = "--model-path zai-org/GLM-4.7-FP8 --tp 8 --mem-fraction-static 0.848 --context-length 202752"
-GLM_POOL = 864_247
+GLM_POOL = 1_720_000
 GLM_BOOT: dict[str, Any] = {
     "version": "0.5.13",
     "model": "zai-org/GLM-4.7-FP8",
