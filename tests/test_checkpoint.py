@@ -556,6 +556,12 @@ def test_tensors_that_the_config_does_not_bear_out_are_told(tmp_path: Path) -> N
             {"head_dim": 24},
             "`num_key_value_heads` is 2, of 24 each, and `model.layers.N.self_attn.k_proj.weight` has 32 rows",
         ),
+        (
+            {"num_key_value_heads": 3},
+            (
+                "`num_attention_heads` and `num_key_value_heads` do not fit: 8 heads do not divide over 3 KV heads"
+            ),
+        ),
     ],
 )
 def test_a_config_that_its_tensors_belie_is_refused(
@@ -580,6 +586,43 @@ def test_modules_that_a_layer_lacks_are_told_in_order(tmp_path: Path) -> None:
     assert [each.summary for each in faults] == [
         f"layer 1 has no `model.layers.N.{each}`, and 2 layers like it have one" for each in lost
     ]
+
+
+def test_a_vocabulary_that_the_tensors_do_not_have_is_refused(tmp_path: Path) -> None:
+    """Each end has a row for each token; a head that has none is told beside an embedding that has."""
+    config = {**QWEN_DENSE, "vocab_size": 1280}
+    folder = write_checkpoint(tmp_path / "ck", config, qwen_dense())
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert found is None
+    assert [each.summary for each in faults] == [
+        "`vocab_size` is 1,280, and `model.embed_tokens.weight` has 640 rows",
+        "`vocab_size` is 1,280, and `lm_head.weight` has 640 rows",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "prefix", "refused"),
+    [
+        ({}, "model.", True),
+        ({"tie_word_embeddings": True}, "model.", False),
+        ({"tie_word_embeddings": None}, "model.", False),
+        ({}, "", False),  # what embeds texts is saved without a head
+    ],
+)
+def test_a_head_that_is_not_there_is_told(
+    tmp_path: Path, change: dict[str, object], prefix: str, *, refused: bool
+) -> None:
+    """Where the config says that the embedding does not stand for it, and the names are of a model that speaks."""
+    tensors = {
+        name.replace("model.", prefix, 1): form
+        for name, form in qwen_dense().items()
+        if name != "lm_head.weight"
+    }
+    folder = write_checkpoint(tmp_path / "ck", {**QWEN_DENSE, **change}, tensors)
+    found, faults = describe_checkpoint(folder, id_="a/b")
+    assert (found is None) is refused
+    said = "`tie_word_embeddings` is false, and there is no head, such as `lm_head.weight`"
+    assert (said in {each.summary for each in faults if each.is_error}) is refused
 
 
 def test_latents_that_the_config_does_not_have_are_refused(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A description and the tensors it stands for in; where the config says another size than they have out.
 
-Judged is what every engine reads from both: the hidden size, the number of layers, and the KV heads. A config of another model
-beside the weights gives a pool of any size.
+Judged is what every engine reads from both: the hidden size, the vocabulary, the number of layers, and the KV heads. A config
+of another model beside the weights gives a pool of any size.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from compiler.memory.layers import Layer, layers_of
 
 
 _EMBEDDING = re.compile(r"(?:^|\.)(?:embed_tokens|word_embeddings|tok_embeddings|wte)\.weight$")
+_HEAD = re.compile(r"(?:^|\.)(?:lm_head|output_layer)\.weight$")
 _KEYS = re.compile(r"\.k_proj\.weight$")
 _LATENTS = re.compile(r"\.kv_a_proj_with_mqa\.weight$")
 _KV_NAMES = (
@@ -46,6 +47,7 @@ def belied(model: Model, checkpoint: Checkpoint) -> Iterator[str]:
     yield from _layers(model, keys, checkpoint, own)
     yield from _parts(model, own)
     yield from _heads(model, keys, own)
+    yield from _ends(model, keys, own)
 
 
 def _hidden(model: Model, own: Sequence[Kind]) -> Iterator[str]:
@@ -126,6 +128,32 @@ def _heads(model: Model, keys: Keys, own: Sequence[Kind]) -> Iterator[str]:
 def _as_heads(rows: int, head_dim: int) -> str:
     heads, over = divmod(rows, head_dim)
     return f": {heads:,} heads" if not over else ""
+
+
+_TIED = "tie_word_embeddings"
+_SPEAKS = "ForCausalLM"
+
+
+def _ends(model: Model, keys: Keys, own: Sequence[Kind]) -> Iterator[str]:
+    """A row for each token at both ends, and a head where the embedding does not stand for it.
+
+    The engine asserts the rows (0.5.11 layers/vocab_parallel_embedding.py, 460); for a head that is missing it keeps whatever
+    was in memory. Models that embed or rank texts have none: they were saved without what speaks, so that their names begin
+    with the embedding itself, or they have something else in its place.
+    """
+    for ends in (_EMBEDDING, _HEAD):
+        rows = {each.shape[0]: each.name for each in _matrices(own, ends)}
+        if rows and model.vocabulary not in rows:
+            had, tensor = next(iter(rows.items()))
+            key = "vocab_size" if keys.has("vocab_size") else "padded_vocab_size"
+            yield f"`{key}` is {model.vocabulary:,}, and `{tensor}` has {had:,} rows"
+    says_apart = keys.values.get(_TIED, keys.outer.get(_TIED)) is False
+    if model.tied or not says_apart or not model.architecture.endswith(_SPEAKS):
+        return
+    parts = {role.part for each in own if (role := place(each.name)) is not None}
+    whole = any(_EMBEDDING.search(each.name) and each.name.count(".") > 1 for each in own)
+    if whole and parts.isdisjoint({"head", "what ranks or pools"}):
+        yield f"`{_TIED}` is false, and there is no head, such as `lm_head.weight`"
 
 
 def _matrices(kinds: Sequence[Kind], name: re.Pattern[str]) -> Iterator[Kind]:

@@ -6,13 +6,13 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import cycle, islice
 from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
+from compiler.architecture import Compressed, Gqa, LayerKind, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.families import FAMILIES, UNREAD
@@ -110,6 +110,7 @@ def _model(
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
+    keys.faults.extend(_undivided(model))
     stored = quantization_of(
         keys,
         layers=layers,
@@ -118,6 +119,19 @@ def _model(
         beside=family.beside,
     )
     return evolve(model, quantization=stored)
+
+
+def _undivided(model: Model) -> Iterator[str]:
+    """Each KV head serves as many query heads as any other: every attention backend divides the one by the other."""
+    full, window = model.attention, model.window
+    if isinstance(full, Gqa) and model.heads % full.kv_heads:
+        yield _uneven(model.heads, full.kv_heads, "")
+    if window is not None and (heads := window.heads or model.heads) % window.kv_heads:
+        yield _uneven(heads, window.kv_heads, " in the layers with a window")
+
+
+def _uneven(heads: int, kv_heads: int, which: str) -> str:
+    return f"`num_attention_heads` and `num_key_value_heads` do not fit: {heads:,} heads do not divide over {kv_heads:,} KV heads{which}"
 
 
 def _roles(model: Model) -> Mapping[Role, int]:

@@ -108,7 +108,12 @@ def _doubts(model: Model, checkpoint: Checkpoint, place: Label) -> Iterator[Diag
     if abs(held - described) > _ALIKE * described:
         yield warning(
             "checkpoint-invalid",
-            f"its tensors come to {held:.2f} GiB, and its config describes {described:.2f}",
+            f"its tensors come to {_apart(held, described)} GiB, and its config describes {_apart(described, held)}",
             place,
             notes=("the tensors count; the description is not to be trusted",),
         )
+
+
+def _apart(gib: float, other: float) -> str:
+    """A size, in two decimals unless the other would read the same."""
+    return f"{gib:.2f}" if f"{gib:.2f}" != f"{other:.2f}" else f"{gib:.6f}"
