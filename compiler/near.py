@@ -29,6 +29,13 @@ def near(name: str, names: Iterable[str]) -> str | None:
     return next((candidates[each] for each in found if _is_slip(wanted, each)), None)
 
 
+def in_any_case(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that differs in capitals only, or `name` itself where it is one of them, or none or several do."""
+    known = tuple(names)
+    alike = [each for each in known if each.lower() == name.lower()]
+    return alike[0] if name not in known and len(alike) == 1 else name
+
+
 def is_mistyped(name: str, meant: str) -> bool:
     """Whether a name is surely another one mistyped: word for word the same, or cut short, or a letter off in a long one.
 

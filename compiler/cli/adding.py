@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from compiler.catalog import FolderReader, open_catalog
+from compiler.catalog import FolderReader, Kind, open_catalog
 from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
 from compiler.cli.newfile import write_new
@@ -58,6 +58,7 @@ def add_model(folder: Path, *, id_: str) -> int:
         model_toml,
     )
 
+    folder = folder.parent if folder.name == "config.json" and folder.is_file() else folder
     workspace = _workspace()
     stem = file_stem(id_)
     if workspace is None:
@@ -81,7 +82,17 @@ def add_model(folder: Path, *, id_: str) -> int:
             err=True,
         )
     text = model_toml(model, heading=(heading,))
+    tell_shadowed(Kind.MODEL, id_)
     return write_entry(workspace.profiles / "catalog" / "models" / f"{stem}.toml", text)
+
+
+def tell_shadowed(kind: Kind, id_: str) -> None:
+    """Say that an entry of ours is about to have one of the tree in its place."""
+    if open_catalog().entry_file(kind, id_) is not None:
+        click.echo(
+            f"`{id_}` is in the shipped catalogue, too: this tree goes by its own entry, and by the shipped one again without it",
+            err=True,
+        )
 
 
 def _workspace() -> Workspace | None:
