@@ -82,17 +82,8 @@ def add_model(folder: Path, *, id_: str) -> int:
             err=True,
         )
     text = model_toml(model, heading=(heading,))
-    tell_shadowed(Kind.MODEL, id_)
-    return write_entry(workspace.profiles / "catalog" / "models" / f"{stem}.toml", text)
-
-
-def tell_shadowed(kind: Kind, id_: str) -> None:
-    """Say that an entry of ours is about to have one of the tree in its place."""
-    if open_catalog().entry_file(kind, id_) is not None:
-        click.echo(
-            f"`{id_}` is in the shipped catalogue, too: this tree goes by its own entry, and by the shipped one again without it",
-            err=True,
-        )
+    path = workspace.profiles / "catalog" / "models" / f"{stem}.toml"
+    return write_entry(path, text, of=(Kind.MODEL, id_))
 
 
 def _workspace() -> Workspace | None:
@@ -102,14 +93,19 @@ def _workspace() -> Workspace | None:
     return found.workspace
 
 
-def write_entry(path: Path, text: str) -> int:
-    """Write a new entry beside what is there, never over it."""
+def write_entry(path: Path, text: str, *, of: tuple[Kind, str] | None = None) -> int:
+    """Write a new entry beside what is there, never over it; a shipped one `of` the same id is said to be out of use."""
     unwritten = write_new(path, text)
     if unwritten is not None:
         then = "; edit it, or remove it first" if unwritten.is_there else ""
         click.echo(f"`{_shown(path)}` {unwritten.why}{then}", err=True)
         return unwritten.exit
     click.echo(f"wrote {_shown(path)}")
+    if of is not None and open_catalog().entry_file(*of) is not None:
+        click.echo(
+            f"`{of[1]}` is in the shipped catalogue, too: this tree goes by its own entry from now on",
+            err=True,
+        )
     return Exit.OK
 
 

@@ -12,7 +12,7 @@ from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
-from compiler.cli.adding import add_engine, add_model, tell_shadowed, write_entry
+from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
 from compiler.cli.session import catalogue_here, find_tree, show
 from compiler.diagnostics import Diagnostic, error, listed
@@ -207,10 +207,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
     entry = EntryFile(data=text.encode(), shown=path.name, shipped=False)
     given = {"shipped": False}
     _, faults = read_entry(entry, Gpu, id_=id_, given=given, code=CATALOGUE_INVALID)
-    if faults:
-        return _refuse(faults)
-    tell_shadowed(Kind.GPU, id_)
-    return write_entry(path, text)
+    return _refuse(faults) if faults else write_entry(path, text, of=(Kind.GPU, id_))
 
 
 def _refuse(faults: tuple[Diagnostic, ...]) -> int:
