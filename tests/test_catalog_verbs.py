@@ -119,3 +119,9 @@ def test_a_gpu_is_known_in_any_case(tree: Checkout) -> None:
     told = tree.run("predict", "--gpu", "H100", "--", *command)
     assert told.out == tree.run("predict", "--gpu", "h100", "--", *command).out
     assert told.out.startswith("pass")
+
+
+def test_adopt_knows_a_gpu_in_any_case(tree: Checkout) -> None:
+    """What `predict` takes, `adopt` takes, and writes it as the catalogue has it."""
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B")
+    assert 'kind = "h100"' in tree.run("adopt", "--gpu", "H100", "--", *command).out

@@ -102,7 +102,7 @@ LOWER_FRACTION = Lever(
 )
 MORE_REQUESTS = Lever(
     setting="serve.max_running_requests",
-    eases=Budget.BOTH,  # neither, but it has one move, and what a rule refuses is to be mended with both as good
+    eases=Budget.NONE,  # it is a rule that the limit falls short of
     cost=Cost.NOTHING,
     moves=moves.more_requests,
     applies=_runs_too_few,
