@@ -29,20 +29,30 @@ def near(name: str, names: Iterable[str]) -> str | None:
     return next((candidates[each] for each in found if _is_slip(wanted, each)), None)
 
 
-def is_mistyped(name: str, meant: str) -> bool:
-    """Whether a name is surely another one mistyped: word for word the same, or cut short, or a letter off in a long one.
+def in_any_case(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that differs in capitals only, or `name` itself where it is one of them, or none or several do."""
+    known = tuple(names)
+    alike = [each for each in known if each.lower() == name.lower()]
+    return alike[0] if name not in known and len(alike) == 1 else name
 
-    Another number is another name, and so is another short word: `R1` and `V1`, `it` and `pt`.
+
+def is_mistyped(name: str, meant: str) -> bool:
+    """Whether a name is surely another one mistyped: word for word the same, or a letter off in a long one, or a size's `B`.
+
+    Another number is another name, and so is another short word: `R1` and `V1`, `it` and `pt`, `4.5` and `4.5V`.
     """
     mine, theirs = (_WORDS.split(_plain(each)) for each in (name, meant))
     return len(mine) == len(theirs) and all(map(_is_mistyped_word, mine, theirs))
 
 
 def _is_mistyped_word(word: str, meant: str) -> bool:
-    if _DIGITS.findall(word) != _DIGITS.findall(meant):
+    numbers = _DIGITS.findall(word)
+    if word == meant or (numbers and meant == f"{word}b"):
+        return True
+    if numbers != _DIGITS.findall(meant) or min(len(word), len(meant)) < _LONG:
         return False
-    is_long = min(len(word), len(meant)) >= _LONG
-    return bool(word and meant.startswith(word)) or (is_long and _slips(word, meant) == 1)
+    # What stands behind a number, or is gone from there, may be a name's own: `gemma3n`.
+    return _slips(word, meant) == 1 and (not numbers or len(word) == len(meant))
 
 
 def _plain(name: str) -> str:

@@ -106,3 +106,34 @@ def test_a_broken_file_beside_the_config_says_nothing(tree: Checkout, text: str)
     write_folder(tree.root / "ckpt")
     (tree.root / "ckpt" / "tokenizer_config.json").write_text(text, "utf-8")
     assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
+
+
+@pytest.mark.parametrize("id_", ["Qwen/Qwen3-32B", "acme/x"])
+def test_an_entry_that_takes_the_place_of_a_shipped_one_is_said(tree: Checkout, id_: str) -> None:
+    """A model of the catalogue is described anew knowingly, since every profile of the tree then goes by that."""
+    write_folder(tree.root / "ckpt")
+    made = tree.run("catalog", "add-model", "ckpt", "--id", id_)
+    assert made.code == 0
+    assert ("is in the shipped catalogue, too" in made.err) is (id_ == "Qwen/Qwen3-32B")
+
+
+def test_a_config_stands_for_its_folder(tree: Checkout) -> None:
+    """Who names the file that is read is understood."""
+    write_folder(tree.root / "ckpt")
+    made = tree.run("catalog", "add-model", "ckpt/config.json", "--id", "acme/x")
+    assert made.code == 0, made.err
+    assert (tree.root / "profiles/catalog/models/acme--x.toml").exists()
+
+
+def test_a_gpu_is_known_in_any_case(tree: Checkout) -> None:
+    """An id that differs in capitals only is the one that is meant, not an unknown card."""
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B")
+    told = tree.run("predict", "--gpu", "H100", "--", *command)
+    assert told.out == tree.run("predict", "--gpu", "h100", "--", *command).out
+    assert told.out.startswith("pass")
+
+
+def test_adopt_knows_a_gpu_in_any_case(tree: Checkout) -> None:
+    """What `predict` takes, `adopt` takes, and writes it as the catalogue has it."""
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B")
+    assert 'kind = "h100"' in tree.run("adopt", "--gpu", "H100", "--", *command).out

@@ -13,7 +13,7 @@ from compiler.catalog import Kind, open_catalog
 from compiler.cli.commands import VERBS
 from compiler.explain import codes
 from compiler.language.settings import all_settings
-from compiler.near import near
+from compiler.near import in_any_case, is_mistyped, near
 from compiler.origins import dotted
 
 
@@ -91,3 +91,31 @@ def test_a_name_with_two_letters_swapped_is_known_again(kind: str, data: st.Data
     at = data.draw(st.integers(min_value=0, max_value=len(name) - 2))
     slip = name[:at] + name[at + 1] + name[at] + name[at + 2 :]
     assert near(slip, names_of(kind)) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "is_slip"),
+    [
+        ("Qwen/Qwen3-32", "Qwen/Qwen3-32B", True),
+        ("qwen/qwen3-32b", "Qwen/Qwen3-32B", True),
+        ("Qwen/Qwne3-32B", "Qwen/Qwen3-32B", True),
+        ("a/b-8B-Instrct", "a/b-8B-Instruct", True),
+        ("zai-org/GLM-4.6", "zai-org/GLM-4.6V", False),
+        ("acme/gemma3", "acme/gemma3n", False),
+        ("deepseek-ai/DeepSeek-V1", "deepseek-ai/DeepSeek-R1", False),
+        ("google/gemma-3-27b-pt", "google/gemma-3-27b-it", False),
+        ("Qwen/Qwen3-33B", "Qwen/Qwen3-32B", False),
+        ("acme/Qwen3-32B", "Qwen/Qwen3-32B", False),
+        ("Qwen/Qwen3-32B-chat", "Qwen/Qwen3-32B", False),
+    ],
+)
+def test_what_is_surely_mistyped(name: str, meant: str, *, is_slip: bool) -> None:
+    """A letter of a long word, or of a size; never a number, a short word, or a word more, which name other models."""
+    assert is_mistyped(name, meant) is is_slip
+
+
+def test_a_name_in_any_case() -> None:
+    """Capitals alone make no other name, unless several have it."""
+    assert in_any_case("H100", ("h100", "h200")) == "h100"
+    assert in_any_case("A", ("a", "A")) == "A"
+    assert in_any_case("Ab", ("aB", "AB")) == "Ab"

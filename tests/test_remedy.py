@@ -13,6 +13,7 @@ from compiler.memory.outcome import Outcome, pool_outcome, reserve_outcome
 from compiler.plan import Plan
 from compiler.remedy import Remedy
 from compiler.remedy.advice import pool_remedies, reserve_remedies
+from compiler.remedy.fitting import fit
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.trials import Trials
 from deployments import check_text, codes_of, memory_of, only_plan
@@ -112,3 +113,18 @@ def test_what_was_tried_in_vain_is_named(name: str, profiles: Path, catalog: Cat
     (line,) = [each for one in found for each in one.help if "none alone mends" in each]
     assert "`memory.fraction`" in line
     assert "gpus.count" not in line
+
+
+def test_room_is_made_for_requests_that_are_promised(profiles: Path, catalog: Catalog) -> None:
+    """Where the limit has to be raised and the reserve then is short, both are mended, and the whole promise is kept."""
+    settings = "serve.context = 2000\nserve.concurrency = 64\nserve.max_running_requests = 2\nmemory.fraction = 0.965"
+    text = fragment(settings, engine="sglang-ddtree") + TARGET
+    plan = only_plan(check_text(profiles, text, name="refused", catalog=catalog))
+    first, *_ = fit(
+        plan, Trials(replan=Replanner(plan=plan, catalog=catalog)), refused=True
+    ).remedies
+    assert [name for name, _ in first.settings] == ["serve.max_running_requests", "memory.fraction"]
+    taken = "\n".join(f"{setting} = {value}" for setting, value in first.settings)
+    (profiles / "refused.toml").write_text(fragment(settings, engine="sglang-ddtree"))
+    mended = f'schema = 1\nextends = ["refused"]\n{taken}\n{TARGET}'
+    assert not check_text(profiles, mended, name="taken", catalog=catalog).refused

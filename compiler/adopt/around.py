@@ -22,10 +22,11 @@ from compiler.adopt.spent import (
 )
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
-from compiler.catalog import Catalog
+from compiler.catalog import Catalog, Kind
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
+from compiler.near import in_any_case
 from compiler.profile import AUTO, Profile, Text
 from compiler.value import Value
 
@@ -109,9 +110,14 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
 def with_kind(
     wanted: Wanted, launch: Launch, catalog: Catalog
 ) -> tuple[Wanted, tuple[Change, ...]]:
-    """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it."""
+    """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it.
+
+    One that is said is meant in any case.
+    """
     label = launch.command.gpu
-    if label is None or wanted.gpu is not None:
+    if wanted.gpu is not None:
+        return evolve(wanted, gpu=in_any_case(wanted.gpu, catalog.ids(Kind.GPU))), ()
+    if label is None:
         return wanted, ()
     kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
     if kind is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from compiler.catalog import FolderReader, open_catalog
+from compiler.catalog import FolderReader, Kind, open_catalog
 from compiler.catalog.shelves import file_stem
 from compiler.cli.exits import Exit
 from compiler.cli.newfile import write_new
@@ -59,6 +59,7 @@ def add_model(folder: Path, *, id_: str) -> int:
     )
     from compiler.checkpoint.folder import CONFIG  # noqa: PLC0415 - as above
 
+    folder = folder.parent if folder.name == "config.json" and folder.is_file() else folder
     workspace = _workspace()
     stem = file_stem(id_)
     if workspace is None:
@@ -83,7 +84,8 @@ def add_model(folder: Path, *, id_: str) -> int:
             err=True,
         )
     text = model_toml(model, heading=(heading,))
-    return write_entry(workspace.profiles / "catalog" / "models" / f"{stem}.toml", text)
+    path = workspace.profiles / "catalog" / "models" / f"{stem}.toml"
+    return write_entry(path, text, of=(Kind.MODEL, id_))
 
 
 def _workspace() -> Workspace | None:
@@ -93,14 +95,19 @@ def _workspace() -> Workspace | None:
     return found.workspace
 
 
-def write_entry(path: Path, text: str) -> int:
-    """Write a new entry beside what is there, never over it."""
+def write_entry(path: Path, text: str, *, of: tuple[Kind, str] | None = None) -> int:
+    """Write a new entry beside what is there, never over it; a shipped one `of` the same id is said to be out of use."""
     unwritten = write_new(path, text)
     if unwritten is not None:
         then = "; edit it, or remove it first" if unwritten.is_there else ""
         click.echo(f"`{_shown(path)}` {unwritten.why}{then}", err=True)
         return unwritten.exit
     click.echo(f"wrote {_shown(path)}")
+    if of is not None and open_catalog().entry_file(*of) is not None:
+        click.echo(
+            f"`{of[1]}` is in the shipped catalogue, too: this tree goes by its own entry from now on",
+            err=True,
+        )
     return Exit.OK
 
 

@@ -210,7 +210,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
     entry = EntryFile(data=text.encode(), shown=path.name, shipped=False)
     given = {"shipped": False}
     _, faults = read_entry(entry, Gpu, id_=id_, given=given, code=CATALOGUE_INVALID)
-    return _refuse(faults) if faults else write_entry(path, text)
+    return _refuse(faults) if faults else write_entry(path, text, of=(Kind.GPU, id_))
 
 
 def _refuse(faults: tuple[Diagnostic, ...]) -> int:

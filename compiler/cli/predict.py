@@ -11,7 +11,7 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
-from compiler.catalog import Catalog
+from compiler.catalog import Catalog, Kind
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
@@ -24,6 +24,7 @@ from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
 from compiler.judged import Checked, Judged
 from compiler.memory.weights import Split
+from compiler.near import in_any_case
 from compiler.predict import Predictor, Question, make_predictor, unjudged
 from compiler.ranges import Range
 from compiler.secrecy import given_secrets, hide, secret_values
@@ -104,6 +105,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     """
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
+    gpu = in_any_case(gpu, catalog.ids(Kind.GPU))
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)

@@ -93,8 +93,9 @@ def _tried(code: str, plan: Plan) -> str:
         for each in levers_of(plan)
         if budget in each.advised and not isinstance(each.moves(plan), str)
     )
-    tried = listed([f"`{each}`" for each in levers])
-    return f"{tried} were tried, and none alone mends {plan.profile_name or 'it'}"
+    tried = listed([f"`{each}`" for each in levers]) or "nothing"
+    rest = "were tried, and none alone mends" if len(levers) > 1 else "was tried, and does not mend"
+    return f"{tried} {rest} {plan.profile_name or 'it'}"
 
 
 def _gives(remedy: Remedy) -> str:

@@ -55,7 +55,9 @@ def _given_up(before: Plan, after: Plan) -> str:
 
 def _runs_too_few(plan: Plan) -> bool:
     limit = plan.running_requests
-    return limit is not None and limit < plan.profile.serve.concurrency
+    # With no pool at all the limit is one that comes of that, and no choice of anybody's.
+    there = memory_of(plan).pool.tokens.best > 0
+    return there and limit is not None and limit < plan.profile.serve.concurrency
 
 
 def _would_run(plan: Plan) -> int:
@@ -100,7 +102,7 @@ LOWER_FRACTION = Lever(
 )
 MORE_REQUESTS = Lever(
     setting="serve.max_running_requests",
-    eases=Budget.BOTH,  # neither, but it has one move, and what a rule refuses is to be mended with both as good
+    eases=Budget.NONE,  # it is a rule that the limit falls short of
     cost=Cost.NOTHING,
     moves=moves.more_requests,
     applies=_runs_too_few,

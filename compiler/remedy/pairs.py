@@ -10,6 +10,7 @@ from compiler.remedy.levers import (
     FEWER_REQUESTS,
     LOWER_FRACTION,
     MORE_GPUS,
+    MORE_REQUESTS,
     NARROW_CACHE,
     NO_DRAFT,
     RAISE_CAP,
@@ -66,6 +67,11 @@ PAIRS = (
         then=_ROOM,
         advised=Budget.POOL,
         lead="a narrower cache, and the least for the pool",
+    ),
+    Pair(
+        first=MORE_REQUESTS,
+        second=LOWER_FRACTION,
+        lead="as many run as are promised, and a lower fraction leaves room for them",
     ),
     Pair(
         first=NARROW_CACHE,

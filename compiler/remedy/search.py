@@ -28,7 +28,9 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     held = trials.held(moves.at(1))
     if held is not None:
         return Unhelpful(setting=lever.setting, why=held)
-    if lever.eases is not Budget.BOTH and holds(plan.balance, goal, budgets=lever.eases):
+    if lever.eases not in (Budget.BOTH, Budget.NONE) and holds(
+        plan.balance, goal, budgets=lever.eases
+    ):
         budget = str(lever.eases.name).lower()
         return Unhelpful(setting=lever.setting, why=f"the {budget} is not what is short")
     number = _least(moves, trials, goal, lever.eases, before=plan)

@@ -101,8 +101,10 @@ def _moved(profile: Profile) -> Hashable:
 def margins(balance: Balance | None, goal: Goal, *, budgets: Budget = Budget.BOTH) -> Margins:
     """How far each of some budgets is above what a goal asks, tokens and GiB; negative where it is short.
 
-    What is not known is short of every goal.
+    What is not known is short of every goal; no budget at all is short of none.
     """
+    if budgets is Budget.NONE:
+        return (0.0,)
     tokens = spare_tokens(balance, worst=goal.pool) if balance is not None else -1.0
     gib = spare_gib(balance, worst=goal.reserve) if balance is not None else -1.0
     if budgets is Budget.BOTH:
