@@ -21,6 +21,8 @@ from compiler.predict import Question, make_predictor
 COMMANDS = Path(__file__).parent / "data" / "launch-commands.jsonl"
 CODES = frozenset(code for rule in RULES for code in rule.codes)
 ENTRIES = {"module": ("python", "-m", "sglang.launch_server"), "serve": ("sglang", "serve")}
+# The commands are of many GPUs, and judged on one.
+_OF_GPU = frozenset({"backend-gpu", "gpu-too-old"})
 MOST_REFUSED = 0.025
 """Share of the commands that may be refused for another reason than the generation of the GPU.
 
@@ -46,7 +48,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
         found = predictor.predict([*ENTRIES[row["entry"]], *row["argv"]], question).diagnostics
         ours = [each for each in found if each.code in CODES]
         codes.update({each.code for each in ours})
-        refused += any(each.is_error and each.code != "backend-gpu" for each in ours)
+        refused += any(each.is_error and each.code not in _OF_GPU for each in ours)
     return judged, codes, refused
 
 
@@ -63,6 +65,7 @@ def spoken(version: str, gpu: str) -> tuple[int, Mapping[str, int], int]:
                 "code-untrusted": 1,
                 "context-beyond-model": 8,
                 "draft-tokens-changed": 1,
+                "gpu-too-old": 27,
                 "group-tiles": 2,
                 "mixed-chunk": 4,
                 "state-slots": 3,

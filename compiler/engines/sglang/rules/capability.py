@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.facts import Gpu
 from compiler.origins import Origins
@@ -15,7 +16,7 @@ from compiler.rules import rule
 
 
 _FORMAT, _DEVICE = "quantization", "device"
-_OLDEST = 75
+OLDEST = 75
 """0.4.1 to 0.5.23, `load_model` (model_runner.py, from 0.5.16 load_model_utils.py): "SGLang only supports sm75 and above"."""
 
 _NVFP4 = (("0.4.6", 100), ("0.5.13", 80))
@@ -35,6 +36,9 @@ _ASKED: Mapping[str, Sequence[tuple[str, int]]] = {
     "petit_nvfp4": (("0.4.9.post3", 90),),
     "awq_marlin": (("0.4.9.post3", 80),),
     "gptq_marlin": (("0.4.6", 80),),
+    "marlin": (("0.4.6", 80),),
+    "qoq": (("0.4.6.post5", 80),),
+    "minimax_m3_nvfp4": (("0.5.23", 90),),
 }
 """A format -> what its class asks for, ten times the capability, by the release it does so from.
 
@@ -55,19 +59,19 @@ def capability(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     ):
         return
     has = _tenfold(gpu)
-    if has < _OLDEST:
+    if has < OLDEST:
         yield refusal(
             given,
             "gpu-too-old",
-            f"the engine does not run on compute capability {gpu.compute_capability}: it asks for {_said(_OLDEST)}",
+            f"the engine does not run on compute capability {gpu.compute_capability}: it asks for {_said(OLDEST)}",
             at(given, where, "gpus.kind", text=f"has {gpu.compute_capability}"),
             because="the server stops before it loads the weights, in every release",
-            help=(f"use GPUs of compute capability {_said(_OLDEST)} or more",),
+            help=(f"use GPUs of compute capability {_said(OLDEST)} or more",),
         )
         return
     stored = _format(given)
-    asks = _least(given, stored)
-    if stored is None or asks is None or has >= asks:
+    asks = None if stored is None else least_capability(stored, plan.profile.engine.version)
+    if asks is None or has >= asks:
         return
     asked = given.value(_FORMAT) is not None
     of = f"`--{_FORMAT} {stored}`" if asked else f"the checkpoint's format `{stored}`"
@@ -103,9 +107,9 @@ def _format(given: Given) -> str | None:
     return own if asked is None or (asked == "modelopt" and own is not None) else asked
 
 
-def _least(given: Given, stored: str | None) -> int | None:
-    """What a format asks for in this release, ten times the capability; `None` where nothing is known of it."""
-    asked = [least for since, least in _ASKED.get(stored or "", ()) if given.since(since)]
+def least_capability(stored: str, version: str) -> int | None:
+    """What a format asks for in a release, ten times the capability; `None` where nothing is known of it."""
+    asked = [least for since, least in _ASKED.get(stored, ()) if at_least(version, since)]
     return asked[-1] if asked else None
 
 
