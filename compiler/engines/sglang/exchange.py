@@ -13,7 +13,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.backends import generation
 from compiler.engines.sglang.releases import at_least
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, number_in
 from compiler.facts import Gpu, Model
 from compiler.value import Value
 
@@ -97,7 +97,7 @@ def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
     return Exchange(
         symmetric_gib=_symmetric_gib(settings),
         fusion=fusion,
-        dispatched=_number(settings, _DISPATCHED_BY, _DISPATCHED)
+        dispatched=number_in(settings.profile.env, _DISPATCHED_BY, usual=_DISPATCHED)
         if moe is not None and mode != "normal"
         else 0,
         normal=moe is not None and mode != "low_latency",
@@ -121,7 +121,7 @@ def _symmetric_gib(settings: Settings) -> float:
         settings.profile.engine.version, _SYMMETRIC_SINCE
     ):
         return 0.0
-    return _number(settings, _SYMMETRIC_SIZE, _SYMMETRIC_GIB)
+    return number_in(settings.profile.env, _SYMMETRIC_SIZE, usual=_SYMMETRIC_GIB)
 
 
 def _fusion(settings: Settings, gpu: Gpu, model: Model) -> Fusion:
@@ -140,8 +140,3 @@ def _fusion(settings: Settings, gpu: Gpu, model: Model) -> Fusion:
         for since, names in _FUSES_SINCE
     )
     return Fusion.USUAL if alone and listed and gpu.id not in _WITHOUT else Fusion.OFF
-
-
-def _number(settings: Settings, name: str, usual: int) -> int:
-    value = settings.profile.env.get(name, "")
-    return int(value) if value.isdecimal() else usual

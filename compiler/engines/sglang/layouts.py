@@ -18,7 +18,7 @@ from compiler.engines.sglang.releases import (
     WindowPools,
     at_least,
 )
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, number_in
 from compiler.engines.sglang.stages import is_bounded_by_context, shares_of
 from compiler.engines.sglang.states import Sharing, state_pool
 from compiler.engines.sglang.variables import FEATURE_CACHE, IMAGE_CACHE
@@ -159,16 +159,9 @@ def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
 
 def _images_gib(settings: Settings, launch: Launch) -> float:
     """What caches of images take, GiB (0.5.18 mem_cache/kv_cache_configurator.py, `mm_runtime_reservation_gb`)."""
-    counted = counted_variables(settings, launch)
-    usual = {IMAGE_CACHE: launch.rule.multimodal_gib, FEATURE_CACHE: _FEATURES_MIB / MIB}
-    env = settings.profile.env
-    return sum(
-        (
-            int(text) / MIB if (text := env.get(name, "")).isdecimal() else usual[name]
-            for name in sorted(counted)
-        ),
-        start=0.0,
-    )
+    usual_mib = {IMAGE_CACHE: round(launch.rule.multimodal_gib * MIB), FEATURE_CACHE: _FEATURES_MIB}
+    names = counted_variables(settings, launch)
+    return sum(number_in(settings.profile.env, each, usual=usual_mib[each]) for each in names) / MIB
 
 
 def _dealt(token: Token) -> float:

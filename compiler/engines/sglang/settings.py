@@ -69,6 +69,12 @@ def switch(env: Mapping[str, str], name: str) -> bool | None:
     return None
 
 
+def number_in(env: Mapping[str, str], *names: str, usual: int) -> int:
+    """The whole number of the first of these variables that is set to one, else the usual."""
+    texts = (env.get(name, "") for name in names)
+    return next((int(text) for text in texts if text.isdecimal()), usual)
+
+
 def _finite(text: str) -> float | None:
     try:
         number = float(text)

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
 from compiler.engines.sglang.releases import at_least
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, number_in
 from compiler.facts import Gpu, Mla, Model
 from compiler.plan import Unfolds
 from compiler.value import Value
@@ -138,7 +138,7 @@ def _sparse(settings: Settings, gpu: Gpu) -> Unfolding:
     if not at_least(version, _SPARSE_SINCE) or generation(gpu) not in _SPARSE_GENERATIONS:
         return NOTHING
     most, context = _capacity(settings), settings.profile.serve.tokens
-    short = _variable(settings, _SPARSE_THRESHOLDS, otherwise=_SPARSE_LENGTH)
+    short = number_in(settings.profile.env, *_SPARSE_THRESHOLDS, usual=_SPARSE_LENGTH)
     prefill = settings.word("nsa-prefill-backend", "dsa-prefill-backend")
     if prefill == "trtllm" and at_least(version, "0.5.9") and not at_least(version, "0.5.10"):
         short = most
@@ -173,16 +173,10 @@ def _unfolds(settings: Settings, backend: str, page: int) -> bool:
 def _threshold(settings: Settings, backend: str) -> int:
     if backend in _UNTHRESHED:
         return 0
-    return _variable(settings, _THRESHOLDS, otherwise=_THRESHOLD)
+    return number_in(settings.profile.env, *_THRESHOLDS, usual=_THRESHOLD)
 
 
 def _capacity(settings: Settings) -> int:
     if not at_least(settings.profile.engine.version, _CAPACITY_VARIABLE_SINCE):
         return _CAPACITY
-    return _variable(settings, (_CAPACITY_VARIABLE,), otherwise=_CAPACITY)
-
-
-def _variable(settings: Settings, names: tuple[str, ...], *, otherwise: int) -> int:
-    """The first of these variables that is set to a whole number."""
-    values = (settings.profile.env.get(name, "") for name in names)
-    return next((int(value) for value in values if value.isdecimal()), otherwise)
+    return number_in(settings.profile.env, _CAPACITY_VARIABLE, usual=_CAPACITY)
