@@ -106,6 +106,21 @@ class Case(Value):
         return tuple(world.tokens(fraction) for world in self.worlds)
 
     @property
+    def least_pool(self) -> int:
+        """The least of `pools`: of the worlds of one layout only that with the least rest is worked out."""
+        if self.is_measured or self.ground.has_states:
+            return min(self.pools)  # whole slots of states may leave less of a greater rest
+        rests: dict[int, float] = {}
+        for world in self.worlds:
+            rest, layout = world.rest_gib(self.budget_fraction), id(world.layout)
+            rests[layout] = min(rest, rests.get(layout, rest))
+        return min(
+            layout.tokens(rests[id(layout)])
+            for layout in self.ground.layouts
+            if id(layout) in rests
+        )
+
+    @property
     def load_gib(self) -> Range:
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
         if self.has_log or self.known is not None:

@@ -101,7 +101,7 @@ class _Sizer(Value):
 
     def least_spare(self, fraction: float) -> float:
         case = make_case(self.ground, fraction=fraction)
-        return min(case.pools) - _required_tokens(case)
+        return case.least_pool - self.ground.required_tokens
 
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
@@ -134,7 +134,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     )
     return Balance(
         free_gib=case.free_gib,
-        required_tokens=_required_tokens(case),
+        required_tokens=case.ground.required_tokens,
         tokens=spread(case.pools),
         reserve=Reserve(available_gib=spread(left), needed_gib=needed),
     )
@@ -157,29 +157,12 @@ def _memory(
     )
 
 
-def _required_tokens(case: Case) -> int:
-    one = _request_tokens(case)
-    requests = case.profile.parallel.share(case.profile.serve.concurrency)
-    kept = case.launch.hosted
-    return (
-        one * requests
-        if kept is None
-        else kept.required(one, requests=requests, page=case.launch.page)
-    )
-
-
-def _request_tokens(case: Case) -> int:
-    return promise.request_tokens(
-        case.profile, width=case.launch.verify_width, page=case.launch.page
-    )
-
-
 def _pool(case: Case, balance: Balance) -> Pool:
     worlds = case.worlds
     best = worlds[0]
     return Pool(
         required_tokens=balance.required_tokens,
-        request_tokens=_request_tokens(case),
+        request_tokens=case.ground.request_tokens,
         tokens=balance.tokens,
         cell_bytes=round(best.cell.priced_bytes),
         cell_choices={
