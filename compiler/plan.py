@@ -209,6 +209,26 @@ class Unfolds(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class StateSlots(Value):
+    """The pool of states of layers that keep one of fixed size for each request: it admits only so many requests, too.
+
+    Attributes:
+        slots: of one replica.
+        per_request: slots that a running request may hold.
+        setting: what sets their number for the whole server; `None` where the release has nothing for it.
+    """
+
+    slots: int
+    per_request: int
+    setting: str | None = None
+
+    @property
+    def requests(self) -> int:
+        """Most requests at once that it admits, of one replica."""
+        return max(0, self.slots // self.per_request)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -226,6 +246,7 @@ class Plan(Value):
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
+        states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -248,6 +269,7 @@ class Plan(Value):
     untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
+    states: StateSlots | None = None
     memory: Memory | None = None
     effective: Effective | None = None
     probe: str | None = None
@@ -274,8 +296,5 @@ class Plan(Value):
     @property
     def argv(self) -> tuple[str, ...]:
         """The whole command line, word by word."""
-        words = list(self.command)
-        for option in self.options:
-            words.append(option.flag)
-            words.extend(option.values)
-        return tuple(words)
+        written = [word for each in self.options for word in (each.flag, *each.values)]
+        return (*self.command, *written)

@@ -14,6 +14,7 @@ from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground, together
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.pool import Hypothesis, combine
 from compiler.facts import Evidence, Model
+from compiler.plan import StateSlots
 from compiler.profile import Profile
 from compiler.ranges import Range, most
 from compiler.value import Value
@@ -135,13 +136,26 @@ class Case(Value):
         whole = most((after, before))
         return Range(after.low, whole.best, whole.high)
 
-    def state_requests(self, world: Hypothesis) -> int | None:
-        """Most requests at once that the pool of states admits; `None` when no layer has a state."""
+    def states(self, world: Hypothesis) -> StateSlots | None:
+        """The pool of states; `None` when no layer has one."""
         states = world.layout.states
         slots = world.layout.slots(world.rest_gib(self.budget_fraction))
         if states is None or slots is None or states.request_bytes == 0:
             return None
-        return max(0, slots // states.per_request)
+        return StateSlots(slots=slots, per_request=states.per_request, setting=states.setting)
+
+    @property
+    def spare_requests(self) -> int | None:
+        """Requests that the states surely admit beside those promised; `None` where no larger budget admits more."""
+        pools = [each.states for each in self.ground.layouts]
+        if any(each is None or each.given is not None or not each.request_bytes for each in pools):
+            return None
+        admitted = [states.requests for world in self.worlds if (states := self.states(world))]
+        if not admitted:
+            return None
+        promised = self.profile.parallel.share(self.profile.serve.concurrency)
+        asked = self.launch.running_requests
+        return min(admitted) - (promised if asked is None else min(promised, asked))
 
 
 def _logged(measured: Measured) -> Iterator[tuple[float, float]]:

@@ -81,6 +81,7 @@ class _Sizer(Value):
             required_tokens=memory.pool.required_tokens,
             verify_width=started.verify_width,
             running_requests=over_all(rows, case.profile),
+            states=case.states(case.worlds[0]),
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
             unfolds=started.unfolding.unfolds,
@@ -99,9 +100,11 @@ class _Sizer(Value):
         _, needed = self._reserve(_rows(case))
         return _balance(case, needed)
 
-    def least_spare(self, fraction: float) -> float:
+    def least_spare(self, fraction: float) -> tuple[float, ...]:
         case = make_case(self.ground, fraction=fraction)
-        return case.least_pool - self.ground.required_tokens
+        tokens = case.least_pool - self.ground.required_tokens
+        requests = case.spare_requests if self.ground.has_states else None
+        return (tokens,) if requests is None else (tokens, requests)
 
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
@@ -222,8 +225,9 @@ def _static(case: Case) -> Iterator[Line]:
 
 
 def _rows(case: Case) -> int:
-    requests = case.state_requests(case.worlds[0])
-    return case.launch.table_rows(case.pools[0], state_requests=requests)
+    states = case.states(case.worlds[0])
+    admitted = None if states is None else states.requests
+    return case.launch.table_rows(case.pools[0], state_requests=admitted)
 
 
 def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:

@@ -59,6 +59,7 @@ class StatePool(Value):
         drafted: tokens verified at once, each with a state of its own until they are accepted; 0 without speculation.
         requests: most requests at once under speculation.
         per_request: slots a running request may hold.
+        setting: what sets the slots; `None` where the release does not look at it.
     """
 
     rule: StatePools
@@ -68,6 +69,7 @@ class StatePool(Value):
     drafted: int
     requests: int
     per_request: int
+    setting: str | None = None
 
     @property
     def request_gib(self) -> float:
@@ -180,6 +182,7 @@ def state_pool(
         drafted=guess.verify_width if guess.algorithm is not None else 0,
         requests=sharing.requests or 0,
         per_request=slots_per_request(settings, model=model, rule=rule),
+        setting=None if _is_share(settings, rule) else f"flags.{_SLOTS_FLAG}",
     )
 
 
@@ -200,10 +203,18 @@ _UNSET_REQUESTS = 512
 """Slots of 0.5.6 without a radix cache and without a number of requests (model_runner.py, line 1466)."""
 
 
+_SLOTS_FLAG = "max-mamba-cache-size"
+
+
+def _is_share(settings: Settings, rule: Counting) -> bool:
+    """Whether a share of the rest decides whatever is asked for."""
+    return rule.states is StatePools.DIVIDED and not settings.on("disable-radix-cache")
+
+
 def _given(settings: Settings, rule: Counting, sharing: Sharing) -> int | None:
-    asked = settings.whole("max-mamba-cache-size")
+    asked = settings.whole(_SLOTS_FLAG)
     without_radix = settings.on("disable-radix-cache")
-    if rule.states is StatePools.DIVIDED and not without_radix:
+    if _is_share(settings, rule):
         return None
     if asked is not None:
         return asked // sharing.replicas
