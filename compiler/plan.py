@@ -209,6 +209,23 @@ class Unfolds(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Adapters(Value):
+    """Buffers for adapters, which stand beside the weights whatever is loaded into them, and what says how large they are.
+
+    Attributes:
+        number: adapters that one batch may use; each has a buffer. `fewest` is the least that it may be.
+        rank: the largest rank that fits into a buffer.
+        number_flag, rank_flag: the flags that say so, without dashes.
+    """
+
+    number: int
+    fewest: int
+    rank: int
+    number_flag: str
+    rank_flag: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -222,6 +239,7 @@ class Plan(Value):
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         unfolds: what its prefill steps unfold; `None` when they unfold nothing.
+        adapters: the buffers of adapters, where it has any and their size is known.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
@@ -244,6 +262,7 @@ class Plan(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    adapters: Adapters | None = None
     required_tokens: int | None = None
     untold: str | None = None
     verify_width: int = 1

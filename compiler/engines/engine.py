@@ -10,7 +10,7 @@ from attrs import frozen
 
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Balance, Memory, Option, Plan, Unfolds, Variable
+from compiler.plan import Adapters, Balance, Memory, Option, Plan, Unfolds, Variable
 from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -80,6 +80,7 @@ class Sized(Value):
         memory: both budgets; `None` when `unknowns` says why not.
         prefill_chunk: tokens of a prefill step; `None` when unknown.
         unfolds: what a prefill step unfolds; `None` when nothing.
+        adapters: the buffers of adapters; `None` where there are none.
         attention_backend: what the engine will use; `None` when unknown.
         required_tokens: slots the promise needs of each pool, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
@@ -94,6 +95,7 @@ class Sized(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    adapters: Adapters | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = ()
 
