@@ -155,10 +155,15 @@ class Asked(Value):
 
 
 class NoText(Enum):
-    """Why a file that a command names has no text here."""
+    """Why a file that a command names has no text here, as a clause; a server stops at the first two, where they are its own."""
 
-    ABSENT = "there is no such file"
-    ELSEWHERE = "it is on the host, is no plain text file, or is too large"
+    ABSENT = "is not here"
+    FOLDER = "is a directory"
+    HOST = "is not here, and may be on the host"
+    DEVICE = "is no regular file"
+    UNREADABLE = "cannot be read here"
+    BINARY = "is no UTF-8 text"
+    LARGE = "is larger than a file of flags"
 
 
 ReadFile = Callable[[str], "str | NoText"]
