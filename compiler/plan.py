@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.beside import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
@@ -194,41 +195,6 @@ class Service(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Unfolds(Value):
-    """What a step makes anew of what stands before its own tokens, and what says how much.
-
-    Attributes:
-        tokens: most of them at once.
-        switch: the flag that turns it off.
-        variable: the environment variable that sets how many.
-    """
-
-    tokens: int
-    switch: str | None = None
-    variable: str | None = None
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class StateSlots(Value):
-    """The pool of states of layers that keep one of fixed size for each request: it admits only so many requests, too.
-
-    Attributes:
-        slots: of one replica.
-        per_request: slots that a running request may hold.
-        setting: what sets their number for the whole server; `None` where the release has nothing for it.
-    """
-
-    slots: int
-    per_request: int
-    setting: str | None = None
-
-    @property
-    def requests(self) -> int:
-        """Most requests at once that it admits, of one replica."""
-        return max(0, self.slots // self.per_request)
-
-
-@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -242,6 +208,7 @@ class Plan(Value):
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         unfolds: what its prefill steps unfold; `None` when they unfold nothing.
+        adapters: the buffers of adapters, where it has any and their size is known.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
@@ -265,6 +232,7 @@ class Plan(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    adapters: Adapters | None = None
     required_tokens: int | None = None
     untold: str | None = None
     verify_width: int = 1

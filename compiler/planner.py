@@ -129,6 +129,7 @@ def plan_of(
         untold=untold,
         prefill_chunk=sized.prefill_chunk if sized else None,
         unfolds=sized.unfolds if sized else None,
+        adapters=sized.adapters if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
         states=sized.states if sized else None,

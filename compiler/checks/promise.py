@@ -34,8 +34,8 @@ def _labels(plan: Plan, where: Origins, limit: int) -> Iterator[Label | None]:
     if states is None or states.requests != plan.running_each:
         does = f"{counted(limit, 'request', does='run')} at once"
         yield where.label("serve.max_running_requests", does)
-    elif states.setting is not None:
-        yield where.label(states.setting, f"{counted(states.slots, 'slot')} of states")
+    elif states.flag is not None:
+        yield where.label(f"flags.{states.flag}", f"{counted(states.slots, 'slot')} of states")
 
 
 def _notes(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
@@ -61,9 +61,9 @@ def _help(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
         raised.append(
             f"`serve.max_running_requests` to {needed} or more; it takes from the reserve"
         )
-    if states is not None and states.requests < share and states.setting is not None:
+    if states is not None and states.requests < share and states.flag is not None:
         slots = share * states.per_request * parallel.limit_shares
-        raised.append(f"`{states.setting}` to {slots:,} or more; it takes from the pool of tokens")
+        raised.append(f"`flags.{states.flag}` to {slots:,} or more; it takes from the pool of tokens")
     if raised:
         yield f"set {', and '.join(raised)}"
     yield f"{'or ' if raised else ''}set `serve.concurrency = {limit}`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from compiler.engines.engine import NoText, ReadFile
@@ -25,16 +25,19 @@ def named_text(path: str, *, folder: Path = Path()) -> str | NoText:
     """
     place = folder / path
     try:
-        if not S_ISREG(place.stat().st_mode):
-            return NoText.ELSEWHERE
+        mode = place.stat().st_mode
+        if not S_ISREG(mode):
+            return NoText.FOLDER if S_ISDIR(mode) else NoText.DEVICE
         with place.open("rb") as file:
             # One byte more tells that a file is too large: what is cut off would count as not set.
             data = file.read(_LARGEST_BYTES + 1)
-        return NoText.ELSEWHERE if len(data) > _LARGEST_BYTES else data.decode()
-    except FileNotFoundError:
-        return NoText.ELSEWHERE if Path(path).is_absolute() else NoText.ABSENT
-    except (OSError, ValueError):
-        return NoText.ELSEWHERE
+        return NoText.LARGE if len(data) > _LARGEST_BYTES else data.decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return NoText.HOST if Path(path).is_absolute() else NoText.ABSENT
+    except UnicodeDecodeError:
+        return NoText.BINARY
+    except (OSError, ValueError):  # a name of no file: too long, or with a zero in it
+        return NoText.UNREADABLE
 
 
 def text_beside(launch: Launch) -> ReadFile:

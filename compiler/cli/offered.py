@@ -32,6 +32,7 @@ _OPTIONS: Mapping[str, str] = {
     "serve.concurrency": "--concurrency",
     "gpus.count": "--count",
     "engine.version": "--engine",
+    "engine.python": "--python",
     "gpus.kind": "--gpu",
     "model.id": "--model",
     "memory.kv_dtype": "--kv-dtype",
@@ -43,6 +44,7 @@ _TYPED: Mapping[str, str] = {
     "kind": "--gpu",
     "count": "--count",
     "version": "--engine",
+    "python": "--python",
     "context": "--context",
     "concurrency": "--concurrency",
 }

@@ -137,10 +137,12 @@ class Unfolded(Value):
     Attributes:
         words: the words of the launch, each with the index of the word that it comes from.
         notes: what there is to say; the words that they name are those of the launch as it was.
+        refusal: why the server stops at the file; then there are no words.
     """
 
-    words: tuple[tuple[str, int], ...]
+    words: tuple[tuple[str, int], ...] = ()
     notes: tuple[Noted, ...] = ()
+    refusal: str | None = None
 
 
 class Adopter(Protocol):

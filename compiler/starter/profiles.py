@@ -116,7 +116,7 @@ schema = 1
 extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
-{_gpus(wanted)}{_parallel(wanted)}
+{_gpus(wanted)}{_interpreter(wanted)}{_parallel(wanted)}
 # The promise: {_holders(wanted)} must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
@@ -159,6 +159,13 @@ def _gpus(wanted: FirstService) -> str:
         return ""
     indices = ", ".join(map(str, wanted.indices))
     return f"\n[gpus]\nindices = [{indices}]  # the host's other services use others\n"
+
+
+def _interpreter(wanted: FirstService) -> str:
+    """Another than that of all with this release, where a service of the host has another release there."""
+    if wanted.own_python is None:
+        return ""
+    return f"\n[engine]\npython = {text_toml(wanted.own_python)}  # the other one has another release on this host\n"
 
 
 def _flags(wanted: FirstService) -> str:

@@ -72,6 +72,7 @@ class FirstService(Value):
         layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
         port: that it listens on; `None` for the port that all share.
         indices: the GPUs of its host that it uses; empty for the first ones.
+        own_python: the interpreter, where the one of its engine's fragment has another release on its host.
         kv_dtype: the number format of the KV cache; empty for the model's own.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         picked: the fraction that the engine would take by itself, where `fraction` is one.
@@ -98,6 +99,7 @@ class FirstService(Value):
     layout: Layout | None = None
     port: int | None = None
     indices: tuple[int, ...] = ()
+    own_python: str | None = None
     kv_dtype: str = ""
     fraction: float | None = None
     picked: float | None = None

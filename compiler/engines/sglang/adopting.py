@@ -68,9 +68,9 @@ class Adopter(Value):
         """As `engines.adopting.Adopter` says."""
         try:
             own = self._server_words(words, found)
-            return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
         except RefusedError:
-            return None
+            return None  # `read` says so
+        return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
 
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """As `engines.adopting.Adopter` says."""

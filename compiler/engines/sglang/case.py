@@ -7,6 +7,7 @@ from functools import cached_property
 
 from attrs import frozen
 
+from compiler.beside import StateSlots
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
@@ -14,7 +15,6 @@ from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground, together
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.pool import Hypothesis, combine
 from compiler.facts import Evidence, Model
-from compiler.plan import StateSlots
 from compiler.profile import Profile
 from compiler.ranges import Range, most
 from compiler.value import Value
@@ -142,7 +142,7 @@ class Case(Value):
         slots = world.layout.slots(world.rest_gib(self.budget_fraction))
         if states is None or slots is None or states.request_bytes == 0:
             return None
-        return StateSlots(slots=slots, per_request=states.per_request, setting=states.setting)
+        return StateSlots(slots=slots, per_request=states.per_request, flag=states.flag)
 
     @property
     def spare_requests(self) -> int | None:

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from compiler.engines.engine import Asked, NoText, ReadFile
 from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Parser, make_parser
+from compiler.engines.sglang.arguments.configfile import no_config, unread_config
 from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
@@ -106,11 +107,13 @@ class CommandReader(Value):
         behind = rest[found.arguments :]
         # Few commands have it.
         path = self.parser.config(behind, entry=entry) if CONFIG in behind else None
-        text = _text(path, self.read_file)
+        text = NoText.HOST if path is None or self.read_file is None else self.read_file(path)
+        if path is not None and text is NoText.FOLDER:
+            return Asked(profile=None, refusal=no_config(path))
         written, refusal = self.parser.written(
             behind,
             entry=entry,
-            read_config=None if text is NoText.ELSEWHERE else lambda _: _known(text),
+            read_config=None if _may_be(text) else lambda _: _known(text),
         )
         if refusal is not None:
             return Asked(profile=None, refusal=refusal.message)
@@ -118,20 +121,14 @@ class CommandReader(Value):
         given = {name: value for name, value in written.items() if value is not None}
         wanted = _Wanted(given=given, release=self.release, gpus=gpus, identify=identify)
         asked = wanted.asked(variables)
-        if path is None or text is not NoText.ELSEWHERE:
+        if path is None or not isinstance(text, NoText):
             return asked
-        return evolve(asked, assumptions=(unread_config(path),))
+        return evolve(asked, assumptions=(unread_config(path, text),))
 
 
-def unread_config(path: str) -> str:
-    """What is taken for granted of a file that could not be read."""
-    return f"`{path}`, which `{CONFIG}` names, is on the host, is no plain text file, or is too large, and was not read: nothing of it counts here"
-
-
-def _text(path: str | None, read_file: ReadFile | None) -> str | NoText:
-    if path is None or read_file is None:
-        return NoText.ELSEWHERE
-    return read_file(path)
+def _may_be(text: str | NoText) -> bool:
+    """Whether the server may find what is not known here."""
+    return isinstance(text, NoText) and text is not NoText.ABSENT
 
 
 def _known(text: str | NoText) -> str | None:

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from compiler.engines.engine import Facts, Fixed, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
+from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
 from compiler.engines.sglang.launch import launch, over_all, requested_running_requests
@@ -85,6 +86,7 @@ class _Sizer(Value):
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
             unfolds=started.unfolding.unfolds,
+            adapters=adapters(self.ground.settings),
             assumptions=(
                 *self.assumptions,
                 *(

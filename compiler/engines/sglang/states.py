@@ -59,7 +59,7 @@ class StatePool(Value):
         drafted: tokens verified at once, each with a state of its own until they are accepted; 0 without speculation.
         requests: most requests at once under speculation.
         per_request: slots a running request may hold.
-        setting: what sets the slots; `None` where the release does not look at it.
+        flag: what sets the slots; `None` where the release does not look at it.
     """
 
     rule: StatePools
@@ -69,7 +69,7 @@ class StatePool(Value):
     drafted: int
     requests: int
     per_request: int
-    setting: str | None = None
+    flag: str | None = None
 
     @property
     def request_gib(self) -> float:
@@ -182,7 +182,7 @@ def state_pool(
         drafted=guess.verify_width if guess.algorithm is not None else 0,
         requests=sharing.requests or 0,
         per_request=slots_per_request(settings, model=model, rule=rule),
-        setting=None if _is_share(settings, rule) else f"flags.{_SLOTS_FLAG}",
+        flag=None if _is_share(settings, rule) else _SLOTS_FLAG,
     )
 
 
