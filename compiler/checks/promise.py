@@ -63,7 +63,9 @@ def _help(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
         )
     if states is not None and states.requests < share and states.flag is not None:
         slots = share * states.per_request * parallel.limit_shares
-        raised.append(f"`flags.{states.flag}` to {slots:,} or more; it takes from the pool of tokens")
+        raised.append(
+            f"`flags.{states.flag}` to {slots:,} or more; it takes from the pool of tokens"
+        )
     if raised:
         yield f"set {', and '.join(raised)}"
     yield f"{'or ' if raised else ''}set `serve.concurrency = {limit}`"
