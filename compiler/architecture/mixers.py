@@ -29,6 +29,7 @@ class Mla(Value):
 
     Attributes:
         q_lora_rank: 0 when queries are not low rank.
+        gated: a gate as wide as the output has a projection of its own.
     """
 
     kind: Literal["mla"] = "mla"
@@ -37,6 +38,7 @@ class Mla(Value):
     qk_nope_head_dim: int
     v_head_dim: int
     q_lora_rank: int
+    gated: bool = False
     indexer: Indexer | None = None
 
 
@@ -135,6 +137,7 @@ class State(Value):
         groups, state_size: key heads and their width (Mamba: groups and state); 0 without.
         conv_kernel: 1 without a convolution.
         state_bits: bits of an element of the recurrent state.
+        full_gate: the output gate of `kda` is one matrix; else it is low rank, like the decay.
     """
 
     kind: StateKind
@@ -144,3 +147,4 @@ class State(Value):
     state_size: int = 0
     conv_kernel: int = 1
     state_bits: int = 32
+    full_gate: bool = False

@@ -18,6 +18,7 @@ from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.families import FAMILIES, UNREAD
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, heads_of, pattern_of, state_of, window_of
+from compiler.checkpoint.modules import ATTENDING, BESIDE, MODULES
 from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
@@ -116,7 +117,11 @@ def _model(
         layers=layers,
         roles=_roles(model),
         scale_bits=family.scale_bits,
-        beside=family.beside,
+        called={
+            **MODULES,
+            **(BESIDE if family.beside else {}),
+            **(ATTENDING if family.states_attend else {}),
+        },
     )
     return evolve(model, quantization=stored)
 

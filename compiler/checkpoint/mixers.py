@@ -58,6 +58,7 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
             qk_nope_head_dim=keys.need("qk_nope_head_dim"),
             v_head_dim=keys.need("v_head_dim"),
             q_lora_rank=keys.count("q_lora_rank"),
+            gated=keys.flag("mla_use_output_gate"),
             indexer=_indexer(keys),
         )
     head_dim = keys.number("global_head_dim", "head_dim", "kv_channels") or _head_dim(keys)
@@ -270,6 +271,7 @@ def state_of(keys: Keys, pattern: tuple[LayerKind, ...]) -> State | None:
             groups=heads,
             state_size=width,
             conv_kernel=kernel,
+            full_gate=inner.flag("use_full_rank_gate"),
         )
     if keys.has("conv_L_cache"):
         return State(

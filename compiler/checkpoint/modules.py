@@ -51,6 +51,9 @@ BESIDE: Mapping[Role, tuple[str, ...]] = {
     Role.SHARED: ("model.layers.5.mlp.down_proj",),
 }
 
+# Layers with a state that have the names of attention (Kimi Linear).
+ATTENDING: Mapping[Role, tuple[str, ...]] = {Role.STATE: ("model.layers.5.self_attn.f_a_proj",)}
+
 # What stands before the layers of a text model inside a multimodal one, and of Nemotron-H.
 _INSIDE = (
     *("model.language_model.model.", "language_model.model.", "model.language_model."),

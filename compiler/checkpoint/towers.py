@@ -125,6 +125,23 @@ def _moon(keys: Keys, hidden: int) -> Vision:
     )
 
 
+def _moon3(keys: Keys, hidden: int) -> Vision:
+    # Whole on every rank, without biases; attention is wider than the hidden size, and what it has more of is counted with
+    # what stands outside the layers (0.5.17 models/kimi_k3_vl.py).
+    width, patch = keys.need("vt_hidden_size"), keys.need("patch_size")
+    layers, merged = keys.need("vt_num_hidden_layers"), _MERGED * width
+    wider = 4 * (keys.need("qkv_hidden_size") - width) * width * layers
+    table = keys.need("init_pos_emb_height") * keys.need("init_pos_emb_width") * width
+    return Vision(
+        layers=layers,
+        hidden=width,
+        intermediate=keys.need("vt_intermediate_size"),
+        projector_parameters=merged * merged + merged * hidden + hidden,
+        other_parameters=wider + table + _COLOURS * patch * patch * width + width,
+        split=(),
+    )
+
+
 def _siglip(keys: Keys, hidden: int) -> Vision:
     width, patch = keys.need("hidden_size"), keys.need("patch_size")
     positions = ((keys.number("image_size") or _SIGLIP_SIDE) // patch) ** 2
@@ -257,6 +274,7 @@ _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "DeepseekV41": _deepseek,
     "MiniMaxM3": _minimax,
     "Glm4v": _glm,
+    "KimiK3": _moon3,
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,

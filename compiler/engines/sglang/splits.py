@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.launch import Launch, contexts
+from compiler.engines.sglang.padding import padding
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.stages import shares_of
@@ -34,6 +35,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
     parallel = settings.profile.parallel
     a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
     on_gpu = _gpu_experts(settings)
+    filled = padding(settings, gpu=gpu, model=model)
     fused = _fuses(settings, model) and not a2a and parallel.expert == 1
     return Split(
         tensor=parallel.tensor,
@@ -51,6 +53,9 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
+        expert_step=filled.expert,
+        latent_step=filled.latent,
+        expert_bias_bits=filled.bias_bits,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,

@@ -28,6 +28,7 @@ _BASE_SLOTS = 3
 _OVERLAPPED, _LAZY, _PLAIN = 2, 1, 1
 # Architectures with an extra buffer by default from 0.5.14 on (arg_groups/overrides.py, `_MAMBA_EXTRA_BUFFER_ARCHS`).
 _BUFFERED_KINDS = frozenset({StateKind.GDN, StateKind.MAMBA2})
+_BUFFERED_SINCE = {StateKind.KDA: "0.5.16"}
 _STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -233,4 +234,8 @@ def slots_per_request(settings: Settings, *, model: Model, rule: Counting) -> in
 def _buffers(settings: Settings, model: Model) -> bool:
     """Whether the model's kind of state has an extra buffer with its default kernels."""
     kernels = settings.word("linear-attn-backend") or "triton"
-    return model.state is not None and model.state.kind in _BUFFERED_KINDS and kernels == "triton"
+    if model.state is None or kernels != "triton":
+        return False
+    since = _BUFFERED_SINCE.get(model.state.kind)
+    late = since is not None and at_least(settings.profile.engine.version, since)
+    return late or model.state.kind in _BUFFERED_KINDS
