@@ -10,6 +10,7 @@ from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
 from compiler.engines.sglang.compressed import CompressedPool
 from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.loading import TEXT_ONLY
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout
 from compiler.engines.sglang.releases import (
     Counting,
@@ -151,7 +152,9 @@ _ON_DEVICE = frozenset({"cuda_ipc", "cuda_vmm"})
 
 def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
     """The variables that say what caches of images take before a release sizes the pool."""
-    if not launch.multimodal or launch.rule.multimodal_gib == 0.0:
+    # They are set aside where images are encoded elsewhere too.
+    takes = launch.multimodal or settings.on(TEXT_ONLY)
+    if not takes or launch.rule.multimodal_gib == 0.0:
         return frozenset()
     on_device = settings.word("mm-feature-transport") in _ON_DEVICE
     return frozenset({IMAGE_CACHE, FEATURE_CACHE} if on_device else {IMAGE_CACHE})
