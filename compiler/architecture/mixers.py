@@ -15,12 +15,14 @@ class Indexer(Value):
     Attributes:
         first: so many layers at the start have one of their own each.
         every: after them one layer in so many has; the others reuse its choice.
+        pool: tokens that may share one key.
     """
 
     heads: int
     head_dim: int
     first: int = 2
     every: int = 1
+    pool: int = 1
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -101,6 +101,7 @@ FAMILIES: Mapping[str, Family] = {
     "Glm4MoeForCausalLM": Family(),
     "Glm4MoeLiteForCausalLM": Family(),
     "GlmMoeDsaForCausalLM": Family(),
+    "Glm5NextForConditionalGeneration": Family(states_attend=True),
     "Ernie4_5_MoeForCausalLM": Family(),
     "BailingMoeForCausalLM": Family(),
     # Its config has the router in fp32 (`router_dtype`).
@@ -173,7 +174,6 @@ UNREAD: Mapping[str, str] = {
     "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
     "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
     "DeciLMForCausalLM": "its layers, each of which has another shape",
-    "Glm5NextForConditionalGeneration": "layers with a state beside latent attention, and its four hidden states",
     "GlmOcrForConditionalGeneration": "its vision tower",
     "InklingForConditionalGeneration": "attention by relative positions, and its towers",
     "LLaDA2MoeModelLM": "the blocks of tokens that it fills in at once",

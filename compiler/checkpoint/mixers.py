@@ -54,7 +54,7 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
     if keys.has("kv_lora_rank"):
         return Mla(
             kv_lora_rank=keys.need("kv_lora_rank"),
-            qk_rope_head_dim=keys.need("qk_rope_head_dim"),
+            qk_rope_head_dim=keys.count("qk_rope_head_dim"),
             qk_nope_head_dim=keys.need("qk_nope_head_dim"),
             v_head_dim=keys.need("v_head_dim"),
             q_lora_rank=keys.count("q_lora_rank"),
@@ -133,6 +133,7 @@ def _indexer(keys: Keys) -> Indexer | None:
         head_dim=keys.need("index_head_dim"),
         first=keys.number("index_skip_topk_offset") or 2,
         every=keys.number("index_topk_freq") or 1,
+        pool=keys.number("index_kpool") or 1,
     )
 
 

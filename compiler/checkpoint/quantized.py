@@ -12,7 +12,7 @@ from typing import Any
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
-from compiler.checkpoint.modules import MODULES, is_meant, left_out, most_common, plain
+from compiler.checkpoint.modules import MODULES, Naming, is_meant, left_out, most_common, plain
 from compiler.checkpoint.packed import bits_of, odd_numbers
 
 
@@ -26,13 +26,13 @@ def quantization_of(
     *,
     layers: int,
     roles: Mapping[Role, int],
+    naming: Naming,
     scale_bits: int = 32,
-    called: Mapping[Role, tuple[str, ...]] = MODULES,
 ) -> Quantization | None:
     """How the checkpoint is quantized; a fault when its method is not understood.
 
     `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8;
-    `called` has the modules of each role.
+    `naming` is how its modules are called.
     """
     table = keys.table("quantization_config")
     if table is None:
@@ -59,7 +59,7 @@ def quantization_of(
         role
         for role in Role
         if role in candidates
-        and not left_out(role, exceptions, layers=layers, having=roles[role], called=called)
+        and not left_out(role, exceptions, layers=layers, having=roles[role], naming=naming)
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:

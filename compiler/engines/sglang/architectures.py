@@ -28,7 +28,7 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("0.5.21", "0.5.22"): ("ExaoneMoeForCausalLM",),
     # The name is that of the config alone: its class is DeepSeek V4's.
     ("0.5.20", "0.5.21"): ("DeepseekV41ForCausalLM",),
-    ("0.5.19", "0.5.20"): ("Qwen4ExpForConditionalGeneration",),
+    ("0.5.19", "0.5.20"): ("Glm5NextForConditionalGeneration", "Qwen4ExpForConditionalGeneration"),
     # Before that Gemma's is no embedding model (model_loader/utils.py).
     ("0.5.16", "0.5.17"): (
         "Gemma3TextModel",

@@ -15,7 +15,7 @@ from compiler.engines.sglang.backends import KvFormat, KvKind
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
 from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools, at_least
 from compiler.engines.sglang.speculation import Speculation
-from compiler.facts import Compressed, Gqa, Mla, Model, Window
+from compiler.facts import Compressed, Gqa, Indexer, Mla, Model, Window
 from compiler.memory.attention import (
     cell_bytes,
     fp4_cell_bytes,
@@ -114,7 +114,7 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
     priced_rows = stored if token.rule.sparse_rows else rows
     keys = kept = 0
     if attention.indexer is not None:
-        each = indexer_bytes(attention.indexer, layers=keyed_layers(token))
+        each = key_bytes(token, attention.indexer, layers=keyed_layers(token))
         kept = each * token.host_ratio
         priced = kept if at_least(token.rule.since, _HOST_PRICED_SINCE) else each
         keys = priced if token.rule.indexer else 0
@@ -131,6 +131,11 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
 # With contexts on the host, the indexer's keys are priced for all of them, and kept in every layer (pool_configurator.py,
 # `_compute_indexer_size`).
 _HOST_PRICED_SINCE, _HOST_KEYS_SINCE = "0.5.18", "0.5.20"
+
+
+def key_bytes(token: Token, indexer: Indexer, *, layers: int) -> int:
+    """Bytes of one token's keys in the indexers of some layers."""
+    return indexer_bytes(indexer, layers=layers, shared=token.rule.pooled_keys)
 
 
 def keyed_layers(token: Token) -> int:
@@ -172,7 +177,7 @@ def draft_bytes(token: Token, guess: Speculation) -> int:
         rows = sparse_row_bytes(attention) * guess.nextn.layers
     keys = 0
     if attention.indexer is not None:
-        keys = indexer_bytes(attention.indexer, layers=guess.nextn.layers)
+        keys = key_bytes(token, attention.indexer, layers=guess.nextn.layers)
     return rows + keys
 
 
@@ -197,9 +202,9 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
     if token.splits_windows and isinstance(attention, Gqa):
         return target.priced_bytes + _bytes(token, attention, layers=more)
     if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
-        keys = indexer_bytes(attention.indexer, layers=token.layers.indexed)
+        keys = key_bytes(token, attention.indexer, layers=token.layers.indexed)
         rows = int((target.priced_bytes - keys) * more / layers)
-        return target.priced_bytes + rows + indexer_bytes(attention.indexer, layers=more)
+        return target.priced_bytes + rows + key_bytes(token, attention.indexer, layers=more)
     return int(target.priced_bytes * (1 + more / layers))
 
 

@@ -128,7 +128,7 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 
 # Models that a release sizes by a configurator of their own, which is not written down here; the beginnings of names.
-_OWN_CONFIGURATORS = ("Glm5Next", "Inkling")
+_OWN_CONFIGURATORS = ("Inkling",)
 
 
 def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
