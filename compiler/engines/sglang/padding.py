@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.backends import Platform, generation, platform
+from compiler.engines.sglang.exchange import exchanged_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.facts import Gpu, Model
@@ -36,7 +37,8 @@ AUTO = "auto"
 """No kernels are chosen."""
 
 _FLASHINFER, _MARLIN, _TRITON = "flashinfer_mxfp4", "marlin", "triton_kernel"
-_AS_STORED = frozenset({"deep_gemm", "megamoe"})
+_MEGA = "megamoe"
+_AS_STORED = frozenset({"deep_gemm", _MEGA})
 _DATACENTRE, _WORKSTATION = 10, 12
 _GPT_OSS, _KIMI_K3 = "GptOss", "KimiK3"
 # Kernels of workstation GPUs for GPT-OSS: Triton's before the first, then Marlin's, then FlashInfer's.
@@ -82,8 +84,9 @@ def _on_hip(settings: Settings, version: str) -> Padding:
 def mxfp4_runner(settings: Settings, *, gpu: Gpu, model: Model) -> str:
     """The kernels that run experts in MXFP4 on an NVIDIA GPU; `auto` where the release chooses none."""
     asked, version = settings.word("moe-runner-backend") or AUTO, settings.profile.engine.version
-    if settings.word("moe-a2a-backend") == "megamoe":
-        return "megamoe"
+    exchanged = exchanged_by(settings)
+    if exchanged is not None and exchanged.endswith(_MEGA):
+        return _MEGA
     if asked != AUTO:
         return asked
     major, gpt = generation(gpu), model.architecture.startswith(_GPT_OSS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
+from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.padding import padding
 from compiler.engines.sglang.releases import at_least
@@ -26,14 +27,18 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
-# With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
-_A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
+# Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; kimi_k3.py, 556).
+_WHOLE_WITH = {
+    "MiniMaxM3": frozenset({"deepep"}),
+    "KimiK3": frozenset({"deepep", "megamoe"}),
+}
 
 
 def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> Split:
     """How weights are split."""
     parallel = settings.profile.parallel
-    a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
+    exchanged = exchanged_by(settings)
+    a2a = exchanged in DEALS_OUT
     on_gpu = _gpu_experts(settings)
     filled = padding(settings, gpu=gpu, model=model)
     fused = _fuses(settings, model) and not a2a and parallel.expert == 1
@@ -46,7 +51,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         pipeline=parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
-        shared_whole=a2a or _shared_alone(settings, launch.version),
+        shared_whole=exchanged in _whole_with(model) or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
@@ -69,6 +74,12 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
     "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
 )
 _SHARED_ALONE_ENV, _SHARED_ALONE_SINCE = "SGLANG_SHARED_EXPERT_TP1", "0.5.12"
+
+
+def _whole_with(model: Model) -> frozenset[str]:
+    """The all-to-all backends with which each rank keeps the model's shared experts whole."""
+    only = (kinds for name, kinds in _WHOLE_WITH.items() if model.architecture.startswith(name))
+    return next(only, DEALS_OUT)
 
 
 def _shared_alone(settings: Settings, version: str) -> bool:
