@@ -57,6 +57,7 @@ class Split(Value):
             to.
         expert_bias_bits: of the biases that such experts get, whether they have some or not; 0 without.
         rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
+        windows_unscaled: its layers with the window alone have no YaRN.
         orders_kept: the order of the inputs of experts in four bits is kept, although no checkpoint here sets one.
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
         blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
@@ -81,6 +82,7 @@ class Split(Value):
     latent_step: int = 1
     expert_bias_bits: int = 0
     rotary_alone: bool = False
+    windows_unscaled: bool = False
     orders_kept: bool = False
     blocks_stay: bool = False
     blocks_dequantized: bool = True

@@ -27,6 +27,8 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
+# And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
+_WINDOWS_UNSCALED_SINCE = "0.5.18"
 # Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; kimi_k3.py, 556).
 _WHOLE_WITH = {
     "MiniMaxM3": frozenset({"deepep"}),
@@ -62,6 +64,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         latent_step=filled.latent,
         expert_bias_bits=filled.bias_bits,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
+        windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
         blocks_dequantized=platform(gpu) is Platform.CUDA
