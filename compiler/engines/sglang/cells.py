@@ -38,6 +38,7 @@ class Token(Value):
         ranks: that share one layer's heads.
         stages: of the pipeline; the stage that has most decides.
         shares: the layers of each stage; empty where they have equal shares.
+        counts_all: whether each stage is sized for the layers of all; `keeps_all`: whether it has pools for them.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
     """
@@ -48,6 +49,8 @@ class Token(Value):
     ranks: int
     stages: int = 1
     shares: tuple[int, ...] = ()
+    counts_all: bool = False
+    keeps_all: bool = False
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
@@ -55,6 +58,8 @@ class Token(Value):
     @cached_property
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
+        if self.counts_all:
+            return stage_counts(self.model)
         stages = (
             stage_counts(self.model, stage=stage, stages=self.stages, shares=self.shares)
             for stage in range(self.stages)
@@ -75,6 +80,13 @@ def cells(token: Token, guess: Speculation, *, pricings: tuple[str, ...]) -> tup
 
 def target_cell(token: Token) -> Cell:
     """A token of the target alone."""
+    if not token.keeps_all or token.counts_all:
+        return _target(token)
+    cell, kept = _target(token), _target(evolve(token, counts_all=True)).target_bytes
+    return evolve(cell, target_bytes=kept, unpriced_target_bytes=kept - cell.priced_bytes)
+
+
+def _target(token: Token) -> Cell:
     model, counts = token.model, token.layers
     attention = model.attention
     if isinstance(attention, Compressed):

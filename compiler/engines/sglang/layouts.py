@@ -56,8 +56,14 @@ def layouts(
     )
 
 
+# Stages of models with states are sized by their own full layers, and have pools for those alone (0.5.8 and 0.5.9
+# model_executor/model_runner_kv_cache_mixin.py, lines 129 and 633).
+_COUNTS_STAGES_SINCE, _KEEPS_STAGES_SINCE = "0.5.8", "0.5.9"
+
+
 def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
     """What decides a token's bytes."""
+    version, hybrid = settings.profile.engine.version, model.state is not None
     return Token(
         model=model,
         kv=launch.kv,
@@ -65,6 +71,8 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         ranks=launch.attention_ranks,
         stages=settings.profile.parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
+        counts_all=hybrid and not at_least(version, _COUNTS_STAGES_SINCE),
+        keeps_all=hybrid and not at_least(version, _KEEPS_STAGES_SINCE),
         splits_windows=has_window_pool(settings, model),
         window_ratio=_window_ratio(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,

@@ -193,8 +193,14 @@ def _by_variable(settings: Settings) -> str:
     return asked if at_least(settings.profile.engine.version, _VARIABLE_SINCE) else ""
 
 
+# Until then each stage of a pipeline is sized for the states of all layers (0.5.17 kv_cache_configurator.py, line 1821).
+_BY_STAGE_SINCE = "0.5.17"
+
+
 def _most_layers(settings: Settings, model: Model) -> int:
-    return max(each.state for each in counts_of_stages(settings.profile, model))
+    stages = [each.state for each in counts_of_stages(settings.profile, model)]
+    by_stage = at_least(settings.profile.engine.version, _BY_STAGE_SINCE)
+    return max(stages) if by_stage else sum(stages)
 
 
 _UNSET_REQUESTS = 512
