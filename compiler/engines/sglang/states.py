@@ -28,6 +28,7 @@ _BASE_SLOTS = 3
 _OVERLAPPED, _LAZY, _PLAIN = 2, 1, 1
 # Architectures with an extra buffer by default from 0.5.14 on (arg_groups/overrides.py, `_MAMBA_EXTRA_BUFFER_ARCHS`).
 _BUFFERED_KINDS = frozenset({StateKind.GDN, StateKind.MAMBA2})
+_BUFFERED_SINCE = {StateKind.KDA: "0.5.16"}
 _STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -195,8 +196,14 @@ def _by_variable(settings: Settings) -> str:
     return asked if at_least(settings.profile.engine.version, _VARIABLE_SINCE) else ""
 
 
+# Until then each stage of a pipeline is sized for the states of all layers (0.5.17 kv_cache_configurator.py, line 1821).
+_BY_STAGE_SINCE = "0.5.17"
+
+
 def _most_layers(settings: Settings, model: Model) -> int:
-    return max(each.state for each in counts_of_stages(settings.profile, model))
+    stages = [each.state for each in counts_of_stages(settings.profile, model)]
+    by_stage = at_least(settings.profile.engine.version, _BY_STAGE_SINCE)
+    return max(stages) if by_stage else sum(stages)
 
 
 _UNSET_REQUESTS = 512
@@ -244,4 +251,8 @@ def slots_per_request(settings: Settings, *, model: Model, rule: Counting) -> in
 def _buffers(settings: Settings, model: Model) -> bool:
     """Whether the model's kind of state has an extra buffer with its default kernels."""
     kernels = settings.word("linear-attn-backend") or "triton"
-    return model.state is not None and model.state.kind in _BUFFERED_KINDS and kernels == "triton"
+    if model.state is None or kernels != "triton":
+        return False
+    since = _BUFFERED_SINCE.get(model.state.kind)
+    late = since is not None and at_least(settings.profile.engine.version, since)
+    return late or model.state.kind in _BUFFERED_KINDS
