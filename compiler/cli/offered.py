@@ -8,7 +8,7 @@ from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
-from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
 from compiler.cli.startwanted import ONE_HOST, default_path
 from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
@@ -168,6 +168,9 @@ def _counts(
         for count in counts:
             asked = laid_out(evolve(wanted, count=count, layout=None), catalog, judge=judge)
             found = judge(asked)
+            easier = eased(asked, catalog, judge=judge) if found.refused else None
+            if easier is not None:
+                asked, found = easier, judge(easier)
             if found.refused:
                 continue
             yield asked
