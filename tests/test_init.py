@@ -183,6 +183,32 @@ def test_what_keeps_the_whole_promise_is_tried_before_it_is_refused(
     assert poolproof(tmp_path, "fmt", "--check").code == 0
 
 
+def test_more_is_offered_with_what_else_it_takes(tmp_path: Path) -> None:
+    """What passes with fewer requests or groups stands beside what passes without, says so, and is what comes of its options."""
+    words = ("--context", "131072", "--concurrency", "16")
+    made = poolproof(tmp_path, "init", *KIMI, "--host", "a", *words)
+    assert made.code == 1
+    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    most = {each.split()[0]: each for each in offered if each.endswith(" at most")}
+    assert [each.split()[0] for each in offered] == [
+        "--context",
+        "--context",
+        "--concurrency",
+        "--concurrency",
+        "--count",
+    ]
+    for line in most.values():
+        assert "; data parallel attention; " in line
+        option, value, verdict = line.split()[:3]
+        done = poolproof(
+            tmp_path, "init", f"t{option}", *KIMI, "--host", "a", *words, option, value
+        )
+        assert (done.code, verdict) == (0, "pass"), done.err
+        (path,) = (tmp_path / f"t{option}" / "profiles").glob("*.toml")
+        requests = tomllib.loads(path.read_text("utf-8"))["serve"]["max_running_requests"]
+        assert line.endswith(f"; {requests} requests run at most")
+
+
 def test_the_most_requests_that_pass_are_taken() -> None:
     """Twice as many do not pass, nor do those of the engine."""
     wanted = evolve(_asked(KIMI[1], KIMI[3], 8), context=200_000)
