@@ -82,13 +82,23 @@ class Place(Value):
 
 
 def place_of(folder: Path) -> Place:
-    """What is there; without a folder it is the tree that we stand in, wherever in it."""
+    """What is there; without a folder it is the tree that we stand in, wherever in it, and never one in another's profiles."""
     above = find_tree(()).workspace if folder == Path() else None
-    if above is not None:
-        folder = Path(os.path.relpath(above.root))
+    root = _holder(folder) if above is None else above.root
+    if root is not None:
+        folder = Path(os.path.relpath(root))
     stands = (folder / PIN_FILE).exists() or (folder / PROFILES).is_dir()
     catalog = open_catalog(FolderReader(folder / PROFILES) if stands else None)
     return Place(folder=folder, stands=stands, catalog=catalog)
+
+
+def _holder(folder: Path) -> Path | None:
+    """The folder whose `profiles/` this one is, or lies in; `None` where it is neither."""
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
+    for each in (whole, *whole.parents):
+        if each.name == PROFILES and (each == whole or (each.parent / PIN_FILE).exists()):
+            return each.parent
+    return None
 
 
 def version_in(place: Place, engine: str) -> str | None:

@@ -52,6 +52,8 @@ def _tell(place: Place, wanted: FirstService) -> None:
     """What was decided, and what comes next."""
     if wanted.layout is not None:
         click.echo(wanted.layout.said(wanted.count), err=True)
+    if wanted.requests is not None:
+        click.echo(wanted.requests_said, err=True)
     if wanted.count > ONE_HOST:
         click.echo(
             f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "

@@ -121,7 +121,7 @@ description = {text_toml(f"{wanted.model} on {wanted.target}")}
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
-{_port(wanted)}{_memory(wanted)}{_flags(wanted)}
+{_requests(wanted)}{_port(wanted)}{_memory(wanted)}{_flags(wanted)}
 [targets.{key_toml(wanted.target)}]
 kind = "systemd"
 user = {text_toml(wanted.user)}
@@ -130,7 +130,16 @@ user = {text_toml(wanted.user)}
 
 def _holders(wanted: FirstService) -> str:
     several = wanted.layout is not None and wanted.layout.data > 1
-    return "the pools of all copies together" if several else "the pool"
+    if not several:
+        return "the pool"
+    return f"the pools of all {'groups' if wanted.layout and wanted.layout.dp_attention else 'copies'} together"
+
+
+def _requests(wanted: FirstService) -> str:
+    """Fewer at once than the engine takes by itself, and why."""
+    if wanted.requests is None:
+        return ""
+    return f"{_comment(wanted.requests_said)}max_running_requests = {wanted.requests}\n"
 
 
 def _parallel(wanted: FirstService) -> str:
@@ -145,6 +154,7 @@ def _parallel(wanted: FirstService) -> str:
         "expert": (layout.expert, 1),
     }
     rows = "".join(f"{key} = {size}\n" for key, (size, plain) in sizes.items() if size != plain)
+    rows += "dp_attention = true\n" if layout.dp_attention else ""
     return f"\n{_comment(layout.said(wanted.count))}[parallel]\n{rows}" if rows else ""
 
 
