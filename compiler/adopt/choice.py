@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.launch import Change, Launch, Word
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
-from compiler.engines.adopting import Adopter, ChangeKind, Reading, unread
+from compiler.engines.adopting import Adopter, ChangeKind, LeftOpen, Reading, unread
 from compiler.engines.engine import ReadFile
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
@@ -123,11 +123,12 @@ def _read(
     if known is None:
         return None
     release, adopter = known
-    launch, changes = _unfolded(launch, shelf, adopter, words, unknown)
+    launch, changes, left = _unfolded(launch, shelf, adopter, words, unknown)
     if changes:
         words = tuple(word.text for word in launch.command.words)
         unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
     reading = adopter.read(words, found=launch.found, unknown=unknown)
+    reading = evolve(reading, open=(*left, *reading.open)) if left else reading
     if release.read_version != version:
         text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
         changes = (*changes, Change(kind=ChangeKind.ASSUMED, text=text))
@@ -143,14 +144,14 @@ def _read(
 
 def _unfolded(
     launch: Launch, shelf: Shelf, adopter: Adopter, words: Sequence[str], unknown: frozenset[int]
-) -> tuple[Launch, tuple[Change, ...]]:
-    """The launch with what a file that it names sets, and what there is to say about that."""
+) -> tuple[Launch, tuple[Change, ...], tuple[LeftOpen, ...]]:
+    """The launch with what a file that it names sets, what there is to say about that, and what it leaves open."""
     if shelf.read_file is None:
-        return launch, ()
+        return launch, (), ()
     found = launch.found
     whole = adopter.unfold(words, found=found, unknown=unknown, read_file=shelf.read_file)
     if whole is None:
-        return launch, ()
+        return launch, (), ()
     own = launch.command.words
     behind = (
         own[at] if own[at].text == text else Word(text=text, span=own[at].span)
@@ -161,7 +162,7 @@ def _unfolded(
         Change(kind=each.kind, text=each.text, span=own[each.words[-1]].span)
         for each in whole.notes
     )
-    return evolve(launch, command=command), tuple(changes)
+    return evolve(launch, command=command), tuple(changes), whole.open
 
 
 def _fault_count(reading: Reading) -> int:
@@ -221,7 +222,7 @@ def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | Non
     text = f"{launch.engine} {chosen.version}, {why}: {_how_to_tell(launch)}"
     if fits is not None:
         text += f"; {fits.version} takes all of its flags"
-    return evolve(chosen, changes=(Change(kind=ChangeKind.ASSUMED, text=text),))
+    return evolve(chosen, changes=(*chosen.changes, Change(kind=ChangeKind.ASSUMED, text=text)))
 
 
 def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
