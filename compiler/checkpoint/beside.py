@@ -137,8 +137,8 @@ def _per_layer(keys: Keys, kinds: Pattern) -> int:
 def _gemma4(keys: Keys, kinds: Pattern) -> int:
     """With the tower for sound: conformers of two MLPs, attention, and a convolution (models/gemma4_audio.py)."""
     found = _per_layer(keys, kinds)
-    sound = keys.outer.get("audio_config")
-    if not isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is None:
         return found
     inner = keys.inside(sound)
     width = inner.number("hidden_size") or 1024
@@ -159,10 +159,10 @@ def _gemma3n(keys: Keys, kinds: Pattern) -> int:
     turns = 2 * (streams - 1) * hidden * hidden
     low = len(kinds) * (2 * hidden * keys.need("laurel_rank") + streams * hidden)
     found = _per_layer(keys, kinds) + turns + low
-    if isinstance(keys.outer.get("vision_config"), Mapping):
+    if keys.beside("vision_config") is not None:
         found += _MOBILENET + hidden * hidden
-    sound = keys.outer.get("audio_config")
-    if isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is not None:
         inner = keys.inside(sound)
         width = inner.number("hidden_size") or 1536
         layers = inner.number("conf_num_hidden_layers") or 12
@@ -173,8 +173,8 @@ def _gemma3n(keys: Keys, kinds: Pattern) -> int:
 def _qwen_omni(keys: Keys, kinds: Pattern) -> int:
     """The tower for sound: three convolutions, layers of a plain encoder, and two projections (models/qwen3_omni_moe.py)."""
     del kinds
-    sound = keys.outer.get("audio_config")
-    if not isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is None:
         return 0
     inner = keys.inside(sound)
     width, between = inner.need("d_model"), inner.need("downsample_hidden_size")

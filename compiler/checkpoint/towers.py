@@ -21,8 +21,8 @@ _SIGLIP_SIDE = 896
 
 def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
     """The tower of a multimodal model; a fault when nobody described this one."""
-    table = keys.outer.get("vision_config")
-    if not isinstance(table, Mapping):
+    table = keys.beside("vision_config")
+    if table is None:
         return None
     if architecture.startswith(_WITHOUT):
         return None
