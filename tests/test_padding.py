@@ -115,3 +115,22 @@ def test_kimi_k3_has_no_release_before_its_own_and_no_kernels_on_every_gpu() -> 
     )
     assert marlin < 141 < load_gib(hopper, version="0.5.17", gpu="h200", count=16)
     assert memory_of(K3, version="0.5.17", gpu="b200").unpriced
+
+
+@pytest.mark.parametrize(
+    ("command", "version", "gpu", "said"),
+    [
+        (f"{GPT} --tp-size 4 --ep-size 4", "0.5.12", "h200", "made 16 bits"),
+        (f"{GPT} --tp-size 4", "0.5.12", "h200", "720 columns of an expert are filled up to 768"),
+        (f"{GPT} --tp-size 1", "0.5.12", "h200", None),
+        ("--model-path Qwen/Qwen3-8B --tp-size 4", "0.5.12", "h200", None),
+    ],
+)
+def test_the_plan_says_what_kernels_make_of_experts(
+    command: str, version: str, gpu: str, said: str | None
+) -> None:
+    """In words, where they take more than their files; and nothing where they do not."""
+    found = plan_of(command, version=version, gpu=gpu, count=4).assumptions
+    told = [each for each in found if "expert" in each]
+    assert len(told) == (said is not None)
+    assert all(said in each for each in told if said is not None)

@@ -17,6 +17,7 @@ from compiler.engines.sglang.layouts import (
 )
 from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import loading_assumption
+from compiler.engines.sglang.padding import padding_assumption
 from compiler.engines.sglang.rawsettings import raw_unknowns
 from compiler.engines.sglang.releases import (
     CompressedPools,
@@ -233,6 +234,7 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         of_model = (
             between(model.architecture, profile.engine.version),
             loading_assumption(model, asked),
+            padding_assumption(asked, gpu=facts.gpu, model=model),
             hosting_assumption(asked, gpu=facts.gpu, model=model),
         )
         sentences += [each for each in of_model if each is not None]

@@ -14,6 +14,7 @@ from compiler.engines.sglang.exchange import exchanged_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.facts import Gpu, Model
+from compiler.memory.tensors.formats import padded
 from compiler.memory.tensors.mlp import has_mxfp4_experts
 from compiler.value import Value
 
@@ -71,6 +72,23 @@ def padding(settings: Settings, *, gpu: Gpu, model: Model) -> Padding:
     plain = runner == _AUTO
     bias_bits = _PLAIN if plain else 32
     return Padding(expert=32 if narrow else 64, bias_bits=bias_bits, plain=plain)
+
+
+def padding_assumption(settings: Settings, *, gpu: Gpu | None, model: Model) -> str | None:
+    """What is taken for granted of the kernels, where that makes experts larger than their files; `None` elsewhere."""
+    if gpu is None or model.moe is None or not has_mxfp4_experts(model):
+        return None
+    filled = padding(settings, gpu=gpu, model=model)
+    if filled.plain:
+        return (
+            "no kernels take experts in four bits here: they are made 16 bits once they are loaded"
+        )
+    parallel = settings.profile.parallel
+    share = model.moe.intermediate // max(1, parallel.tensor // parallel.expert)
+    whole = padded(share, step=filled.expert)
+    if whole == share:
+        return None
+    return f"a rank's {share:,} columns of an expert are filled up to {whole:,}, for the kernels that run them"
 
 
 def _on_hip(settings: Settings, version: str) -> Padding:
