@@ -27,6 +27,7 @@ FITTED: Sequence[str] = (
     "NVFP4: how often scales are copied is left open for 0.5.8 and 0.5.9, since two of these boots disagree with the source",
     "free memory of one H200, B200, RTX 3090, and MI355X alone: from one to three of these boots each, and a spread of 0.38 GiB",
     "free memory of several L4: one of these boots, and the same spread",
+    "free memory of several H200: the low end is what three fractions of one of these servers say, 137.10 GiB",
     "free memory of several MI355X: the best is the median of seven of these boots, the low end is 0.38 GiB below that of two more, by their pools",
     "the doubt of a pool that is carried to another budget: looked for because four of tier C lay outside; the 2 MiB are the driver's",
     "which boots are set aside, in part: five without a fraction (one of them of a nightly build), a slice of a larger card, three private forks",
