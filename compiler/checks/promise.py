@@ -15,7 +15,7 @@ from compiler.rules import rule
 def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A request that may not run holds no context, however large the pool is."""
     promised, limit = plan.profile.serve.concurrency, plan.running_requests
-    if limit is None or promised <= limit:
+    if limit is None or promised <= limit or _pool_bounds(plan):
         return
     own = plan.profile.serve.max_running_requests
     yield error(
@@ -27,6 +27,13 @@ def concurrency(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         help=tuple(_help(plan, own, limit)),
         path="serve.concurrency",
     )
+
+
+def _pool_bounds(plan: Plan) -> bool:
+    """Whether so few tokens are there that they bound the requests, whatever is asked for: the pool's own finding says so."""
+    share = plan.profile.parallel.share(plan.profile.serve.concurrency)
+    # Half the tokens are the most (0.5.11 model_executor/model_runner_kv_cache_mixin.py, 698).
+    return plan.memory is not None and plan.memory.pool.tokens.best < 2 * share
 
 
 def _labels(plan: Plan, where: Origins, limit: int) -> Iterator[Label | None]:

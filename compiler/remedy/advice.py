@@ -22,7 +22,7 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy
+from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy, Unhelpful
 from compiler.remedy.levers import LESS_AT_ONCE, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
@@ -67,12 +67,25 @@ def _advised(
     elif each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
         remedies = ranked(plan, reserve_remedies(plan, trials))
     elif each.code == LIMIT_CODE and memory_outcome(plan.memory) <= Outcome.UNCERTAIN:
-        remedies = ranked(plan, limit_remedies(plan, trials))
-        if all(one.cost is Cost.PROMISE for one in remedies):
-            return each  # it says by itself which limits there are
+        return _limited(each, plan, trials, others)
     else:
         return each
     return evolve(each, help=_help(each.code, remedies, plan, others))
+
+
+def _limited(
+    each: Diagnostic, plan: Plan, trials: Trials, others: Sequence[Diagnostic]
+) -> Diagnostic:
+    """What lets as many run as are promised, or promises no more than run, and why the rest does not."""
+    levers = [one for one in levers_of(plan) if one.eases is Budget.NONE or one is LESS_AT_ONCE]
+    tried = [try_lever(one, plan, trials, goal=LIKELY) for one in levers]
+    vain = [one for one in tried if isinstance(one, Unhelpful) and one.tried is not None]
+    if any(one.why.startswith(LIMIT_CODE) for one in vain):
+        return each  # two limits are low, which it says by itself
+    remedies = ranked(plan, (one for one in tried if isinstance(one, Remedy)))
+    whole = any(one.cost is not Cost.PROMISE for one in remedies)
+    why = () if whole else tuple(f"`{one.tried}` is not enough: {one.why}" for one in vain)
+    return evolve(each, help=(*why, *_help(each.code, remedies, plan, others)))
 
 
 def _help(
@@ -128,15 +141,6 @@ def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
     if found or reserve_outcome(memory) <= Outcome.UNCERTAIN:
         return found
     return tuple(_remedies(plan, trials, Budget.RESERVE, alone=likely, together=(likely,)))
-
-
-def limit_remedies(plan: Plan, trials: Trials) -> Iterator[Remedy]:
-    """What lets as many run as are promised, or promises no more than run; both budgets hold at least by the best estimate."""
-    for lever in levers_of(plan):
-        if lever.eases is Budget.NONE or lever is LESS_AT_ONCE:
-            tried = try_lever(lever, plan, trials, goal=LIKELY)
-            if isinstance(tried, Remedy):
-                yield tried
 
 
 def _remedies(
