@@ -253,6 +253,31 @@ def test_a_setting_with_what_it_does(tree: Checkout) -> None:
     }
 
 
+def test_what_a_running_service_would_not_notice_is_no_restart(tree: Checkout) -> None:
+    """A larger promise changes the probe alone, and a description what systemd shows: as a switch decides it."""
+    edit(tree, SHORT, "concurrency = 3", "concurrency = 2")
+    less = tree.run("diff").out
+    assert f"{SHORT} on ct200: no restart\n" in less
+    assert "to restart" not in less
+    commit(tree)
+    edit(tree, SHORT, "concurrency = 2", "concurrency = 3")
+    more = " ".join(tree.run("diff").out.split())
+    assert f"{SHORT} on ct200: no restart, if what runs keeps the larger promise" in more
+    commit(tree)
+    edit(tree, SHORT, 'description = "', 'description = "Still ')
+    assert f"{SHORT} on ct200: no restart\n" in tree.run("diff").out
+
+
+def test_of_what_is_refused_nothing_restarts(tree: Checkout) -> None:
+    """Its command line would be another, and is not written: that is said, and it is not among what restarts."""
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.85")
+    done = tree.run("diff")
+    assert done.code == 1
+    assert f"{STORY} on ct200: refused, so nothing of it is written\n" in done.out
+    assert "to restart" not in done.out
+    assert "  restart " not in done.out
+
+
 def test_a_comment_changes_no_service(tree: Checkout) -> None:
     """A file that differs in a comment is listed with whom it reaches; no service changes, and the exit is 0."""
     edit(tree, "base/service", "# What every service here has in common.", "# What all have.")
@@ -682,9 +707,7 @@ def test_markdown_escapes_everything(tree: Checkout) -> None:
     assert row.count("``") >= 2
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
     assert out.count("<details>") == out.count("</details>") - 1  # the one inside the code
-    assert out.startswith(
-        "<!-- poolproof-diff -->\n### Poolproof: 1 service changes, 1 to restart\n"
-    )
+    assert out.startswith("<!-- poolproof-diff -->\n### Poolproof: 1 service changes\n")
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ ROWS = (
     ("catalog", "memory", "workspace"),
     ("checkpoint", "engines", "service"),
     # what is decided
-    ("planner",),
+    ("planner", "consequence"),
     ("checks", "render"),
     ("accept",),
     # what the verbs need
