@@ -97,6 +97,8 @@ def test_two_revisions_are_compared_with_each_other(tree: Checkout, words: tuple
     )
     assert "memory.fraction  0.93 -> 0.94" in " ".join(done.out.split(" "))
     assert "no service changes" in tree.run("diff", "HEAD..HEAD").out
+    assert tree.run("diff", "HEAD~1..").out == tree.run("diff", "HEAD~1..HEAD").out
+    assert tree.run("diff", "..HEAD~1").out == tree.run("diff", "HEAD..HEAD~1").out
 
 
 def test_what_is_wrong_in_a_later_revision_is_shown_in_its_own_text(tree: Checkout) -> None:
@@ -435,6 +437,27 @@ def test_a_plan_is_named_by_its_folder(tree: Checkout) -> None:
     assert done.code == 1
     assert f"`{plan}` is a file, and neither a revision nor a folder" in done.err
     assert f"poolproof diff {plan.parent}" in done.err
+
+
+def test_a_target_is_compared_by_its_own_folder(tree: Checkout) -> None:
+    """As `switch` is given it: its plan stands above; a folder there that is no target is said."""
+    tree.run("compile")
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    whole = tree.run("diff", f"out/{STORY}").out
+    assert tree.run("diff", f"out/{STORY}/ct200").out == whole
+    assert f"{STORY} on ct200: restart" in whole
+    (tree.out / STORY / "other").mkdir()
+    done = tree.run("diff", f"out/{STORY}/other")
+    assert (done.code, "it has no target `other`" in done.err) == (1, True)
+
+
+def test_a_fragment_is_no_service(tree: Checkout) -> None:
+    """Asked for by name nothing of it is compared, which is said, and who is made of it may be asked."""
+    edit(tree, "base/service", "chunked_prefill = 8192", "chunked_prefill = 4096")
+    done = tree.run("diff", "HEAD", "base/service")
+    assert "no service changes" in done.out
+    assert "`base/service` is a fragment, and no service: `poolproof affected" in done.err
+    assert "is a fragment" not in tree.run("diff", "HEAD", STORY).err
 
 
 def test_another_folder(tree: Checkout, once: Checkout) -> None:

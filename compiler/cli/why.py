@@ -140,10 +140,14 @@ def _explain_line(file: str, number: int) -> Exit:
 
 
 def _elsewhere(file: str) -> Diagnostic:
+    is_profile = file.endswith(".toml")
     return error(
         "line-unknown",
         f"`{file}` is not below `{OUT}/`, and only what a compile wrote there has reasons",
-        help=(f"name the file as it stands in the tree: `{OUT}/PROFILE/TARGET/FILE:LINE`",),
+        help=(
+            f"name the file as it stands in the tree: `{OUT}/PROFILE/TARGET/FILE:LINE`",
+            *(("of a setting ask by its name: `poolproof why PROFILE KEY`",) if is_profile else ()),
+        ),
     )
 
 
