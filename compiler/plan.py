@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.beside import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
@@ -194,38 +195,6 @@ class Service(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Unfolds(Value):
-    """What a step makes anew of what stands before its own tokens, and what says how much.
-
-    Attributes:
-        tokens: most of them at once.
-        switch: the flag that turns it off.
-        variable: the environment variable that sets how many.
-    """
-
-    tokens: int
-    switch: str | None = None
-    variable: str | None = None
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Adapters(Value):
-    """Buffers for adapters, which stand beside the weights whatever is loaded into them, and what says how large they are.
-
-    Attributes:
-        number: adapters that one batch may use; each has a buffer. `fewest` is the least that it may be.
-        rank: the largest rank that fits into a buffer.
-        number_flag, rank_flag: the flags that say so, without dashes.
-    """
-
-    number: int
-    fewest: int
-    rank: int
-    number_flag: str
-    rank_flag: str
-
-
-@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -244,6 +213,7 @@ class Plan(Value):
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
+        states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -267,6 +237,7 @@ class Plan(Value):
     untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
+    states: StateSlots | None = None
     memory: Memory | None = None
     effective: Effective | None = None
     probe: str | None = None
@@ -293,8 +264,5 @@ class Plan(Value):
     @property
     def argv(self) -> tuple[str, ...]:
         """The whole command line, word by word."""
-        words = list(self.command)
-        for option in self.options:
-            words.append(option.flag)
-            words.extend(option.values)
-        return tuple(words)
+        written = [word for each in self.options for word in (each.flag, *each.values)]
+        return (*self.command, *written)

@@ -31,6 +31,7 @@ ROWS = (
     ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
+    ("beside",),
     ("plan",),
     ("rules", "judged", "planjson", "writtenplan", "bars"),
     # text and files in

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.launch import Change, Launch, Word
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error, listed
-from compiler.engines.adopting import Adopter, ChangeKind, Reading, unread
+from compiler.engines.adopting import Adopter, ChangeKind, Reading, Unfolded, unread
 from compiler.engines.engine import ReadFile
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
@@ -124,12 +124,14 @@ def _read(
     if known is None:
         return None
     release, adopter = known
-    launch, changes, refusal = _unfolded(launch, shelf, adopter, words, unknown)
+    launch, changes, whole = _unfolded(launch, shelf, adopter, words, unknown)
     if changes:
         words = tuple(word.text for word in launch.command.words)
         unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
     reading = adopter.read(words, found=launch.found, unknown=unknown)
-    reading = reading if refusal is None else evolve(reading, refusal=refusal)
+    if whole is not None:
+        refusal = whole.refusal or reading.refusal
+        reading = evolve(reading, refusal=refusal, open=(*whole.open, *reading.open))
     if release.read_version != version:
         text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
         changes = (*changes, Change(kind=ChangeKind.ASSUMED, text=text))
@@ -145,14 +147,14 @@ def _read(
 
 def _unfolded(
     launch: Launch, shelf: Shelf, adopter: Adopter, words: Sequence[str], unknown: frozenset[int]
-) -> tuple[Launch, tuple[Change, ...], str | None]:
-    """The launch with what a file that it names sets, what there is to say about that, and why the server stops at it."""
+) -> tuple[Launch, tuple[Change, ...], Unfolded | None]:
+    """The launch with what a file that it names sets, what there is to say about that, and what came of the file."""
     if shelf.read_file is None:
         return launch, (), None
     found = launch.found
     whole = adopter.unfold(words, found=found, unknown=unknown, read_file=shelf.read_file)
     if whole is None or whole.refusal is not None:
-        return launch, (), None if whole is None else whole.refusal
+        return launch, (), whole
     own = launch.command.words
     behind = (
         own[at] if own[at].text == text else Word(text=text, span=own[at].span)
@@ -163,7 +165,7 @@ def _unfolded(
         Change(kind=each.kind, text=each.text, span=own[each.words[-1]].span)
         for each in whole.notes
     )
-    return evolve(launch, command=command), tuple(changes), None
+    return evolve(launch, command=command), tuple(changes), whole
 
 
 def _fault_count(reading: Reading) -> int:
@@ -241,7 +243,7 @@ def _assumed(
     text = f"{launch.engine} {chosen.version}, {why}: {_how_to_tell(launch)}"
     if fits is not None:
         text += f"; {fits.version} takes all of its flags"
-    return evolve(chosen, changes=(Change(kind=ChangeKind.ASSUMED, text=text),))
+    return evolve(chosen, changes=(*chosen.changes, Change(kind=ChangeKind.ASSUMED, text=text)))
 
 
 def _stops(refusing: Chosen) -> str:

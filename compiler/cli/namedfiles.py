@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -40,10 +41,14 @@ def named_text(path: str, *, folder: Path = Path()) -> str | NoText:
         return NoText.UNREADABLE
 
 
-def text_beside(launch: Launch) -> ReadFile:
-    """What reads a file that a launch names; its relative path is one beside the file that holds the launch."""
+def text_beside(launch: Launch, *, written: Mapping[str, str]) -> ReadFile:
+    """What reads a file that a launch names; its relative path is one beside the file that holds the launch.
+
+    One that is `written` before the launch is that.
+    """
     from compiler.adopt.launchfaults import entry_span  # noqa: PLC0415 - only a verb that reads launches has it
 
     span = entry_span(launch)
     folder = Path(span.file).parent if span is not None else Path()
-    return partial(named_text, folder=folder)
+    read = partial(named_text, folder=folder)
+    return lambda path: written[path] if path in written else read(path)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from compiler.beside import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Adapters, Balance, Memory, Option, Plan, Unfolds, Variable
+from compiler.plan import Balance, Memory, Option, Plan, Variable
 from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -85,6 +86,7 @@ class Sized(Value):
         required_tokens: slots the promise needs of each pool, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
         running_requests: most requests at once, over all replicas, defaults filled in.
+        states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -95,6 +97,7 @@ class Sized(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    states: StateSlots | None = None
     adapters: Adapters | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = ()
@@ -109,8 +112,11 @@ class Sizer(Protocol):
     def balance(self, fraction: float) -> Balance | None:
         """What both budgets come to, sooner: a search asks for it hundreds of times; `None` where memory is not known."""
 
-    def least_spare(self, fraction: float) -> float | None:
-        """What the pool surely holds beside the promise, slots, sooner again; `None` where memory is not known."""
+    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
+        """What is surely there beside the promise, sooner again; `None` where memory is not known.
+
+        Slots of the pool, and requests that its states admit, where a larger budget admits more of them.
+        """
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -127,10 +133,10 @@ class Fixed(Value):
         """What its budgets come to."""
         return None if self.sized.memory is None else self.sized.memory.balance
 
-    def least_spare(self, fraction: float) -> float | None:
+    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
         """What its pool has to spare."""
         balance = self.balance(fraction)
-        return None if balance is None else balance.tokens.low - balance.required_tokens
+        return None if balance is None else (balance.tokens.low - balance.required_tokens,)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, given_up
 from compiler.remedy.raw import raw_levers
 from compiler.remedy.saying import pool, reserve_moves, reserve_needs, span, tokens
+from compiler.remedy.states import state_levers
 
 
 def _at_once(plan: Plan) -> str:
@@ -190,6 +191,7 @@ LEVERS = (
 
 
 def levers_of(plan: Plan) -> Iterator[Lever]:
-    """Those that a plan has something to move for, then those of flags and variables that its engine named."""
+    """Those that a plan has something to move for, then those of flags and variables that its engine named, and of states."""
     yield from (each for each in LEVERS if each.applies(plan))
     yield from raw_levers(plan)
+    yield from state_levers(plan)

@@ -122,6 +122,9 @@ def fewer_requests(plan: Plan) -> Moves | str:
 
 def more_requests(plan: Plan) -> Moves | str:
     """Running requests, up to those that are promised, on each replica."""
+    states = plan.states
+    if states is not None and states.requests == plan.running_each:
+        return f"the states of {states.requests} have room, whatever is asked for"
     change = with_requests(
         plan.profile, plan.profile.parallel.share(plan.profile.serve.concurrency)
     )

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from compiler.beside import Adapters, Unfolds
 from compiler.language.written import written
-from compiler.plan import Adapters, Plan, Unfolds
+from compiler.plan import Plan
 from compiler.profile import Text
 from compiler.remedy.change import Budget, Change, Cost, Lever, Moves
 from compiler.remedy.saying import pool, reserve_needs
@@ -73,7 +74,7 @@ def _no_unfolding(switch: str) -> Lever:
         eases=Budget.BOTH,
         cost=Cost.START,
         advised=Budget.RESERVE,
-        moves=lambda plan: Moves(count=1, at=lambda _: _with_flag(plan, switch, value=True)),
+        moves=lambda plan: Moves(count=1, at=lambda _: with_flag(plan, switch, value=True)),
         gives=lambda _, after: f"{reserve_needs(after)}; long prompts start slower",
         loses=lambda _, __: (
             "what stands before a chunk is read as latents, which takes more work a token: long prompts, and those with "
@@ -90,7 +91,7 @@ def _fewer_adapters(adapters: Adapters) -> Lever:
         if now <= fewest:
             return f"a batch may use {now}, and no fewer is possible"
         return Moves(
-            count=now - fewest, at=lambda number: _with_flag(plan, flag, value=now - number)
+            count=now - fewest, at=lambda number: with_flag(plan, flag, value=now - number)
         )
 
     return Lever(
@@ -122,7 +123,7 @@ def _lower_rank(adapters: Adapters) -> Lever:
             return f"no lower one than {_LEAST_RANK} is tried"
         return Moves(
             count=count,
-            at=lambda number: _with_flag(plan, flag, value=2 ** (largest + 1 - number)),
+            at=lambda number: with_flag(plan, flag, value=2 ** (largest + 1 - number)),
         )
 
     return Lever(
@@ -142,7 +143,7 @@ def _rank(plan: Plan) -> int:
     return plan.adapters.rank if plan.adapters is not None else 0
 
 
-def _with_flag(plan: Plan, flag: str, *, value: int) -> Change:
+def with_flag(plan: Plan, flag: str, *, value: int) -> Change:
     """A flag with a number, or `True`, which is one that has no value."""
     flags = {**plan.profile.flags, flag: value}
     return Change(

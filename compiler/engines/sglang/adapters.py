@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.beside import Adapters
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gqa, Model
 from compiler.memory.weights import GIB
-from compiler.plan import Adapters
 from compiler.profile import Argument
 from compiler.value import Value
 

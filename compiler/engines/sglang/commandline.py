@@ -18,6 +18,7 @@ from compiler.engines.sglang.arguments import Entry, Parser, make_parser
 from compiler.engines.sglang.arguments.configfile import no_config, unread_config
 from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
+from compiler.engines.sglang.exchange import DEALS_OUT
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
 from compiler.profile import (
@@ -45,9 +46,7 @@ _COMMAND, _VERB = "sglang", "serve"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 _ALGORITHMS = BLOCK_DRAFTED | STEPWISE | {NGRAM}
-# All-to-all backends that deal experts out over all ranks (0.5.11 server_args.py, `_handle_a2a_moe`), and the old
-# switches for the same.
-_WIDE_A2A = frozenset({"deepep", "mooncake", "nixl", "mori", "flashinfer"})
+# The old switches that deal experts out over all ranks.
 _WIDE_SWITCHES = ("enable_ep_moe", "enable_deepep_moe")
 
 STAND_IN_CONTEXT = 32_768
@@ -220,7 +219,7 @@ class _Wanted(Value):
 
     def parallel(self) -> Parallel:
         tensor = self.size(*_TENSOR)
-        wide = self.word("moe_a2a_backend") in _WIDE_A2A or any(
+        wide = self.word("moe_a2a_backend") in DEALS_OUT or any(
             self.given.get(name) is True for name in _WIDE_SWITCHES
         )
         split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given

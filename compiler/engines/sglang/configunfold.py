@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.engines.adopting import ChangeKind, Noted, Unfolded
+from compiler.engines.adopting import ChangeKind, LeftOpen, Noted, Unfolded
 from compiler.engines.engine import NoText, ReadFile
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.configfile import (
@@ -36,7 +36,9 @@ def unfolded(
             return Unfolded(refusal=no_config(path))
         if isinstance(text, NoText):
             note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path, text), words=places)
-            return Unfolded(words=_placed(own, places[-1]), notes=(note,))
+            how = f"put a copy of `{path}` where the launch names it, or write what it sets into the profile"
+            left = LeftOpen(flag=CONFIG, words=places, how=how)
+            return Unfolded(words=_placed(own, places[-1]), notes=(note,), open=(left,))
         held = config_words(text, path=path, release=release)
     except RefusedError as stopped:
         return Unfolded(refusal=stopped.refusal.message)
