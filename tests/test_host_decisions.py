@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from compiler.consequence import Action, decide
 from compiler.engines.observing import Start
 from compiler.host import finding
-from compiler.host.change import Action, decide
 from compiler.host.ending import Outcome
 from compiler.host.finding import service_in
 from compiler.host.growth import growth
@@ -47,7 +47,7 @@ from generations import (
     staged,
     unit_of,
 )
-from test_host_change import FILES, UNIT, changed
+from test_consequence import FILES, UNIT, changed
 from test_host_switch import promising, rewritten
 
 

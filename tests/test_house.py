@@ -39,7 +39,7 @@ ROWS = (
     ("catalog", "memory", "workspace"),
     ("checkpoint", "engines", "service"),
     # what is decided
-    ("planner",),
+    ("planner", "consequence"),
     ("checks", "render"),
     ("accept",),
     # what the verbs need

@@ -12,7 +12,7 @@ from attrs import evolve
 from compiler.catalog import Catalog
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, engine_release, show, write_lines
-from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
 from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
 from compiler.cli.startwanted import HOST, SHORT_NAME, wanted_of
 from compiler.cli.startwriting import write_service
@@ -166,7 +166,7 @@ def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstSe
 
 def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
-    from compiler.cli.offered import COUNTS, in_options, offers  # noqa: PLC0415 - a tree that passes does without it
+    from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
     texts = {
         f"{PROFILES}/{name}.toml": text
@@ -176,7 +176,7 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
     found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
     show(found, session)
     if wanted.layout is not None:
-        click.echo(wanted.layout.said(wanted.count), err=True)
+        write_lines((wanted.layout.said(wanted.count),), beside=True)
     write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(
@@ -187,19 +187,21 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
         )
     )
     if passing:
-        click.echo("nothing was written; with the rest as it is, each of these passes:", err=True)
         wide = max(map(len, passing))
-        for option, gives in passing.items():
-            click.echo(f"  {option.ljust(wide)}  {gives}", err=True)
+        lines = (f"  {option.ljust(wide)}  {gives}" for option, gives in passing.items())
+        write_lines((_INSTEAD, *lines), beside=True)
     elif all(each.code in ABOUT_MEMORY for each in found if each.is_error):
-        click.echo(
-            f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer requests at once, and none passes: "
-            "ask for another kind, or for less",
-            err=True,
-        )
+        write_lines((_NOTHING_PASSES,), beside=True)
     else:
         click.echo("nothing was written; mend what is said above, and ask again", err=True)
     return Exit.REFUSED
+
+
+_INSTEAD = "nothing was written; with the rest as it is, each of these passes:"
+_NOTHING_PASSES = (
+    f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer requests at once, and none passes: "
+    "ask for another kind, or for less"
+)
 
 
 def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

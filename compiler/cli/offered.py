@@ -8,7 +8,7 @@ from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
-from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
 from compiler.cli.startwanted import ONE_HOST, default_path
 from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
@@ -24,9 +24,6 @@ from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
 from compiler.starter import FirstService, shared_attention
 
-
-COUNTS = (1, 2, 4, 8, 16, 32)
-"""Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
 
 _OPTIONS: Mapping[str, str] = {
     "serve.context": "--context",

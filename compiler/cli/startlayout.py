@@ -17,6 +17,9 @@ ABOUT_MEMORY = MEMORY_CODES | {UNLOADABLE}
 """What refuses a layout that is too large, and would be taken on more GPUs or for a smaller promise."""
 
 
+COUNTS = (1, 2, 4, 8, 16, 32)
+"""Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
+
 _UNFITTED = "fit-unknown"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from compiler.consequence import Action, decide
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.host.change import Action, decide
 from compiler.host.growth import growth
 from compiler.host.live import Live
 from compiler.host.names import Holder, Holding, check_name, look_at_name
