@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.engines.sglang.backends import is_sparse
 from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs, at_least
 from compiler.engines.sglang.roles import Role, role_of
@@ -56,6 +57,8 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     """The fraction a server picks when none is given."""
     total = gpu.total_mib
     ranks = settings.profile.parallel.tensor * settings.profile.parallel.pipeline
+    if rule.sparse_fraction and is_sparse(model):
+        return rule.sparse_fraction  # 0.5.3 server_args.py, 823
     if rule.fraction is FractionRule.STEPS:
         return _by_ranks(ranks)
     if rule.fraction is FractionRule.REST:

@@ -11,10 +11,10 @@ from attrs import field, frozen
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
-from compiler.engines.sglang.drafts import draft_weights_gib, given_up_gib
+from compiler.engines.sglang.drafts import draft_rotary_gib, draft_weights_gib, given_up_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
-from compiler.engines.sglang.loading import as_loaded, quantizes_late
+from compiler.engines.sglang.loading import as_loaded, as_repacked, quantizes_late
 from compiler.engines.sglang.offloading import offloaded_gib
 from compiler.engines.sglang.pool import Hypothesis, Layout
 from compiler.engines.sglang.settings import Settings
@@ -145,13 +145,17 @@ class Ground(Value):
     def _loaded_gib(self, guess: Speculation) -> Range:
         """What a draft has loaded when the pool is sized, GiB."""
         kept = draft_weights_gib(guess, self.model, split=self.split)
+        if guess.draft is not None:
+            ranks, stacked = self.launch.attention_ranks, guess.drafts_blocks
+            beside, _ = draft_rotary_gib(guess.draft, ranks=ranks, stacked=stacked)
+            kept += Range.exactly(beside)
         return kept + given_up_gib(guess, self.model, split=self.split)
 
     @cached_property
     def unquantized_gib(self) -> Range | None:
         """What a checkpoint takes that is quantized while loading; `None` for any other."""
         loaded = self.facts.model
-        if loaded is None or loaded is self.model or not quantizes_late(self.settings):
+        if loaded is None or loaded.quantization is not None or not quantizes_late(self.settings):
             return None
         return weights_gib(loaded, split=self.split)
 
@@ -182,10 +186,12 @@ class Ground(Value):
             start.launch.rule.since,
         )
         piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
+        ours = {each.cell.pricing for each in self.layouts}
+        priced_alike = alike and not ours.isdisjoint(each.cell.pricing for each in start.layouts)
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
-                    if alike and theirs.cell.pricing != layout.cell.pricing:
+                    if priced_alike and theirs.cell.pricing != layout.cell.pricing:
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
                     for part, slip in ((0.5, 0.0), (0.0, -piece), (1.0, piece)):
@@ -267,7 +273,8 @@ def make_ground(settings: Settings, facts: Facts, *, started: Launch) -> Ground:
     """Put together what sizing needs; GPU and model are known."""
     if facts.gpu is None or facts.model is None:
         raise ValueError("nothing to size without a GPU and a model")
-    model = as_loaded(facts.model, settings)
+    loaded = as_loaded(facts.model, settings)
+    model = as_repacked(loaded, facts.gpu, version=started.version)
     return Ground(
         settings=settings,
         facts=facts,

@@ -119,7 +119,8 @@ class Counting(Value):
         sparse_rows: whether a token's bytes are those of the rows that sparse MLA keeps.
         hip_plain_rows: whether TileLang, the default on AMD, keeps rows of sparse MLA without scales.
         checkpoint_kv: whether `auto` follows the KV number format a checkpoint asks for.
-        sparse_fp8: whether sparse MLA chooses fp8 on Blackwell.
+        sparse_fp8: whether sparse MLA chooses fp8 on Blackwell; `sparse_trtllm`: with kernels whose rows have no scales.
+        sparse_fraction: what the fraction is where sparse MLA says so; 0: it says nothing.
         compressed: how the pools of attention that compresses over time are sized.
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
@@ -151,6 +152,8 @@ class Counting(Value):
     hip_plain_rows: bool = False
     checkpoint_kv: bool = False
     sparse_fp8: bool = False
+    sparse_trtllm: bool = False
+    sparse_fraction: float = 0.0
     states: StatePools = StatePools.ABSENT
     compressed: CompressedPools = CompressedPools.ABSENT
     extra_buffer: bool = False
@@ -201,13 +204,14 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "states": StatePools.GIVEN,
             "table_draft_columns": True,
             "index_bytes": 8,
+            "sparse_fp8": True,
+            "sparse_fraction": 0.8,
         },
     ),
+    ("0.5.3.post1", {"indexer": True, "sparse_fraction": 0.0}),
     (
         "0.5.6",
         {
-            "indexer": True,
-            "sparse_fp8": True,
             "states": StatePools.DIVIDED,
             "prefill_graphs": PrefillGraphs.ASKED_BY_SIZE,
         },
@@ -228,6 +232,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "speculation_mib": 4096,
             "prefill_graphs": PrefillGraphs.USUAL,
             "hip_plain_rows": True,
+            "sparse_trtllm": True,
             "table_spare_row": True,
         },
     ),
