@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -106,6 +107,27 @@ def test_a_broken_file_beside_the_config_says_nothing(tree: Checkout, text: str)
     write_folder(tree.root / "ckpt")
     (tree.root / "ckpt" / "tokenizer_config.json").write_text(text, "utf-8")
     assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
+
+
+def test_a_pipe_beside_the_config_is_not_waited_for(tree: Checkout) -> None:
+    """Nobody writes to it, and reading it would never end."""
+    write_folder(tree.root / "ckpt")
+    os.mkfifo(tree.root / "ckpt" / "tokenizer_config.json")
+    assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
+
+
+def test_weights_that_are_not_read_are_told(tree: Checkout) -> None:
+    """Pickled weights are those of the config; GGUF has number formats that the config does not have, and is refused."""
+    write_folder(tree.root / "ckpt")
+    (tree.root / "ckpt" / "pytorch_model.bin").write_bytes(b"")
+    made = tree.run("catalog", "add-model", "ckpt", "--id", "acme/x")
+    assert made.code == 0
+    assert "`pytorch_model.bin` is not read: not known are the size" in made.err
+    (tree.root / "ckpt" / "model-q4.gguf").write_bytes(b"")
+    refused = tree.run("catalog", "add-model", "ckpt", "--id", "acme/y")
+    assert refused.code == 1
+    assert "weights in GGUF are not read" in refused.err
+    assert "model-q4.gguf" in refused.err
 
 
 @pytest.mark.parametrize("id_", ["Qwen/Qwen3-32B", "acme/x"])

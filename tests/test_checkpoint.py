@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -313,6 +314,74 @@ def test_a_tensor_beyond_the_file_is_named(folder: Path) -> None:
     [(file, summary)] = faults_of(folder)
     assert file == f"ck/{FIRST}"
     assert "it ends at byte " in summary
+
+
+def test_a_download_that_broke_off_is_one_fault(folder: Path) -> None:
+    """All tensors behind the cut are one finding, which names the last of them and how many there are."""
+    path = folder / FIRST
+    header, _ = path.read_bytes()[8:].split(b"}}", 1)
+    os.truncate(path, 8 + len(header) + 2)
+    [(file, summary)] = faults_of(folder)
+    assert file == f"ck/{FIRST}"
+    count = len(json.loads(header + b"}}")) - 1  # all but `__metadata__`
+    assert summary.endswith(f"the file has 0 behind its header; so do {count - 1} more")
+
+
+def test_faults_of_all_entries_of_a_file_are_told_by_the_first(folder: Path) -> None:
+    """A header has thousands of entries, and what broke one broke all."""
+
+    def spoil(entries: dict[str, dict[str, object]]) -> None:
+        for name in entries.keys() - {"__metadata__"}:
+            entries[name]["dtype"] = "BF17"
+
+    rewrite_header(folder / FIRST, spoil)
+    _, faults = read_checkpoint(folder, shown="ck")
+    assert len(faults) == 5
+    assert [each.notes for each in faults[:4]] == [()] * 4
+    (note,) = faults[4].notes
+    assert note.endswith(" more of this file")
+
+
+@pytest.mark.parametrize("values", [5, {"format": 1}])
+def test_what_stands_beside_the_tensors_is_texts(folder: Path, values: object) -> None:
+    """The format's own reader stops on anything else."""
+    rewrite_header(
+        folder / FIRST, lambda header: cast("dict[str, object]", header).update(__metadata__=values)
+    )
+    assert faults_of(folder) == [(f"ck/{FIRST}", "`__metadata__` is no table of texts")]
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        (FIRST, "the file is no weight file"),
+        (INDEX, "the file is no JSON"),
+        ("config.json", "the file is no JSON"),
+    ],
+)
+def test_a_pointer_of_git_lfs_is_called_one(folder: Path, name: str, start: str) -> None:
+    """A clone without Git LFS has pointers in place of files, and is mended by one command."""
+    (folder / name).write_text(POINTER, encoding="utf-8")
+    why = "it is a pointer of Git LFS, and `git lfs pull` fetches the file"
+    assert faults_of(folder) == [(f"ck/{name}", f"{start}: {why}")]
+
+
+def test_weights_of_another_format_are_named(folder: Path) -> None:
+    """What lies there in place of what is read."""
+    for name in (*folder.glob("*.safetensors"), folder / INDEX):
+        name.unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"")
+    _, (fault,) = read_checkpoint(folder, shown="ck")
+    assert fault.notes == ("`pytorch_model.bin` is not read",)
+
+
+def test_a_table_of_modelopt_that_is_none_is_named(folder: Path) -> None:
+    """It would say how the weights are stored, and the config does not."""
+    (folder / "hf_quant_config.json").write_text('{"quantization": [1]}', encoding="utf-8")
+    assert faults_of(folder) == [("ck/hf_quant_config.json", "`quantization` is no table")]
 
 
 def test_an_index_that_disagrees_is_named(folder: Path) -> None:

@@ -197,7 +197,9 @@ def test_what_is_not_understood_of_quark_is_said(values: dict[str, Any]) -> None
     table = {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4"}}, **values}
     found = model_from_config({**CONFIGS[_MOE], "quantization_config": table}, id_="a/b")
     assert isinstance(found, Missing)
-    assert found.reasons == ("the quantization `quark` is not understood",)
+    assert found.reasons == (
+        "what `quantization_config` says of its method, `quark`, is not understood",
+    )
 
 
 def test_groups_are_told_apart_by_their_targets() -> None:

@@ -22,7 +22,12 @@ from rows import folded
 
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
-LAYERS_OF_EXPERTS = ("moe_layer_end_index", "mlp_only_layers")
+LAYERS_OF_EXPERTS = (
+    "moe_layer_end_index",
+    "mlp_only_layers",
+    "moe_layer_freq",
+    "num_experts_per_tok",
+)
 
 
 def changed(**values: object) -> dict[str, object]:
@@ -95,10 +100,18 @@ def test_what_is_missing_of_a_popular_architecture_is_said(name: str, reason: st
     assert found == Missing(architecture=name, reasons=(reason,))
 
 
-@pytest.mark.parametrize("names", [None, [], [3], "LlamaForCausalLM"])
-def test_a_config_without_an_architecture_is_named(names: object) -> None:
-    """The key that is missing is told."""
-    assert missing(changed(architectures=names)) == ("`architectures` is missing",)
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (None, "is missing"),
+        ([], "is no list of words"),
+        ([3], "is no list of words"),
+        ("LlamaForCausalLM", "is no list of words"),
+    ],
+)
+def test_a_config_without_an_architecture_is_named(names: object, why: str) -> None:
+    """The key that is missing, or of another type, is told."""
+    assert missing(changed(architectures=names)) == (f"`architectures` {why}",)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +121,26 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
         ("num_hidden_layers", "32", "`num_hidden_layers` is no whole number above zero"),
         ("num_hidden_layers", 10_001, "`num_hidden_layers` is more than 10,000"),
         ("vocab_size", -1, "`vocab_size` is no whole number above zero"),
-        ("vocab_size", 10**18, "`vocab_size` is no whole number above zero"),
+        (
+            "vocab_size",
+            10**18,
+            "`vocab_size` is more than 10,000,000,000,000, and no figure of a model is",
+        ),
+        ("hidden_size", [4096], "`hidden_size` is no whole number above zero"),
+        ("hidden_size", [4096] * 31, "`hidden_size` is no whole number above zero"),
+        ("text_config", [1], "`text_config` is no table"),
+        ("vision_config", "a tower", "`vision_config` is no table"),
+        ("moe_layer_freq", 2, "`moe_layer_freq` has dense layers among those with experts"),
+        ("moe_layer_freq", "2", "`moe_layer_freq` is no whole number above zero"),
+        ("moe_layer_freq", [0, 1], "`moe_layer_freq` has 2 entries for 32 layers"),
+        (
+            "moe_layer_freq",
+            [1, 0] * 16,
+            "`moe_layer_freq` has dense layers among those with experts",
+        ),
+        ("num_experts_per_tok", 9, "each token goes to 9 experts, and there are 8"),
+        ("qk_nope_head_dim", 128, "`kv_lora_rank` is missing, and `qk_nope_head_dim` is there"),
+        ("quantization_config", {}, "`quantization_config.quant_method` is missing"),
         ("vocab_size", True, "`vocab_size` is no whole number above zero"),
         ("layer_types", "full", "`layer_types` is no list of words"),
         ("layer_types", ["odd"] * 32, "layers of the kind `odd` are not understood"),
@@ -141,13 +173,13 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
         (
             "quantization_config",
             {"quant_method": "quark"},
-            "the quantization `quark` is not understood",
+            "what `quantization_config` says of its method, `quark`, is not understood",
         ),
         *(
             (
                 "quantization_config",
                 {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}},
-                "the quantization `compressed-tensors` is not understood",
+                "what `quantization_config` says of its method, `compressed-tensors`, is not understood",
             )
             for group in (
                 None,
@@ -166,7 +198,7 @@ def test_a_config_without_an_architecture_is_named(names: object) -> None:
 def test_what_is_missing_or_wrong_names_its_key(key: str, value: object, reason: str) -> None:
     """Each fault is told in words that name the key, and nothing is assumed in its place."""
     experts = {"num_experts": 8, "num_experts_per_tok": 2} if key in LAYERS_OF_EXPERTS else {}
-    assert reason in missing(changed(**{key: value}, **experts))
+    assert reason in missing(changed(**{**experts, key: value}))
 
 
 @pytest.mark.parametrize(
@@ -207,6 +239,48 @@ def test_packed_weights_that_no_format_has_are_refused(
         table = {"config_groups": {"a": {"weights": table}}}
     (found,) = missing(changed(quantization_config={"quant_method": method, **table}))
     assert found.startswith(f"`quantization_config.{reason}")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"quant_method": "awq", "bits": 4}, "`quantization_config.group_size` is missing"),
+        (
+            {"quant_method": "gptq", "bits": "4", "group_size": 128},
+            "`quantization_config.bits` is no whole number",
+        ),
+    ],
+)
+def test_what_packed_weights_must_say_is_named(table: dict[str, object], reason: str) -> None:
+    """A method that is known is not called unknown: the key that it lacks is told."""
+    assert missing(changed(quantization_config=table)) == (reason,)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"quant_method": "AWQ", "bits": 4, "group_size": 128},
+        {"quant_method": "awq", "w_bit": 4, "q_group_size": 128},
+    ],
+)
+def test_a_method_is_read_as_the_engine_reads_it(table: dict[str, object]) -> None:
+    """Capital letters and AWQ's older names say the same."""
+    said = changed(quantization_config={"quant_method": "awq", "bits": 4, "group_size": 128})
+    found = described(changed(quantization_config=table))
+    assert found.quantization == described(said).quantization
+
+
+def test_a_cut_model_has_no_more_dense_layers_than_layers() -> None:
+    """The first layers of a large model, saved alone to try something, keep its figure for dense ones."""
+    config = CONFIGS["deepseek-ai/DeepSeek-V3"]
+    assert described({**config, "num_hidden_layers": 2}).dense_layers == 2
+
+
+def test_one_fault_is_told_once() -> None:
+    """A key of the wrong type is not held against another as if it were 1."""
+    assert missing(changed(num_attention_heads="32")) == (
+        "`num_attention_heads` is no whole number above zero",
+    )
 
 
 @pytest.mark.parametrize("group", [-1, 32, 128])

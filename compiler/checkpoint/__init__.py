@@ -5,6 +5,7 @@ from compiler.checkpoint.describing import Described, describe_checkpoint, descr
 from compiler.checkpoint.families import FAMILIES
 from compiler.checkpoint.folder import Checkpoint, has_weights, read_checkpoint
 from compiler.checkpoint.placing import Placed, checkpoint_gib, place_checkpoint
+from compiler.checkpoint.shards import unread_weights
 from compiler.checkpoint.toml import model_toml
 
 
@@ -22,4 +23,5 @@ __all__ = [
     "model_toml",
     "place_checkpoint",
     "read_checkpoint",
+    "unread_weights",
 ]

@@ -83,6 +83,12 @@ def _deepseek_v4(keys: Keys, kinds: Pattern) -> int:
     return _hyper_connections(keys, len(kinds)) + 2 * hashed * keys.need("num_experts_per_tok")
 
 
+def _glm5_next(keys: Keys, kinds: Pattern) -> int:
+    """With what takes keys of the indexer together, in the layers that have one (SGLang 0.5.20 dsa/dsa_indexer_kpool.py, 110)."""
+    gates = kinds.count(LayerKind.FULL) * keys.need("index_head_dim") * keys.need("hidden_size")
+    return _hyper_connections(keys, len(kinds)) + gates
+
+
 def _deepseek_v41(keys: Keys, kinds: Pattern) -> int:
     """With the projections of the tables, in fp8: a key for each hidden state, and a value."""
     width = (keys.need("engram_max_ngram_size") - 1) * keys.need("engram_n_heads")
@@ -131,8 +137,8 @@ def _per_layer(keys: Keys, kinds: Pattern) -> int:
 def _gemma4(keys: Keys, kinds: Pattern) -> int:
     """With the tower for sound: conformers of two MLPs, attention, and a convolution (models/gemma4_audio.py)."""
     found = _per_layer(keys, kinds)
-    sound = keys.outer.get("audio_config")
-    if not isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is None:
         return found
     inner = keys.inside(sound)
     width = inner.number("hidden_size") or 1024
@@ -153,10 +159,10 @@ def _gemma3n(keys: Keys, kinds: Pattern) -> int:
     turns = 2 * (streams - 1) * hidden * hidden
     low = len(kinds) * (2 * hidden * keys.need("laurel_rank") + streams * hidden)
     found = _per_layer(keys, kinds) + turns + low
-    if isinstance(keys.outer.get("vision_config"), Mapping):
+    if keys.beside("vision_config") is not None:
         found += _MOBILENET + hidden * hidden
-    sound = keys.outer.get("audio_config")
-    if isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is not None:
         inner = keys.inside(sound)
         width = inner.number("hidden_size") or 1536
         layers = inner.number("conf_num_hidden_layers") or 12
@@ -167,8 +173,8 @@ def _gemma3n(keys: Keys, kinds: Pattern) -> int:
 def _qwen_omni(keys: Keys, kinds: Pattern) -> int:
     """The tower for sound: three convolutions, layers of a plain encoder, and two projections (models/qwen3_omni_moe.py)."""
     del kinds
-    sound = keys.outer.get("audio_config")
-    if not isinstance(sound, Mapping):
+    sound = keys.beside("audio_config")
+    if sound is None:
         return 0
     inner = keys.inside(sound)
     width, between = inner.need("d_model"), inner.need("downsample_hidden_size")
@@ -202,6 +208,7 @@ _COUNTS: Mapping[str, Callable[[Keys, Pattern], int]] = {
     "DeepseekOCRForCausalLM": _deepseek_ocr,
     "DeepseekV4ForCausalLM": _deepseek_v4,
     "DeepseekV41ForCausalLM": _deepseek_v41,
+    "Glm5NextForConditionalGeneration": _glm5_next,
     "Qwen4ExpForConditionalGeneration": _qwen4,
     "Gemma3nForCausalLM": _gemma3n,
     "Gemma3nForConditionalGeneration": _gemma3n,

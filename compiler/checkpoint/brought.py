@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from compiler.checkpoint.headers import parse_json
+from compiler.checkpoint.headers import parse_json, regular_size
 
 
 _LARGEST = 2**26
@@ -26,7 +26,7 @@ def _parts(folder: Path) -> Iterator[str]:
     for name, (key, part) in _FILES.items():
         path = folder / name
         try:
-            values = parse_json(path.read_bytes()) if path.stat().st_size <= _LARGEST else ""
+            values = parse_json(path.read_bytes()) if regular_size(path) <= _LARGEST else ""
         except OSError:
             continue
         named = values.get("auto_map") if isinstance(values, dict) else None

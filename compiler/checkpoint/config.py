@@ -6,18 +6,20 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.architecture import Compressed, Gqa, LayerKind, Mla, Moe, Nextn, Role
+from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.experts import dense_layers_of, moe_of
-from compiler.checkpoint.families import FAMILIES, UNREAD
+from compiler.checkpoint.families import FAMILIES, UNREAD, Family
+from compiler.checkpoint.fitting import misfits
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, heads_of, pattern_of, state_of, window_of
+from compiler.checkpoint.modules import ATTENDING, BESIDE, MODULES, Naming
 from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
@@ -65,7 +67,8 @@ def model_from_config(
     name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else ""
     if name not in FAMILIES:
         layout = UNREAD.get(name, "how its layers are laid out in memory")
-        reason = layout if name else "`architectures` is missing"
+        unsaid = "is missing" if names is None else "is no list of words"
+        reason = layout if name else f"`architectures` {unsaid}"
         return Missing(architecture=name, reasons=(reason,))
     keys = open_keys(config)
     model = _model(keys, name, id_, checkpoint_gb, source)
@@ -110,28 +113,31 @@ def _model(
         checkpoint_gb=checkpoint_gb,
         sources={"*": source},
     )
-    keys.faults.extend(_undivided(model))
+    if not keys.faults:
+        keys.faults.extend(misfits(model, keys))
     stored = quantization_of(
         keys,
         layers=layers,
         roles=_roles(model),
         scale_bits=family.scale_bits,
-        beside=family.beside,
+        naming=_naming(model, family),
     )
     return evolve(model, quantization=stored)
 
 
-def _undivided(model: Model) -> Iterator[str]:
-    """Each KV head serves as many query heads as any other: every attention backend divides the one by the other."""
-    full, window = model.attention, model.window
-    if isinstance(full, Gqa) and model.heads % full.kv_heads:
-        yield _uneven(model.heads, full.kv_heads, "")
-    if window is not None and (heads := window.heads or model.heads) % window.kv_heads:
-        yield _uneven(heads, window.kv_heads, " in the layers with a window")
-
-
-def _uneven(heads: int, kv_heads: int, which: str) -> str:
-    return f"`num_attention_heads` and `num_key_value_heads` do not fit: {heads:,} heads do not divide over {kv_heads:,} KV heads{which}"
+def _naming(model: Model, family: Family) -> Naming:
+    """What the family calls its modules."""
+    called = {
+        **MODULES,
+        **(BESIDE if family.beside else {}),
+        **(ATTENDING if family.states_attend else {}),
+    }
+    if not family.states_attend:
+        return Naming(called=called)
+    kinds = tuple(islice(cycle(model.pattern), model.layers))
+    state = frozenset(at for at, kind in enumerate(kinds) if kind is LayerKind.STATE)
+    full = frozenset(range(model.layers)) - state
+    return Naming(called=called, at={Role.ATTENTION: full, Role.OUTPUT: full, Role.STATE: state})
 
 
 def _roles(model: Model) -> Mapping[Role, int]:
@@ -190,4 +196,6 @@ def _intermediate(keys: Keys, moe: Moe | None) -> int:
 
 def _nextn(keys: Keys, moe: Moe | None) -> Nextn | None:
     layers = keys.count("num_nextn_predict_layers", "mtp_num_hidden_layers")
+    if layers > _MOST_LAYERS:
+        keys.faults.append(f"the layers of its draft are more than {_MOST_LAYERS:,}")
     return Nextn(layers=layers, experts=moe is not None) if layers else None

@@ -14,12 +14,14 @@ from compiler.checkpoint.config import Missing, model_from_config
 from compiler.checkpoint.folder import CONFIG, Checkpoint, read_checkpoint, read_config
 from compiler.checkpoint.headers import checkpoint_fault
 from compiler.checkpoint.placing import place_checkpoint
+from compiler.checkpoint.shards import unread_weights
 from compiler.diagnostics import Diagnostic, Label, error, warning
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import Split, exact_gib
 
 
+_GGUF = ".gguf"
 _ALIKE = 0.01
 """Norms, biases, and what is too small to list stay within this share."""
 
@@ -60,9 +62,13 @@ def describe_checkpoint(
 def describe_config(folder: Path, *, id_: str) -> tuple[Model | None, tuple[Diagnostic, ...]]:
     """Describe the model of a folder that holds a config and no weights: the size of its files stays unsaid.
 
-    Errors as of `describe_checkpoint`.
+    Errors as of `describe_checkpoint`, and weights in GGUF: its number formats are not those of the config.
     """
     name = folder.as_posix()
+    other = next((each for each in unread_weights(folder) if each.endswith(_GGUF)), None)
+    if other is not None:
+        note = "its number formats are not those that `config.json` describes; one that lies alone is described as it says"
+        return None, (checkpoint_fault(f"{name}/{other}", "weights in GGUF are not read", note),)
     config, faults = read_config(folder, shown=name)
     if config is None:
         return None, faults

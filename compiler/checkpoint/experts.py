@@ -30,6 +30,8 @@ _FIRST = (
     "moe_layer_start_index",
     "num_dense_layers",
 )
+_FREQUENCY = "moe_layer_freq"
+"""A flag for each layer, or one in how many has experts."""
 _EVERY = ("interleave_moe_layer_step", "moe_layer_interval", "decoder_sparse_step")
 
 
@@ -49,7 +51,7 @@ def moe_of(keys: Keys, *, gated: bool, router_bits: int) -> Moe | None:
         intermediate=intermediate,
         shared_intermediate=width,
         gated=gated,
-        latent=keys.number("moe_latent_size"),
+        latent=keys.number("moe_latent_size", "routed_expert_hidden_size"),
         every=keys.number(*_EVERY) or 1,
         router_bits=router_bits,
     )
@@ -77,19 +79,21 @@ def dense_layers_of(keys: Keys, *, layers: int, moe: Moe | None) -> int:
         return layers
     if moe.every > 1:
         return layers - layers // moe.every
-    flags = keys.values.get("moe_layer_freq")
-    if isinstance(flags, list):
-        return len(flags) - sum(1 for each in flags if each)
     for name, read in _LISTS.items():
         dense = read(keys.values.get(name), layers)
         if dense is not None:
+            if len(dense) < layers:
+                keys.faults.append(f"`{name}` has {len(dense)} entries for {layers} layers")
+            dense = dense[:layers]
             if any(dense[sum(dense) :]):
                 keys.faults.append(f"`{name}` has dense layers among those with experts")
             return sum(dense)
+    if keys.number(_FREQUENCY) not in (None, 1):
+        keys.faults.append(f"`{_FREQUENCY}` has dense layers among those with experts")
     last = keys.values.get("moe_layer_end_index")
     if type(last) is int and 0 <= last < layers - 1:
         keys.faults.append("`moe_layer_end_index` leaves dense layers behind those with experts")
-    return keys.count(*_FIRST)
+    return min(keys.count(*_FIRST), layers)
 
 
 _Dense = tuple[bool, ...] | None
@@ -118,6 +122,7 @@ def _enumerated(value: object, layers: int) -> _Dense:
 
 
 _LISTS: Mapping[str, Callable[[object, int], _Dense]] = {
+    _FREQUENCY: _flags,
     "mlp_layer_types": _types,
     "is_moe_layer": _flags,
     "mlp_only_layers": _only,

@@ -22,7 +22,7 @@ from compiler.checkpoint.headers import (
     read_header,
     regular_size,
 )
-from compiler.checkpoint.shards import absent_shards
+from compiler.checkpoint.shards import absent_shards, unread_weights
 from compiler.diagnostics import Diagnostic, reason_of
 from compiler.value import Value
 
@@ -120,7 +120,9 @@ def _read(folder: Path, name: str) -> tuple[Checkpoint | None, tuple[Diagnostic,
     expected = Counter(index.values())
     files = sorted(expected) if index else _loose(folder)
     if not files:
-        return None, (*faults, checkpoint_fault(name, f"the folder has no `*{_SUFFIX}` files"))
+        others = tuple(f"`{each}` is not read" for each in unread_weights(folder)[:1])
+        none = checkpoint_fault(name, f"the folder has no `*{_SUFFIX}` files", *others)
+        return None, (*faults, none)
     if not index:
         faults = (*faults, *_absent(files, name))
     counts: Counter[_Likeness] = Counter()
@@ -152,6 +154,8 @@ def _config(folder: Path, name: str) -> tuple[dict[str, Any] | None, tuple[Diagn
     stored = None if beside is None else beside.get("quantization")
     if isinstance(stored, dict):
         config["quantization_config"] = {"quant_method": "modelopt", **stored}
+    elif stored is not None:
+        found = (checkpoint_fault(f"{name}/{_MODELOPT}", "`quantization` is no table"),)
     return config, (*faults, *found)
 
 

@@ -77,11 +77,31 @@ def read_header(path: Path, *, shown: str) -> tuple[Header | None, tuple[Diagnos
     values = parse_json(data)
     if isinstance(values, str):
         return None, (checkpoint_fault(shown, f"the header is no JSON: {values}"),)
-    values.pop("__metadata__", None)
+    beside = values.pop("__metadata__", None)
     tensors, wrongs = _tensors(values, room=size - LENGTH_BYTES - length)
+    if beside is not None and not _is_texts(beside):
+        wrongs.append("`__metadata__` is no table of texts")
     if wrongs:
-        return None, tuple(checkpoint_fault(shown, each) for each in wrongs)
+        return None, tuple(_told(shown, wrongs))
     return Header(tensors), ()
+
+
+_MOST_TOLD = 5
+"""Of the faults of one file; where one entry is broken they often all are, and a file has thousands."""
+
+
+def _told(shown: str, wrongs: list[str]) -> Iterator[Diagnostic]:
+    """The first faults of a file; the last of them says how many more there are."""
+    *first, last = wrongs[:_MOST_TOLD]
+    for each in first:
+        yield checkpoint_fault(shown, each)
+    more = len(wrongs) - _MOST_TOLD
+    yield checkpoint_fault(shown, last, *((f"{more:,} more of this file",) if more > 0 else ()))
+
+
+def _is_texts(values: object) -> bool:
+    """What the format wants of the table beside the tensors (safetensors, `HashMap<String, String>`)."""
+    return isinstance(values, dict) and all(isinstance(each, str) for each in values.values())
 
 
 def regular_size(path: Path) -> int:
@@ -110,6 +130,8 @@ def parse_json(data: bytes) -> dict[str, Any] | str:
     """The table of a JSON text, or what is wrong with it in words."""
     import json  # noqa: PLC0415 - a run that reads no checkpoint does without it
 
+    if data.startswith(_POINTER):
+        return _IS_POINTER
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -126,7 +148,14 @@ def parse_json(data: bytes) -> dict[str, Any] | str:
     return values if isinstance(values, dict) else "expected an object"
 
 
+_POINTER = b"version https://git-lfs"
+"""What a clone without Git LFS has in place of a large file."""
+_IS_POINTER = "it is a pointer of Git LFS, and `git lfs pull` fetches the file"
+
+
 def _length_fault(start: bytes, length: int, size: int) -> str | None:
+    if start == _POINTER[:LENGTH_BYTES]:
+        return f"the file is no weight file: {_IS_POINTER}"
     if len(start) < LENGTH_BYTES:
         return f"the file has {len(start)} bytes, too few for the length of a header"
     if length > LARGEST_HEADER:
@@ -144,6 +173,7 @@ def _tensors(
     """The tensors, and the first fault of each broken entry. Most are like one before, so shapes are worked out once."""
     tensors: dict[str, tuple[int, tuple[int, ...]]] = {}
     faults: list[str] = []
+    beyond: list[tuple[int, str]] = []
     at, in_order = 0, True
     sizes: dict[tuple[object, ...], tuple[int, tuple[int, tuple[int, ...]]]] = {}
     for name, entry in values.items():
@@ -155,8 +185,10 @@ def _tensors(
                 known = sizes[dtype, *shape] = _size(dtype, shape)
             size, tensors[name] = known
             whole = type(start) is type(end) is int
-            if not (whole and start >= 0 and end - start == size and end <= room):
-                faults.append(f"`{name}`: {_place_fault(start, end, size=size, room=room)}")
+            if not (whole and start >= 0 and end - start == size):
+                faults.append(f"`{name}`: {_place_fault(start, end, size=size)}")
+            elif end > room:
+                beyond.append((end, name))
             if start != at:
                 in_order = False
             at = end
@@ -164,6 +196,8 @@ def _tensors(
             faults.append(f"`{name}`: {wrong}")
         except (KeyError, TypeError, ValueError):
             faults.append(f"`{name}`: expected `dtype`, `shape`, and two `data_offsets`")
+    if beyond:
+        faults.append(_cut(beyond, room=room))
     if not faults and not (in_order and at == room):
         faults += _gap(values, room=room)
     return tensors, faults
@@ -203,9 +237,16 @@ def _size(dtype: object, shape: object) -> tuple[int, tuple[int, tuple[int, ...]
     return math.prod(shape) * bits // 8, (bits, tuple(shape))
 
 
-def _place_fault(start: object, end: object, *, size: int, room: int) -> str:
+def _place_fault(start: object, end: object, *, size: int) -> str:
     if not (type(start) is int and type(end) is int and 0 <= start <= end):
         return "`data_offsets` are no stretch of the file"
-    if end - start != size:
-        return f"its shape comes to {size:,} bytes, its `data_offsets` to {end - start:,}"
-    return f"it ends at byte {end:,}, and the file has {room:,} behind its header"
+    return f"its shape comes to {size:,} bytes, its `data_offsets` to {end - start:,}"
+
+
+def _cut(beyond: list[tuple[int, str]], *, room: int) -> str:
+    """What ends behind the file: of a download that broke off that is every tensor from there on, and one fault."""
+    end, name = max(beyond)
+    several = f"; so do {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+    return (
+        f"`{name}`: it ends at byte {end:,}, and the file has {room:,} behind its header{several}"
+    )

@@ -14,6 +14,9 @@ LARGEST = 10**13
 """No figure of a model is larger; a larger one is a broken file."""
 
 
+_SIDES = {"image_size": 2, "patch_size": 2}
+
+
 @define
 class Keys:
     """Keys of a config; those of a text model inside a multimodal one stand under `text_config`, or a name like it.
@@ -43,23 +46,35 @@ class Keys:
     def number(self, *names: str) -> int | None:
         """The same, or `None` when no such key is there."""
         for name in names:
-            value = _figure(self.values.get(name))
+            value = self._figure(name)
             if value is None:
                 continue
             if type(value) is int and 0 < value <= LARGEST:
                 return value
-            self.faults.append(f"`{name}` is no whole number above zero")
+            self.faults.append(f"`{name}` {_odd(value)}")
             return 1
         return None
 
     def count(self, *names: str) -> int:
         """A whole number that may be zero; 0 without it."""
         for name in names:
-            value = _figure(self.values.get(name))
+            value = self._figure(name)
             if value is None or value == 0:
                 continue
             return self.number(name) or 0
         return 0
+
+    def _figure(self, name: str) -> object:
+        """A value; of a list that has one for each layer, or each side of a picture, all the same, that one.
+
+        Hunyuan and Gemma 3n list by layer, InternVL by side.
+        """
+        value = self.values.get(name)
+        if not isinstance(value, list):
+            return value
+        wanted = _SIDES.get(name, self.values.get("num_hidden_layers"))
+        alike = value and len(value) == wanted and all(each == value[0] for each in value)
+        return value[0] if alike else value
 
     def flag(self, name: str) -> bool:
         """Whether a key is true, in the text model's table or outside it."""
@@ -96,15 +111,24 @@ class Keys:
         self.faults.append(f"`{name}` is no table")
         return None
 
+    def beside(self, name: str) -> Mapping[str, Any] | None:
+        """A table that stands beside the text model's, such as that of a tower, or `None`."""
+        value = self.outer.get(name)
+        if value is None or isinstance(value, Mapping):
+            return value
+        self.faults.append(f"`{name}` is no table")
+        return None
+
     def inside(self, table: Mapping[str, Any]) -> Keys:
         """The keys of a table in it; faults are collected together."""
         return Keys(values=table, outer=table, faults=self.faults)
 
 
-def _figure(value: object) -> object:
-    """A value; of a list that has one for each layer, all the same, that one (Hunyuan, Gemma 3n)."""
-    alike = isinstance(value, list) and value and all(each == value[0] for each in value)
-    return value[0] if isinstance(value, list) and alike else value
+def _odd(value: object) -> str:
+    """What is wrong with a value that is no figure of a model."""
+    if type(value) is int and value > LARGEST:
+        return f"is more than {LARGEST:,}, and no figure of a model is"
+    return "is no whole number above zero"
 
 
 _TEXT = ("text_config", "llm_config", "language_config")
@@ -116,4 +140,9 @@ def open_keys(config: Mapping[str, Any]) -> Keys:
     thinker = config.get(_THINKER)
     outer = {**config, **thinker} if isinstance(thinker, Mapping) else config
     text = next((outer[name] for name in _TEXT if isinstance(outer.get(name), Mapping)), None)
-    return Keys(values=outer if text is None else with_defaults(text), outer=outer)
+    odd = [f"`{name}` is no table" for name in _TEXT if _is_no_table(outer.get(name))]
+    return Keys(values=outer if text is None else with_defaults(text), outer=outer, faults=odd)
+
+
+def _is_no_table(value: object) -> bool:
+    return value is not None and not isinstance(value, Mapping)

@@ -12,8 +12,8 @@ from typing import Any
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
-from compiler.checkpoint.modules import BESIDE, MODULES, is_meant, left_out, most_common, plain
-from compiler.checkpoint.packed import bits_of, odd_numbers
+from compiler.checkpoint.modules import MODULES, Naming, is_meant, left_out, most_common, plain
+from compiler.checkpoint.packed import awq, gptq, odd_numbers
 
 
 _BLOCK = 2
@@ -26,18 +26,18 @@ def quantization_of(
     *,
     layers: int,
     roles: Mapping[Role, int],
+    naming: Naming,
     scale_bits: int = 32,
-    beside: bool = False,
 ) -> Quantization | None:
     """How the checkpoint is quantized; a fault when its method is not understood.
 
     `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8;
-    `beside` says that a dense MLP stands beside the experts.
+    `naming` is how its modules are called.
     """
     table = keys.table("quantization_config")
     if table is None:
         return None
-    method = str(table.get("quant_method") or ("modelopt" if table.get("quant_algo") else ""))
+    method = _method(table)
     if table.get("quant_algo") == _MIXED:
         return _mixed(keys, table, layers=layers, roles=roles, scale_bits=scale_bits)
     odd = tuple(odd_numbers(method, table, hidden=keys.values.get("hidden_size")))
@@ -47,7 +47,7 @@ def quantization_of(
     reader = _READERS.get(method)
     stored = None if reader is None else reader(table)
     if stored is None:
-        keys.faults.append(f"the quantization `{method}` is not understood")
+        keys.faults.append(_not_read(method))
         return None
     exceptions = _exceptions(table)
     faults = tuple(faults_of((*exceptions, *_targets(table))))
@@ -55,12 +55,11 @@ def quantization_of(
         keys.faults += faults
         return None
     candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else MODULES.keys())
-    called = {**MODULES, **BESIDE} if beside else MODULES
     kept = tuple(
         role
         for role in Role
         if role in candidates
-        and not left_out(role, exceptions, layers=layers, having=roles[role], called=called)
+        and not left_out(role, exceptions, layers=layers, having=roles[role], naming=naming)
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:
@@ -69,6 +68,20 @@ def quantization_of(
     alike = tuple(role for role in kept if not (apart and role is Role.EXPERTS))
     formats = (*_formats(table, stored, alike, layers=layers), *apart)
     return Quantization(method=name, formats=formats, kv_cache=_kv_cache(table))
+
+
+def _method(table: Mapping[str, Any]) -> str:
+    """The method in small letters, as engines compare it (configs/model_config.py, `_verify_quantization`)."""
+    return str(table.get("quant_method") or ("modelopt" if table.get("quant_algo") else "")).lower()
+
+
+def _not_read(method: str) -> str:
+    """Why a method gives no number formats."""
+    if not method:
+        return "`quantization_config.quant_method` is missing"
+    if method in _READERS:
+        return f"what `quantization_config` says of its method, `{method}`, is not understood"
+    return f"the quantization `{method}` is not understood"
 
 
 _MIXED = "MIXED_PRECISION"
@@ -143,6 +156,7 @@ def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
     return (Format(roles=(Role.EXPERTS,), **_mxfp4(table)),)
 
 
+_MXFP4_GROUP = 32
 _NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}
 _NVFP4_NAMES = ("NVFP4", "NVFP4_AWQ", "W4A16_NVFP4")
 
@@ -160,22 +174,6 @@ def _area(block: object) -> int:
     if not isinstance(block, list) or len(block) != _BLOCK:
         return 0
     return prod(block) if all(type(each) is int and each > 0 for each in block) else 0
-
-
-def _grouped(table: Mapping[str, Any], *, zero_points: bool) -> Mapping[str, int] | None:
-    bits, group = bits_of(table)[1], table.get("group_size")
-    if type(bits) is not int or type(group) is not int:
-        return None
-    scales = {"group_size": group, "scale_bits": 16} if group > 0 else {}
-    return {"bits": bits, **scales, **({"zero_bits": bits} if zero_points and group > 0 else {})}
-
-
-def _awq(table: Mapping[str, Any]) -> Mapping[str, int] | None:
-    return _grouped(table, zero_points=table.get("zero_point") is not False)
-
-
-def _gptq(table: Mapping[str, Any]) -> Mapping[str, int] | None:
-    return _grouped(table, zero_points=table.get("sym") is not True)
 
 
 def _modelopt(table: Mapping[str, Any]) -> Mapping[str, int] | None:
@@ -205,8 +203,8 @@ def _group(group: object) -> Mapping[str, int] | None:
     bits, group = weights.get("num_bits"), weights.get("group_size")
     if type(bits) is not int:
         return None
-    if weights.get("type") == "float" and bits == 4:  # noqa: PLR2004 - NVFP4
-        return _NVFP4
+    if weights.get("type") == "float" and bits == 4:  # noqa: PLR2004 - MXFP4, or NVFP4
+        return _mxfp4(weights) if group == _MXFP4_GROUP else _NVFP4
     if weights.get("strategy") == "group" and type(group) is int and group > 0:
         zero = {} if weights.get("symmetric") else {"zero_bits": bits}
         return {"bits": bits, "group_size": group, "scale_bits": 16, **zero}
@@ -239,13 +237,13 @@ def _bitsandbytes(table: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 _READERS = {
-    "auto-round": _gptq,
+    "auto-round": gptq,
     "bitsandbytes": _bitsandbytes,
     "mxfp8": _mxfp8,
     "quark": _quark,
     "fp8": _fp8,
-    "awq": _awq,
-    "gptq": _gptq,
+    "awq": awq,
+    "gptq": gptq,
     "modelopt": _modelopt,
     "modelopt_fp4": _modelopt,
     "mxfp4": _mxfp4,

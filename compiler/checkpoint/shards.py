@@ -1,4 +1,4 @@
-"""The names of weight files in; which of a numbered set is not among them out.
+"""The names of weight files in; which of a numbered set is not among them, and which are of a format that is not read, out.
 
 A folder without an index tells what it should hold by its names alone: `model-00003-of-00004.safetensors`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
+from pathlib import Path
 
 
 _NUMBERED = re.compile(r"(?P<set>.*?)(?P<number>[0-9]{1,9})-of-(?P<total>[0-9]{1,9})(?P<end>\.\w+)")
@@ -28,3 +29,12 @@ def absent_shards(names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
         if len(numbers) < int(total):
             first = next(each for each in count(0 if 0 in numbers else 1) if each not in numbers)
             yield f"{start}{first:0{digits}}-of-{total}{end}", len(numbers), int(total)
+
+
+_UNREAD = ("*.gguf", "pytorch_model*.bin", "consolidated*.pth")
+"""Weights whose headers are not read: a pickle runs code, and GGUF has number formats of its own."""
+
+
+def unread_weights(folder: Path) -> tuple[str, ...]:
+    """The weight files of a folder in other formats, GGUF first."""
+    return tuple(each.name for pattern in _UNREAD for each in sorted(folder.glob(pattern)))

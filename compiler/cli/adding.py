@@ -56,6 +56,7 @@ def add_model(folder: Path, *, id_: str) -> int:
         describe_config,
         has_weights,
         model_toml,
+        unread_weights,
     )
     from compiler.checkpoint.folder import CONFIG  # noqa: PLC0415 - as above
 
@@ -71,7 +72,7 @@ def add_model(folder: Path, *, id_: str) -> int:
     is_alone = (folder / CONFIG).exists() and not has_weights(folder)
     if is_alone:
         model, found = describe_config(folder, id_=id_)
-        heading = f"Read from the {CONFIG} in {folder.name} alone: no weight file was there."
+        heading = f"Read from the {CONFIG} in {folder.name} alone: no weight file was read."
     else:
         described, found = describe_checkpoint(folder, id_=id_)
         model = None if described is None else described.model
@@ -79,8 +80,10 @@ def add_model(folder: Path, *, id_: str) -> int:
     if model is None:
         return Exit.REFUSED
     if is_alone:
+        other = next(iter(unread_weights(folder)), None)
+        there = f"`{other}` is not read" if other else f"only `{CONFIG}` is there"
         click.echo(
-            f"only `{CONFIG}` is there: not known are the size of the weight files, and whether the tensors bear the config out",
+            f"{there}: not known are the size of the weight files, and whether the tensors bear the config out",
             err=True,
         )
     text = model_toml(model, heading=(heading,))

@@ -215,7 +215,7 @@ def _adopt(
 
     if read.launch is None:
         return None, ()
-    shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch))
+    shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch, written=read.written))
     return adopt(read.launch, shelf, wanted, names=model_names(catalog), hidden=read.hidden)
 
 

@@ -9,7 +9,7 @@ import click
 
 from compiler.cli.exits import Exit
 from compiler.cli.startplace import Place
-from compiler.cli.startwanted import ONE_HOST
+from compiler.cli.startwanted import ONE_HOST, default_python
 from compiler.diagnostics import listed, reason_of
 from compiler.facts import comes_as_code
 from compiler.starter import FirstService, files_around, profile_files
@@ -52,6 +52,8 @@ def _tell(place: Place, wanted: FirstService) -> None:
     """What was decided, and what comes next."""
     if wanted.layout is not None:
         click.echo(wanted.layout.said(wanted.count), err=True)
+    if wanted.requests is not None:
+        click.echo(wanted.requests_said, err=True)
     if wanted.count > ONE_HOST:
         click.echo(
             f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "
@@ -66,6 +68,12 @@ def _tell(place: Place, wanted: FirstService) -> None:
     if wanted.indices:
         click.echo(
             f"others on `{wanted.target}` use GPUs: this one gets {listed([str(each) for each in wanted.indices])}; see that the host has them",
+            err=True,
+        )
+    python = default_python(f"{wanted.engine}-{wanted.version}")
+    if python in (wanted.own_python, wanted.python):
+        click.echo(
+            f"others on `{wanted.target}` have another release at `{default_python(wanted.engine)}`: this one is started by `{python}`; install it there",
             err=True,
         )
     folder = place.folder

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
+    LIMIT_CODE,
     MEMORY_CODES,
     POOL_CODES,
     RESERVE_CODES,
@@ -21,8 +22,8 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
-from compiler.remedy.levers import levers_of
+from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy
+from compiler.remedy.levers import LESS_AT_ONCE, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import PAIRS
@@ -65,6 +66,10 @@ def _advised(
         remedies = ranked(plan, pool_remedies(plan, trials))
     elif each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
         remedies = ranked(plan, reserve_remedies(plan, trials))
+    elif each.code == LIMIT_CODE and memory_outcome(plan.memory) <= Outcome.UNCERTAIN:
+        remedies = ranked(plan, limit_remedies(plan, trials))
+        if all(one.cost is Cost.PROMISE for one in remedies):
+            return each  # it says by itself which limits there are
     else:
         return each
     return evolve(each, help=_help(each.code, remedies, plan, others))
@@ -123,6 +128,15 @@ def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:
     if found or reserve_outcome(memory) <= Outcome.UNCERTAIN:
         return found
     return tuple(_remedies(plan, trials, Budget.RESERVE, alone=likely, together=(likely,)))
+
+
+def limit_remedies(plan: Plan, trials: Trials) -> Iterator[Remedy]:
+    """What lets as many run as are promised, or promises no more than run; both budgets hold at least by the best estimate."""
+    for lever in levers_of(plan):
+        if lever.eases is Budget.NONE or lever is LESS_AT_ONCE:
+            tried = try_lever(lever, plan, trials, goal=LIKELY)
+            if isinstance(tried, Remedy):
+                yield tried
 
 
 def _remedies(

@@ -57,6 +57,15 @@ def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     return Range(embedding, embedding if model.architecture.startswith(_TIES) else both, both)
 
 
+def loaded_gib(guess: Speculation, model: Model, *, split: Split, ranks: int) -> Range:
+    """What a draft that is loaded before the pool has when it is sized, GiB."""
+    kept = draft_weights_gib(guess, model, split=split) + given_up_gib(guess, model, split=split)
+    if guess.draft is None:
+        return kept
+    beside, _ = draft_rotary_gib(guess.draft, ranks=ranks, stacked=guess.drafts_blocks)
+    return kept + Range.exactly(beside)
+
+
 _WEIGHED = 128
 """So many drafts and layouts are remembered."""
 

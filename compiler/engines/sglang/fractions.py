@@ -14,8 +14,9 @@ from compiler.engines.sglang.backends import is_sparse
 from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs, at_least
 from compiler.engines.sglang.roles import Role, role_of
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, switch
 from compiler.facts import Gpu, Mla, Model
+from compiler.profile import Profile
 from compiler.value import Value
 
 
@@ -31,6 +32,8 @@ _CAPTURED_SIZE_MIB, _CAPTURED_LATENT_MIB = 8, 1536
 _FLOOR_ABOVE_MIB, _FLOOR_MIB = 60 * _GIB, 10 * _GIB
 _STANDALONE_MIB = 6 * _GIB
 _A2A_MIB = {"deepep": 2 * _GIB}
+# This release sets the fraction for sparse MLA, and no other does (server_args.py, 823).
+_SPARSE_SET_BY, _SPARSE_FRACTION = "0.5.3", 0.8
 _CAPTURED_A2A_MIB, _SINCE_ROLES = {"deepep": _GIB}, "0.5.17"
 
 
@@ -57,8 +60,8 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     """The fraction a server picks when none is given."""
     total = gpu.total_mib
     ranks = settings.profile.parallel.tensor * settings.profile.parallel.pipeline
-    if rule.sparse_fraction and is_sparse(model):
-        return rule.sparse_fraction  # 0.5.3 server_args.py, 823
+    if rule.since == _SPARSE_SET_BY and is_sparse(model):
+        return _SPARSE_FRACTION
     if rule.fraction is FractionRule.STEPS:
         return _by_ranks(ranks)
     if rule.fraction is FractionRule.REST:
@@ -196,7 +199,19 @@ def vision_factor(model: Model) -> float:
 _AITER_FACTOR, _AITER_CONTEXT = 0.85, 8192
 
 
-def scale(*, backend: str, context: int, rule: Counting, multimodal: bool) -> float:
-    """What a release multiplies every fraction by, given or not."""
-    factor = _AITER_FACTOR if backend == "aiter" and context > _AITER_CONTEXT else 1.0
+_HONOURED_BY, _HONOURED_SINCE = "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION", "0.5.19"
+
+
+def scale(profile: Profile, *, backend: str, rule: Counting, multimodal: bool) -> float:
+    """What a release multiplies every fraction by, given or not; a variable spares one that is given.
+
+    0.5.19 arg_groups/attention_hook.py, line 178.
+    """
+    spared = (
+        profile.memory.fraction != "auto"
+        and switch(profile.env, _HONOURED_BY) is True
+        and at_least(profile.engine.version, _HONOURED_SINCE)
+    )
+    lessened = backend == "aiter" and profile.serve.tokens > _AITER_CONTEXT and not spared
+    factor = _AITER_FACTOR if lessened else 1.0
     return factor * rule.multimodal_scale if multimodal else factor

@@ -17,6 +17,7 @@ from compiler.engines.sglang.layouts import (
 )
 from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import loading_assumption
+from compiler.engines.sglang.padding import AUTO, mxfp4_runner
 from compiler.engines.sglang.rawsettings import raw_unknowns
 from compiler.engines.sglang.releases import (
     CompressedPools,
@@ -33,6 +34,7 @@ from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
 from compiler.facts import Compressed, Gpu, Model, Unknown
+from compiler.memory.tensors.mlp import has_mxfp4_experts
 from compiler.profile import Profile
 
 
@@ -126,7 +128,7 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 
 # Models that a release sizes by a configurator of their own, which is not written down here; the beginnings of names.
-_OWN_CONFIGURATORS = ("Glm5Next", "Inkling", "KimiK3")
+_OWN_CONFIGURATORS = ("Inkling",)
 
 
 def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
@@ -134,7 +136,11 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
     rule = counting(profile.engine.version)
     if model is None or rule is None:
         return
-    missing = _unshaped(asked, model, rule) or _uncompressed(asked, facts.gpu, model, rule)
+    missing = (
+        _unshaped(asked, model, rule)
+        or _uncompressed(asked, facts.gpu, model, rule)
+        or _remade(asked, facts.gpu, model)
+    )
     if missing is not None:
         yield Unknown(
             code="model-unpriced",
@@ -201,8 +207,22 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
     return None
 
 
+def _remade(asked: Settings, gpu: Gpu | None, model: Model) -> str | None:
+    """Where the release chooses no kernels for experts in MXFP4, it makes them 16 bits (0.5.17 mxfp4.py, line 988)."""
+    if gpu is None or platform(gpu) is not Platform.CUDA or not has_mxfp4_experts(model):
+        return None
+    chosen = mxfp4_runner(asked, gpu=gpu, model=model)
+    if chosen != AUTO:
+        return None
+    return "what its experts take in 16 bits, which this GPU makes them without `--moe-runner-backend marlin`"
+
+
 # On SM100 it may be `flashmla_mega`, whose rows are others (0.5.23 arg_groups/deepseek_v4_hook.py, line 45).
 _MEGA_GENERATION = 10
+
+
+# They keep hidden states of earlier layers for a step (0.5.17 models/kimi_k3.py, 2458).
+_RESIDUALS = ("KimiK3",)
 
 
 def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
@@ -213,6 +233,8 @@ def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
     changed = changing(profile, RESERVE_VARIABLES, model=facts.model)
     sentences += [f"`{name}` {does}" for name, does in changed if name not in counted]
+    if facts.model is not None and facts.model.architecture.startswith(_RESIDUALS):
+        sentences.append("the hidden states of earlier layers that attention residuals keep")
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

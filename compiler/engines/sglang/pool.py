@@ -78,7 +78,7 @@ class Layout(Value):
     @property
     def taken_gib(self) -> float:
         """All that is taken off the rest before tokens and states are counted."""
-        return sum(gib for _, gib in self.taken)
+        return sum(gib for _, gib in self.taken) if self.taken else 0.0
 
     def tokens(self, rest_gib: float) -> int:
         """Slots of the pool; 0 when nothing is left."""
@@ -163,3 +163,9 @@ def combine(
     for free, weights in budgets:
         for layout in several:
             yield Hypothesis(free_gib=free, weights_gib=weights, layout=layout)
+
+
+def share_pricing(ours: Iterable[Layout], theirs: Iterable[Layout]) -> bool:
+    """Whether a draft is counted in the same way in one of each."""
+    found = {each.cell.pricing for each in ours}
+    return not found.isdisjoint(each.cell.pricing for each in theirs)

@@ -120,8 +120,8 @@ class Counting(Value):
         hip_plain_rows: whether TileLang, the default on AMD, keeps rows of sparse MLA without scales.
         checkpoint_kv: whether `auto` follows the KV number format a checkpoint asks for.
         sparse_fp8: whether sparse MLA chooses fp8 on Blackwell; `sparse_trtllm`: with kernels whose rows have no scales.
-        sparse_fraction: what the fraction is where sparse MLA says so; 0: it says nothing.
         compressed: how the pools of attention that compresses over time are sized.
+        pooled_keys: whether tokens share keys of an indexer that may pool them.
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
         multimodal_scale: what every fraction, given or not, is scaled by for a multimodal model.
@@ -153,7 +153,7 @@ class Counting(Value):
     checkpoint_kv: bool = False
     sparse_fp8: bool = False
     sparse_trtllm: bool = False
-    sparse_fraction: float = 0.0
+    pooled_keys: bool = False
     states: StatePools = StatePools.ABSENT
     compressed: CompressedPools = CompressedPools.ABSENT
     extra_buffer: bool = False
@@ -205,10 +205,9 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "table_draft_columns": True,
             "index_bytes": 8,
             "sparse_fp8": True,
-            "sparse_fraction": 0.8,
         },
     ),
-    ("0.5.3.post1", {"indexer": True, "sparse_fraction": 0.0}),
+    ("0.5.3.post1", {"indexer": True}),
     (
         "0.5.6",
         {
@@ -266,6 +265,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ),
     ("0.5.20", {"wide_low_tier": True, "own_drafts": True}),
     ("0.5.21", {"compressed": CompressedPools.CAPPED}),
+    ("0.5.22", {"pooled_keys": True}),
     ("0.5.23", {"captures_requests": True, "compressed": CompressedPools.CAPPED_PAGED}),
 )
 _LAST = "0.5.24"
