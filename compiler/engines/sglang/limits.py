@@ -17,7 +17,7 @@ from compiler.engines.sglang.layouts import (
 )
 from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import loading_assumption
-from compiler.engines.sglang.padding import AUTO, mxfp4_runner
+from compiler.engines.sglang.padding import padding_assumption
 from compiler.engines.sglang.rawsettings import raw_unknowns
 from compiler.engines.sglang.releases import (
     CompressedPools,
@@ -34,7 +34,6 @@ from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
 from compiler.facts import Compressed, Gpu, Model, Unknown
-from compiler.memory.tensors.mlp import has_mxfp4_experts
 from compiler.profile import Profile
 
 
@@ -136,11 +135,7 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
     rule = counting(profile.engine.version)
     if model is None or rule is None:
         return
-    missing = (
-        _unshaped(asked, model, rule)
-        or _uncompressed(asked, facts.gpu, model, rule)
-        or _remade(asked, facts.gpu, model)
-    )
+    missing = _unshaped(asked, model, rule) or _uncompressed(asked, facts.gpu, model, rule)
     if missing is not None:
         yield Unknown(
             code="model-unpriced",
@@ -207,16 +202,6 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
     return None
 
 
-def _remade(asked: Settings, gpu: Gpu | None, model: Model) -> str | None:
-    """Where the release chooses no kernels for experts in MXFP4, it makes them 16 bits (0.5.17 mxfp4.py, line 988)."""
-    if gpu is None or platform(gpu) is not Platform.CUDA or not has_mxfp4_experts(model):
-        return None
-    chosen = mxfp4_runner(asked, gpu=gpu, model=model)
-    if chosen != AUTO:
-        return None
-    return "what its experts take in 16 bits, which this GPU makes them without `--moe-runner-backend marlin`"
-
-
 # On SM100 it may be `flashmla_mega`, whose rows are others (0.5.23 arg_groups/deepseek_v4_hook.py, line 45).
 _MEGA_GENERATION = 10
 
@@ -263,6 +248,7 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         of_model = (
             between(model.architecture, profile.engine.version),
             loading_assumption(model, asked),
+            padding_assumption(asked, gpu=facts.gpu, model=model),
             hosting_assumption(asked, gpu=facts.gpu, model=model),
         )
         sentences += [each for each in of_model if each is not None]

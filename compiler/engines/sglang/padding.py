@@ -14,6 +14,7 @@ from compiler.engines.sglang.exchange import exchanged_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.facts import Gpu, Model
+from compiler.memory.tensors.formats import padded
 from compiler.memory.tensors.mlp import has_mxfp4_experts
 from compiler.value import Value
 
@@ -26,17 +27,16 @@ class Padding(Value):
         expert: a rank's share of an expert is a multiple of this.
         latent: and this is what the width of what goes into one is a multiple of.
         bias_bits: of a bias, which every expert gets on NVIDIA's GPUs.
+        plain: the experts are made 16 bits once they are loaded: no kernels take them as they are.
     """
 
     expert: int = 64
     latent: int = 1
     bias_bits: int = 0
+    plain: bool = False
 
 
-AUTO = "auto"
-"""No kernels are chosen."""
-
-_FLASHINFER, _MARLIN, _TRITON = "flashinfer_mxfp4", "marlin", "triton_kernel"
+_AUTO, _FLASHINFER, _MARLIN, _TRITON = "auto", "flashinfer_mxfp4", "marlin", "triton_kernel"
 _MEGA = "megamoe"
 _AS_STORED = frozenset({"deep_gemm", _MEGA})
 _DATACENTRE, _WORKSTATION = 10, 12
@@ -69,7 +69,26 @@ def padding(settings: Settings, *, gpu: Gpu, model: Model) -> Padding:
     if runner == _FLASHINFER and cutlass is not None and at_least(version, cutlass):
         return Padding(expert=128, latent=128, bias_bits=_PLAIN)
     narrow = generation(gpu) != _DATACENTRE and not at_least(version, _WIDE_SINCE)
-    return Padding(expert=32 if narrow else 64, bias_bits=32)
+    plain = runner == _AUTO
+    bias_bits = _PLAIN if plain else 32
+    return Padding(expert=32 if narrow else 64, bias_bits=bias_bits, plain=plain)
+
+
+def padding_assumption(settings: Settings, *, gpu: Gpu | None, model: Model) -> str | None:
+    """What is taken for granted of the kernels, where that makes experts larger than their files; `None` elsewhere."""
+    if gpu is None or model.moe is None or not has_mxfp4_experts(model):
+        return None
+    filled = padding(settings, gpu=gpu, model=model)
+    if filled.plain:
+        return (
+            "no kernels take experts in four bits here: they are made 16 bits once they are loaded"
+        )
+    parallel = settings.profile.parallel
+    share = model.moe.intermediate // max(1, parallel.tensor // parallel.expert)
+    whole = padded(share, step=filled.expert)
+    if whole == share:
+        return None
+    return f"a rank's {share:,} columns of an expert are filled up to {whole:,}, for the kernels that run them"
 
 
 def _on_hip(settings: Settings, version: str) -> Padding:
@@ -82,16 +101,20 @@ def _on_hip(settings: Settings, version: str) -> Padding:
 
 
 def mxfp4_runner(settings: Settings, *, gpu: Gpu, model: Model) -> str:
-    """The kernels that run experts in MXFP4 on an NVIDIA GPU; `auto` where the release chooses none."""
-    asked, version = settings.word("moe-runner-backend") or AUTO, settings.profile.engine.version
+    """The kernels that run experts in MXFP4 on an NVIDIA GPU; `auto` where the release chooses none.
+
+    Triton's take no expert parallelism (0.5.6 server_args.py, 1113, to 0.5.17 overrides.py, 946).
+    """
+    asked, version = settings.word("moe-runner-backend") or _AUTO, settings.profile.engine.version
     exchanged = exchanged_by(settings)
     if exchanged is not None and exchanged.endswith(_MEGA):
         return _MEGA
-    if asked != AUTO:
+    if asked != _AUTO:
         return asked
     major, gpt = generation(gpu), model.architecture.startswith(_GPT_OSS)
     if major == _DATACENTRE and (gpt or model.architecture.startswith(_KIMI_K3)):
         return _FLASHINFER
     if gpt and major == _WORKSTATION and at_least(version, _MARLIN_CHOSEN):
         return _FLASHINFER if at_least(version, _FLASHINFER_CHOSEN) else _MARLIN
-    return _TRITON if gpt else AUTO
+    apart = settings.profile.parallel.expert > 1
+    return _TRITON if gpt and (major == _WORKSTATION or not apart) else _AUTO

@@ -63,6 +63,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         expert_step=filled.expert,
         latent_step=filled.latent,
         expert_bias_bits=filled.bias_bits,
+        experts_plain=filled.plain,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),

@@ -14,7 +14,7 @@ from compiler.architecture import Format, Moe, Role
 from compiler.facts import Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.formats import Matrix, format_of, padded
-from compiler.memory.weights import Split, Tensors
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors
 
 
 # Scales of NVFP4 come in rows of 128, and the values follow where an expert has one matrix in.
@@ -70,14 +70,19 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
         inputs = padded(inputs, step=split.latent_step)
     elif is_nvfp4(stored):
         share = share if moe.gated else padded(share, step=_NVFP4_STEP)
-    if is_nvfp4(stored) or is_mxfp4(stored):
+    plain = filled and split.experts_plain
+    if plain:
+        stored = Format(roles=stored.roles, bits=PLAIN_BITS)
+    elif is_nvfp4(stored) or is_mxfp4(stored):
         stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
     experts = (moe.routed_experts + split.expert_copies) // split.expert
     if split.gpu_experts is not None:
         experts = min(experts, split.gpu_experts)
     size = experts * inputs * share
     yield from _both(
-        Matrix(name="routed experts", elements=size, count=count), stored, gated=moe.gated
+        Matrix(name="routed experts", elements=size, count=count, late=plain),
+        stored,
+        gated=moe.gated,
     )
     if filled and split.expert_bias_bits:
         for name, each in (("in", (2 if moe.gated else 1) * share), ("out", inputs)):
