@@ -204,7 +204,7 @@ def known_boots(boots: Iterable[Boot], profile: Profile, catalog: Catalog) -> tu
     return tuple(
         KnownBoot(
             boot=boot,
-            draft=catalog.draft(boot.draft)[0] if boot.draft else None,
+            draft=catalog.draft(boot.draft)[0] if boot.draft and boot.draft != boot.model else None,
             release=catalog.release(boot.engine, boot.version, boot.build)[0],
         )
         for boot in boots

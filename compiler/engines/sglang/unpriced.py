@@ -76,8 +76,12 @@ _AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
     "moe-dp-size": (1,),
     "moe-data-parallel-size": (1,),
     "json-model-override-args": ("{}",),
+    "speculative-draft-model-quantization": ("unquant",),
 }
-"""Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace."""
+"""Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace.
+
+A draft that is not to be quantized is loaded as its own config says (0.5.19 arg_groups/serving_hook.py, 648).
+"""
 
 RESERVE: Mapping[str, str] = {
     "enable-symm-mem": "allocates symmetric memory, 4 GB by default",
