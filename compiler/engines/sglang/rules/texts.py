@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import given_by
+from compiler.engines.sglang.overrides import FLAG as OVERRIDES
 from compiler.engines.sglang.rules.places import at, refusal
+from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Argument
@@ -18,7 +20,7 @@ _OPEN, _FLAG = "$", "-"
 nor an empty word (`value-empty`)."""
 
 _OBJECTS: Mapping[str, str] = {
-    "json-model-override-args": "0.4.1",
+    OVERRIDES: "0.4.1",
     "model-loader-extra-config": "0.4.1",
     "preferred-sampling-params": "0.5.11",
 }
@@ -62,3 +64,37 @@ def _wrong(value: Argument) -> str | None:
     except (RecursionError, ValueError):
         return "it nests too deep, or holds a number that is too long"
     return None if isinstance(found, dict) else "expected `{` and `}` around it"
+
+
+_ROPES = frozenset(
+    {
+        *("default", "deepseek_yarn", "dynamic", "linear", "llama3", "longrope", "proportional"),
+        *("yarn", "mrope", "su"),  # read as `default` and as `longrope`
+        "original",  # Grok's own
+    }
+)
+"""Kinds of rotary scaling that some release reads (0.4.6 layers/rotary_embedding.py to 0.5.23 rotary_embedding/factory.py,
+`get_rope`)."""
+
+
+@rule("rope-kind")
+def scaling_is_known(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A kind of scaling that no release reads, in the model's config or in the text laid over it."""
+    given, rope = given_by(plan), None if plan.model is None else plan.model.rope
+    if rope is None or rope.kind in _ROPES or not given.since("0.4.6"):
+        return
+    is_laid_over = rope.kind in (given.word(OVERRIDES) or "")
+    similar = near(rope.kind, _ROPES)
+    yield refusal(
+        given,
+        "rope-kind",
+        f"no release scales positions by `{rope.kind}`",
+        at(
+            given,
+            where,
+            OVERRIDES if is_laid_over else "model.id",
+            text=f"says `{rope.kind}`",
+        ),
+        because="the server stops while it builds the first layer: unknown RoPE scaling type",
+        help=(f"a known kind is similar: `{similar}`",) if similar else (),
+    )
