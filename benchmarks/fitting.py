@@ -1,4 +1,8 @@
-"""How long `fit` takes to answer once its modules are loaded: many profiles, and every question it can be asked."""
+"""How long `fit` takes to answer once its modules are loaded: many profiles, and every question it can be asked.
+
+The story's profiles with other fractions and requests, and services of other kinds of attention that promise what their
+GPUs cannot hold, so that every lever is tried.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,50 @@ from statistics import median
 QUESTIONS = ("", "context", "concurrency", "pool")
 FRACTIONS = ("0.85", "0.93", '"fit"')
 REQUESTS = ("8", "64")
+
+SERVICES = (
+    ("Qwen/Qwen3-Next-80B-A3B-Instruct", "h100", 4, "0.5.11"),
+    ("Qwen/Qwen3.5-122B-A10B-FP8", "h100", 4, "0.5.11"),
+    ("Qwen/Qwen3.8-27B", "h100", 2, "0.5.20"),
+    ("XiaomiMiMo/MiMo-V2-Flash", "h200", 4, "0.5.11"),
+    ("deepseek-ai/DeepSeek-V3.1", "h200", 8, "0.5.11"),
+    ("deepseek-ai/DeepSeek-V3.2", "h200", 8, "0.5.13"),
+    ("google/gemma-4-31B-it", "a100", 2, "0.5.11"),
+    ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "h200", 4, "0.5.11"),
+    ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-FP8", "rtx-5090", 2, "0.5.11"),
+    ("openai/gpt-oss-120b", "h100", 1, "0.5.11"),
+)
+"""Model, kind of GPU, how many, and release: one or two of each kind of attention and state."""
+PROMISES = ((131_072, 64), (30_000, 200))
+SERVICE = """schema = 1
+
+[model]
+id = "{model}"
+path = "/srv/models/one"
+
+[gpus]
+kind = "{gpu}"
+count = {count}
+
+[parallel]
+tensor = {count}
+
+[engine]
+name = "sglang"
+version = "{version}"
+python = "/opt/sglang/bin/python"
+
+[serve]
+context = {context}
+concurrency = {concurrency}
+
+[memory]
+fraction = "fit"
+
+[targets.host-{number}]
+kind = "systemd"
+user = "sglang"
+"""
 
 ANSWERING = """
 import contextlib, io, json, os, sys, time
@@ -49,7 +97,7 @@ print(json.dumps([[most, min(answer(profile, most or None) for _ in range(COUNT)
 
 
 def write_cases(tree: Path) -> list[str]:
-    """The deployable profiles of a tree with other fractions and other requests at once; their names."""
+    """The deployable profiles of a tree with other fractions and other requests at once, and other services; their names."""
     names: list[str] = []
     for path in sorted((tree / "profiles").glob("*.toml")):
         text = path.read_text("utf-8")
@@ -61,6 +109,20 @@ def write_cases(tree: Path) -> list[str]:
             name = f"{path.stem}-{number}"
             path.with_name(f"{name}.toml").write_text(changed, "utf-8")
             names.append(name)
+    for number, (service, promise) in enumerate(product(SERVICES, PROMISES)):
+        model, gpu, count, version = service
+        context, concurrency = promise
+        text = SERVICE.format(
+            number=number,
+            model=model,
+            gpu=gpu,
+            count=count,
+            version=version,
+            context=context,
+            concurrency=concurrency,
+        )
+        names.append(f"other-{number}")
+        (tree / "profiles" / f"{names[-1]}.toml").write_text(text, "utf-8")
     return names
 
 

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from benchmarks.asking import Case
+    from compiler.engines.engine import Engine, Facts
+    from compiler.profile import Profile
 
 
 HERE = Path(__file__).parent.parent
@@ -47,18 +49,24 @@ def rates() -> Mapping[str, float]:
 
 def _balances(cases: Sequence[Case]) -> Iterator[Callable[[], object]]:
     """The prediction of each case that is priced, with nothing left to read or to look up."""
-    from benchmarks.asking import predictor, question  # noqa: PLC0415
     from compiler.planner import balance_of  # noqa: PLC0415
+
+    for profile, facts, engine in profiles_of(cases):
+        if balance_of(profile, facts, engine) is not None:
+            yield partial(balance_of, profile, facts, engine)
+
+
+def profiles_of(cases: Sequence[Case]) -> Iterator[tuple[Profile, Facts, Engine]]:
+    """The commands as typed profiles, each with what is known about it and the engine that sizes it."""
+    from benchmarks.asking import predictor, question  # noqa: PLC0415
     from compiler.profile import Gpus, Name  # noqa: PLC0415
 
     for case in cases:
         release, about = predictor(case.version), question(case)
         asked = release.asked(case.command, gpus=Gpus(kind=Name(about.gpu), count=about.count))
-        if asked.profile is None or asked.unknowns:
+        if release.engine is None or asked.profile is None or asked.unknowns:
             continue
-        profile, facts = release.completed(asked.profile, asked, about)
-        if balance_of(profile, facts, release.engine) is not None:
-            yield partial(balance_of, profile, facts, release.engine)
+        yield *release.completed(asked.profile, asked, about), release.engine
 
 
 def _rate(questions: Sequence[Callable[[], object]]) -> float:

@@ -110,8 +110,9 @@ def _fitting(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     _copy_story(tree)
     yield "## fit, once it has started"
     yield ""
-    yield "The profiles of this repository with three fractions and two numbers of running requests: CPU time of one answer, from"
-    yield "where the profile is judged to the printed lines. The aim is 50 ms."
+    yield "The profiles of this repository with three fractions and two numbers of running requests, and ten other models with two"
+    yield "promises that their GPUs cannot hold: CPU time of one answer, from where the profile is judged to the printed lines. The"
+    yield "aim is 50 ms."
     yield ""
     yield from rows(python, tree, count=count)
 

@@ -28,7 +28,7 @@ from compiler.language.merge import Resolved, merge_graph
 from compiler.language.settings import list_settings
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.unused import unused_fragments
-from compiler.memory.outcome import MEMORY_CODES
+from compiler.memory.outcome import ADVISED_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
@@ -225,10 +225,10 @@ def _judge_plan(plan: Plan, where: Origins, *, before: tuple[Diagnostic, ...]) -
 
 
 def _advised(judged: Judged, where: Origins, inputs: Inputs, left_out: frozenset[str]) -> Judged:
-    """The same, with what mends its memory."""
+    """The same, with what mends its memory, or a limit that it falls short of."""
     plan, standing = judged.plan, judged.standing
     found = judged.diagnostics[len(standing) :]
-    if plan is None or not any(each.code in MEMORY_CODES for each in found):
+    if plan is None or not any(each.code in ADVISED_CODES for each in found):
         return judged
     from compiler.remedy import advise  # noqa: PLC0415 - a profile that passes does without
     from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from compiler.beside import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
@@ -194,21 +195,6 @@ class Service(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Unfolds(Value):
-    """What a step makes anew of what stands before its own tokens, and what says how much.
-
-    Attributes:
-        tokens: most of them at once.
-        switch: the flag that turns it off.
-        variable: the environment variable that sets how many.
-    """
-
-    tokens: int
-    switch: str | None = None
-    variable: str | None = None
-
-
-@frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """One service: a profile on a target.
 
@@ -222,10 +208,12 @@ class Plan(Value):
         attention_backend: the backend the engine will use; `None` when unknown.
         prefill_chunk: tokens of a prefill step, the engine's default filled in; `None` when unknown.
         unfolds: what its prefill steps unfold; `None` when they unfold nothing.
+        adapters: the buffers of adapters, where it has any and their size is known.
         required_tokens: slots the promise needs, also where memory is not known; `None` for an unknown engine.
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
+        states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -244,10 +232,12 @@ class Plan(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    adapters: Adapters | None = None
     required_tokens: int | None = None
     untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
+    states: StateSlots | None = None
     memory: Memory | None = None
     effective: Effective | None = None
     probe: str | None = None
@@ -274,8 +264,5 @@ class Plan(Value):
     @property
     def argv(self) -> tuple[str, ...]:
         """The whole command line, word by word."""
-        words = list(self.command)
-        for option in self.options:
-            words.append(option.flag)
-            words.extend(option.values)
-        return tuple(words)
+        written = [word for each in self.options for word in (each.flag, *each.values)]
+        return (*self.command, *written)

@@ -129,8 +129,10 @@ def plan_of(
         untold=untold,
         prefill_chunk=sized.prefill_chunk if sized else None,
         unfolds=sized.unfolds if sized else None,
+        adapters=sized.adapters if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
+        states=sized.states if sized else None,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,
         probe=engine.probe if engine is not None else None,
@@ -255,14 +257,15 @@ def _sizer_at(
 def _least_fraction(size: Sizer) -> float:
     """The least fraction, to three decimals, at which the pool holds the promise over its whole range: what "fit" means.
 
+    Where layers keep states, as many requests as are promised have room for theirs, too.
+
     The pool grows with the fraction, so there is one edge to find. A higher fraction only takes from the reserve, so the
     least one also leaves the reserve best off. Where nothing keeps the promise, 0.999 shows how near it comes, and the
     checks refuse it; where memory is not known there is no fraction to write, and a check says so.
     """
 
     def spare(thousandths: int) -> Margins:
-        over = size.least_spare(thousandths / THOUSANDTHS)
-        return (-1.0 if over is None else over,)
+        return size.least_spare(thousandths / THOUSANDTHS) or (-1.0,)
 
     highest = THOUSANDTHS - 1
     found = least(low=1, high=highest, margins=spare, hint=_USUAL)

@@ -91,7 +91,10 @@ class Engine(Value):
     name: Name = setting("engine")
     version: Text = setting("release, written in full")
     build: Name | None = setting("catalogue overlay for a private build", default=None)
-    python: HostPath | None = setting("the Python that has the engine installed", default=None)
+    python: HostPath | None = setting(
+        "the Python that has this release of the engine installed; one path for each release on a host",
+        default=None,
+    )
     attention_backend: Name | None = setting(
         "attention kernels; the engine chooses when not set", default=None
     )

@@ -141,6 +141,16 @@ def read_plan(content: bytes) -> WrittenPlan | str:
     )
 
 
+def engine_in(content: bytes) -> str | None:
+    """The engine that a plan.json is for, as a person writes it; `None` where it does not say."""
+    plan = read_plan(content)
+    engine = None if isinstance(plan, str) else plan.engine
+    if engine is None:
+        return None
+    build = f" with {engine.build}" if engine.build else ""
+    return f"{engine.name} {engine.version}{build}"
+
+
 class _UnlikeError(Exception):
     """A value is not as a compile writes it."""
 

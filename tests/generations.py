@@ -14,19 +14,21 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.observing import Start
 from compiler.host.ending import Outcome
 from compiler.host.finding import find_unit, service_in
-from compiler.host.intent import Intent, intend_rollback, intend_switch
+from compiler.host.intent import Intent, intend_switch
 from compiler.host.live import Say
 from compiler.host.machine import Finished, Machine
 from compiler.host.places import Places
-from compiler.host.preflight import Preflight
+from compiler.host.preflight import Preflight, preflight
+from compiler.host.preflight_probe import HostProbe
 from compiler.host.promised import Promised
-from compiler.host.rollback import choose_generation
+from compiler.host.rollback import choose_generation, intend_rollback
 from compiler.host.site import Manner
 from compiler.host.staged import Staged, read_staged
 from compiler.host.store import Store, read_store
 from compiler.host.switching import Switched, switch
 from compiler.host.units import Scope, UnitState
 from compiler.host.watch import Watched
+from compiler.writtenplan import WrittenPlan
 
 
 OUT = Path(__file__).parent.parent / "out"
@@ -76,6 +78,7 @@ class Manager:
         failing: texts of units that do not become ready.
         reload_ends: how a reload ends.
         told: what the running server tells of its start.
+        probe: what the host is asked by, where it is.
     """
 
     def __init__(self, root: Path) -> None:
@@ -88,6 +91,7 @@ class Manager:
         self.is_masked = False
         self.crashes_at_reload = False
         self.told: Start | None = None
+        self.probe: HostProbe | None = None
         self._starts = 0
         self._failed = False
         self.watched = 0
@@ -108,10 +112,11 @@ class Manager:
             invocation=f"{self._starts:032x}" if self._starts else None,
         )
 
-    def check(self, staged: Staged) -> Preflight:
-        """Nothing is wrong with this host."""
-        del staged
-        return Preflight(diagnostics=(), skipped=())
+    def check(self, plan: WrittenPlan, folder: Path, *, target: str) -> Preflight:
+        """Nothing is wrong with this host, unless a test has it asked."""
+        if self.probe is None:
+            return Preflight(diagnostics=(), skipped=())
+        return preflight(plan, folder, scope=Scope.SYSTEM, probe=self.probe, target=target)
 
     def start(self, promised: Promised) -> Start | None:
         """What a test says that it tells."""

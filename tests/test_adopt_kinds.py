@@ -173,7 +173,7 @@ def test_a_makefile_without_a_launch(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "language", "line"),
     [
-        ("a.py", "import x\nx.run(['-m', 'sglang.launch_server'])\n", "Python", 2),
+        ("a.py", "import x\nx.run('sglang.launch_server', X)\n", "Python", 2),
         ("a.ps1", "$a = 1\npython -m sglang.launch_server `\n", "PowerShell", 2),
         ("a.bat", "python -m sglang.launch_server ^\n", "batch", 1),
         ("a", "import sglang as sgl\nllm = sgl.Engine(model_path='/m/a')\n", "Python", 1),

@@ -81,6 +81,21 @@ def test_no_line_is_wider_than_the_terminal(bars: list[Bar], width: int) -> None
             assert len(line) <= max(width, NARROWEST) or " " not in line
 
 
+def test_a_long_name_keeps_its_words_on_a_narrow_terminal() -> None:
+    """Two parts that begin alike are told apart: the figures go below the name before any of it is cut."""
+    names = ("captured graphs", "captured graphs of prefill steps")
+    parts = tuple(Part(name=each, size=Range(0.37, 0.62, 0.91)) for each in names)
+    lines = list(drawing((Bar(title="x", unit="GiB", parts=parts),), width=40, colour=False))
+    assert lines[-4:] == [
+        "  A captured graphs",
+        "      0.62 (0.37 to 0.91)",
+        "  B captured graphs of prefill steps",
+        "      0.62 (0.37 to 0.91)",
+    ]
+    wide = list(drawing((Bar(title="x", unit="GiB", parts=parts),), width=80, colour=False))
+    assert wide[-1] == "  B captured graphs of prefill steps 0.62 (0.37 to 0.91)"
+
+
 def test_certainty_shows_without_colour() -> None:
     """A capital is sure, a small letter likely, a dot possible, and a blank free."""
     bar = Bar(

@@ -953,9 +953,19 @@ def test_colour_on_a_terminal(tree: Checkout, variables: dict[str, str], *, colo
     assert (ESCAPE.encode() in said) is coloured
 
 
+FIRST = ("--model", "Qwen/Qwen3-8B", "--gpu", "h100", "--count", "1", "--host", "a")
+
+
 @pytest.mark.parametrize(
     "words",
-    [("check", "--bars"), ("fit", SHORT), pytest.param(("fit", STORY), marks=pytest.mark.slow)],
+    [
+        ("check", "--bars"),
+        ("fit", SHORT),
+        pytest.param(("fit", STORY), marks=pytest.mark.slow),
+        ("predict", "--gpu", "h100", "--", "sglang", "serve", "--model-path", "Qwen/Qwen3-8B"),
+        ("why", STORY, "serve.context", "memory.fraction"),
+        ("init", "new", *FIRST),
+    ],
 )
 def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> None:
     """Verdicts, answers, and bars keep to 40 columns; what is one word, or a formula, stays whole."""
@@ -971,8 +981,9 @@ def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> Non
     os.close(theirs)
     lines = read_all(ours).decode().replace("\r", "").split("\n")
     assert process.wait(timeout=60) == 0
-    assert any("reserve" in line for line in lines)
-    assert max(len(line) for line in lines) <= 40
+    assert any("reserve" in line or "serve.context" in line for line in lines)
+    # The name of a file stays whole.
+    assert max(len(line) for line in lines if not line.startswith("wrote ")) <= 40
 
 
 def read_all(terminal: int) -> bytes:

@@ -63,14 +63,16 @@ def test_the_command_line_comes_after_the_file() -> None:
         ("nope.yaml", "Config file not found: nope.yaml"),
         ("cfg.toml", "Config file must be YAML format, got: .toml"),
         ("odd.yaml", "unrecognized arguments: --no-such-flag 1"),
+        ("folder.yaml", "`folder.yaml`, which `--config` names, is a directory"),
     ],
 )
 def test_a_file_that_the_engine_stops_at_is_refused(path: str, said: str) -> None:
-    """With the engine's own words."""
+    """With the engine's own words, where it has any that say it."""
     Path("odd.yaml").write_text("no-such-flag: 1\n", encoding="utf-8")
+    Path("folder.yaml").mkdir()
     (found,) = predicted("--config", path)["diagnostics"]
     assert found["code"] == "command-refused"
-    assert found["notes"] == [said]
+    assert found["notes"][0] == said
 
 
 def test_a_file_of_the_host_is_said_to_be_unread(tmp_path: Path) -> None:
@@ -78,20 +80,39 @@ def test_a_file_of_the_host_is_said_to_be_unread(tmp_path: Path) -> None:
     told = predicted("--config", f"{tmp_path}/etc/cfg.yaml", "--tp", "2")
     (said,) = [each for each in told["assumptions"] if "cfg.yaml" in each]
     assert said.endswith(
-        "which `--config` names, is on the host, is no plain text file, or is too large, and was not read: nothing of it counts here"
+        "which `--config` names, is not here, and may be on the host: nothing of it counts here"
     )
     assert not any("cfg.yaml" in each for each in predicted("--tp", "2")["assumptions"])
 
 
-@pytest.mark.parametrize("kind", ["a pipe", "too large"])
-def test_a_file_that_is_not_read_whole_counts_for_nothing(kind: str) -> None:
-    """Of one that is cut off, half the flags would count; a pipe would be waited for."""
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("a pipe", "is no regular file"),
+        ("too large", "is larger than a file of flags"),
+        ("no text", "is no UTF-8 text"),
+        ("a circle", "cannot be read here"),
+    ],
+)
+def test_a_file_that_is_not_read_whole_counts_for_nothing(kind: str, said: str) -> None:
+    """Of one that is cut off, half the flags would count; a pipe would be waited for. Why is said of each."""
+    odd = Path("odd.yaml")
     if kind == "a pipe":
-        os.mkfifo("odd.yaml")
+        os.mkfifo(odd)
+    elif kind == "a circle":
+        odd.symlink_to(odd)
     else:
-        Path("odd.yaml").write_text("tp-size: 2\n" + "#\n" * 2**19, encoding="utf-8")
+        odd.write_bytes(b"\xff\n" if kind == "no text" else b"tp-size: 2\n" + b"#\n" * 2**19)
     told = predicted("--config", "odd.yaml", "--tp", "2")
-    assert any("`odd.yaml`" in each and "was not read" in each for each in told["assumptions"])
+    wanted = f"`odd.yaml`, which `--config` names, {said}: nothing of it counts here"
+    assert wanted in told["assumptions"]
+
+
+def test_a_value_of_a_file_is_told_with_its_file() -> None:
+    """The parser names the flag; where the value stands and what it should be is said beside it."""
+    Path("two.yaml").write_text("tp: two\n", encoding="utf-8")
+    (found,) = predicted("--config", "two.yaml")["diagnostics"]
+    assert "`--tp two` in `two.yaml`: `--tp-size` takes a whole number" in found["notes"]
 
 
 def adopted(folder: str, *words: str) -> dict[str, Any]:
@@ -121,6 +142,33 @@ def test_an_adopted_launch_says_which_file_was_not_read() -> None:
     for path in ("nope.yaml", "/no/such/cfg.yaml"):
         told = adopted("deploy", "--config", path, "--tp", "2")
         assert any(f"`{path}`, which `--config` names" in each["text"] for each in told["changes"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("cfg.toml", "", "Config file must be YAML format, got: .toml"),
+        ("open.yaml", "tp: [1\n", "open.yaml is no YAML: "),
+        ("folder.yaml", None, "`folder.yaml`, which `--config` names, is a directory"),
+    ],
+)
+def test_an_adopted_launch_is_refused_for_a_file_that_the_engine_stops_at(
+    name: str, text: str | None, said: str
+) -> None:
+    """As `predict` refuses it: nothing of such a launch starts."""
+    place = Path("deploy") / name
+    place.parent.mkdir()
+    if text is None:
+        place.mkdir()
+    else:
+        place.write_text(text, encoding="utf-8")
+    (found,) = [
+        each
+        for each in adopted("deploy", "--config", name)["diagnostics"]
+        if each["severity"] == "error"
+    ]
+    assert found["code"] == "launch-refused"
+    assert found["notes"][0].startswith(said)
 
 
 def test_a_file_of_keys_alone_stays_where_it_is() -> None:

@@ -97,6 +97,8 @@ def test_two_revisions_are_compared_with_each_other(tree: Checkout, words: tuple
     )
     assert "memory.fraction  0.93 -> 0.94" in " ".join(done.out.split(" "))
     assert "no service changes" in tree.run("diff", "HEAD..HEAD").out
+    assert tree.run("diff", "HEAD~1..").out == tree.run("diff", "HEAD~1..HEAD").out
+    assert tree.run("diff", "..HEAD~1").out == tree.run("diff", "HEAD..HEAD~1").out
 
 
 def test_what_is_wrong_in_a_later_revision_is_shown_in_its_own_text(tree: Checkout) -> None:
@@ -251,6 +253,31 @@ def test_a_setting_with_what_it_does(tree: Checkout) -> None:
             "ct200/launch.sh",
         )
     }
+
+
+def test_what_a_running_service_would_not_notice_is_no_restart(tree: Checkout) -> None:
+    """A larger promise changes the probe alone, and a description what systemd shows: as a switch decides it."""
+    edit(tree, SHORT, "concurrency = 3", "concurrency = 2")
+    less = tree.run("diff").out
+    assert f"{SHORT} on ct200: no restart\n" in less
+    assert "to restart" not in less
+    commit(tree)
+    edit(tree, SHORT, "concurrency = 2", "concurrency = 3")
+    more = " ".join(tree.run("diff").out.split())
+    assert f"{SHORT} on ct200: no restart, if what runs keeps the larger promise" in more
+    commit(tree)
+    edit(tree, SHORT, 'description = "', 'description = "Still ')
+    assert f"{SHORT} on ct200: no restart\n" in tree.run("diff").out
+
+
+def test_of_what_is_refused_nothing_restarts(tree: Checkout) -> None:
+    """Its command line would be another, and is not written: that is said, and it is not among what restarts."""
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.85")
+    done = tree.run("diff")
+    assert done.code == 1
+    assert f"{STORY} on ct200: refused, so nothing of it is written\n" in done.out
+    assert "to restart" not in done.out
+    assert "  restart " not in done.out
 
 
 def test_a_comment_changes_no_service(tree: Checkout) -> None:
@@ -410,6 +437,27 @@ def test_a_plan_is_named_by_its_folder(tree: Checkout) -> None:
     assert done.code == 1
     assert f"`{plan}` is a file, and neither a revision nor a folder" in done.err
     assert f"poolproof diff {plan.parent}" in done.err
+
+
+def test_a_target_is_compared_by_its_own_folder(tree: Checkout) -> None:
+    """As `switch` is given it: its plan stands above; a folder there that is no target is said."""
+    tree.run("compile")
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    whole = tree.run("diff", f"out/{STORY}").out
+    assert tree.run("diff", f"out/{STORY}/ct200").out == whole
+    assert f"{STORY} on ct200: restart" in whole
+    (tree.out / STORY / "other").mkdir()
+    done = tree.run("diff", f"out/{STORY}/other")
+    assert (done.code, "it has no target `other`" in done.err) == (1, True)
+
+
+def test_a_fragment_is_no_service(tree: Checkout) -> None:
+    """Asked for by name nothing of it is compared, which is said, and who is made of it may be asked."""
+    edit(tree, "base/service", "chunked_prefill = 8192", "chunked_prefill = 4096")
+    done = tree.run("diff", "HEAD", "base/service")
+    assert "no service changes" in done.out
+    assert "`base/service` is a fragment, and no service: `poolproof affected" in done.err
+    assert "is a fragment" not in tree.run("diff", "HEAD", STORY).err
 
 
 def test_another_folder(tree: Checkout, once: Checkout) -> None:
@@ -682,9 +730,7 @@ def test_markdown_escapes_everything(tree: Checkout) -> None:
     assert row.count("``") >= 2
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
     assert out.count("<details>") == out.count("</details>") - 1  # the one inside the code
-    assert out.startswith(
-        "<!-- poolproof-diff -->\n### Poolproof: 1 service changes, 1 to restart\n"
-    )
+    assert out.startswith("<!-- poolproof-diff -->\n### Poolproof: 1 service changes\n")
 
 
 @pytest.mark.slow

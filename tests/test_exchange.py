@@ -127,3 +127,42 @@ def test_experts_that_are_dealt_out_anew(flags: str, *, there: bool) -> None:
     assert (found is not None) is there
     if found is not None:
         assert found.gib.best == pytest.approx(32 * 3 * 7168 * 2048 / GIB, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("backend", "version"),
+    [
+        ("mooncake", "0.5.11"),
+        ("flashinfer", "0.5.11"),
+        ("ascend_fuseep", "0.5.11"),
+        ("megamoe", "0.5.12"),
+        ("pplx", "0.5.18"),
+        ("flashinfer_megamoe", "0.5.20"),
+    ],
+)
+def test_every_kind_deals_experts_out_over_all_ranks(backend: str, version: str) -> None:
+    """Whole experts, and the shared one on every rank, as with DeepEP; without one each rank has a slice of all."""
+    spread = memory_of(f"{R1} --moe-a2a-backend {backend}", version=version).load_gib
+    assert spread == memory_of(f"{R1} --moe-a2a-backend deepep", version=version).load_gib
+    assert spread != memory_of(R1, version=version).load_gib
+
+
+def test_a_variable_asks_for_one_kind_from_its_release_on() -> None:
+    """DeepGEMM's mega kernels deal experts out from 0.5.12 on, whatever the flag says."""
+    asked = {"SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE": "1"}
+    for version, obeyed in (("0.5.11", False), ("0.5.12", True)):
+        told = memory_of(R1, version=version, **asked).load_gib
+        plain = memory_of(R1, version=version).load_gib
+        assert (told != plain) is obeyed
+
+
+def test_a_class_may_split_shared_experts_with_some_kinds() -> None:
+    """MiniMax-M3 keeps its shared experts whole with DeepEP alone."""
+    flags = "--model-path MiniMaxAI/MiniMax-M3 --tp 8 --trust-remote-code"
+    loads = {
+        kind: memory_of(f"{flags} --moe-a2a-backend {kind}", version="0.5.18").load_gib
+        for kind in ("deepep", "mooncake")
+    }
+    assert loads["deepep"] is not None
+    assert loads["mooncake"] is not None
+    assert loads["deepep"].best > loads["mooncake"].best

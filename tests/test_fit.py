@@ -697,7 +697,7 @@ def test_a_context_beyond_the_model_has_one_most(tree: Checkout) -> None:
     write_long(tree, concurrency=1, more=allowed)
     most = tree.run("fit", "long", "--max", "context").out
     assert "serve.context = 131_072" in most
-    assert "declare 40,960, and the profile goes beyond that already" in most
+    assert "the model declares 40,960, and the profile goes beyond that already" in most
 
 
 def test_a_pool_that_no_fraction_gives(tree: Checkout) -> None:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import pytest
 
@@ -50,6 +51,8 @@ def launched(
     ranks: int = 1,
     algorithm: str | None = None,
     flags: Mapping[str, bool] = MappingProxyType({}),
+    env: Mapping[str, str] = MappingProxyType({}),
+    fraction: float | Literal["auto"] = 0.5,
 ) -> Launch:
     """What a server of one release starts with, everything at its default."""
     rule = counting(version)
@@ -60,8 +63,9 @@ def launched(
         engine=Engine(name=Name("sglang"), version=Text(version)),
         parallel=Parallel(tensor=ranks),
         serve=Serve(context=32_768),
-        memory=Memory(fraction=0.5),
+        memory=Memory(fraction=fraction),
         flags=flags,
+        env={name: Text(value) for name, value in env.items()},
         speculative=Speculative(algorithm=algorithm) if algorithm else None,  # type: ignore[arg-type]  # as a test has it
     )
     release, _ = CATALOG.release("sglang", version)
@@ -194,6 +198,14 @@ def test_aiter_scales_a_given_fraction_too() -> None:
     """With a context above 8,192 tokens AMD's backend gets 0.85 of what is asked for."""
     assert launched("0.5.17", "mi355x").fraction_scale == 0.85
     assert launched("0.5.17", "h200").fraction_scale == 1.0
+
+
+def test_a_variable_spares_a_fraction_that_is_given() -> None:
+    """From 0.5.19 on aiter leaves it alone then; the automatic one is lessened all the same."""
+    spared = {"SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION": "1"}
+    assert launched("0.5.19", "mi355x", env=spared).fraction_scale == 1.0
+    assert launched("0.5.18", "mi355x", env=spared).fraction_scale == 0.85
+    assert launched("0.5.19", "mi355x", env=spared, fraction="auto").fraction_scale == 0.85
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
-from compiler.engines.sglang.rules.capability import OLDEST, least_capability
+from compiler.architecture import Format, Quantization, Role
+from compiler.catalog import open_catalog
+from compiler.engines.sglang.rules.capability import OLDEST, least_capability, scheme_capability
+from compiler.facts import Model
 from wheels import fetch_wheel, unpack
 
 
@@ -61,3 +65,36 @@ def test_every_format_asks_for_what_its_class_says(version: str, tmp_path: Path)
     assert {name for name, least in known.items() if least not in said[name]} == set()
     strict = {name for name, figures in said.items() if min(figures, default=0) > OLDEST}
     assert strict <= known.keys()
+
+
+def _stored(method: str, **figures: float) -> Model:
+    stored = Format(roles=(Role.ATTENTION,), **figures)  # type: ignore[arg-type]  # as a test has it
+    model, _ = open_catalog().model("Qwen/Qwen3-8B")
+    assert model is not None
+    return evolve(model, quantization=Quantization(method=method, formats=(stored,)))
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "asks"),
+    [
+        (_stored("compressed-tensors", bits=8), "0.5.11", 80),
+        (_stored("compressed-tensors", bits=4, group_size=16, scale_bits=8), "0.5.21", 100),
+        (_stored("compressed-tensors", bits=4, group_size=16, scale_bits=8), "0.5.22", 80),
+        (_stored("quark", bits=8), "0.5.11", 89),
+        (_stored("quark", bits=4, group_size=32, scale_bits=8), "0.5.11", None),
+        (_stored("awq", bits=4, group_size=128, scale_bits=16), "0.5.11", None),
+    ],
+)
+def test_matrices_ask_for_what_their_scheme_says(
+    model: Model, version: str, asks: int | None
+) -> None:
+    """A format that has a scheme for each kind of number is judged by that."""
+    assert model.quantization is not None
+    assert scheme_capability(model, model.quantization.method, version) == asks
+
+
+def test_experts_alone_are_not_judged() -> None:
+    """Kimi K2.6 has nothing else in four bits, and experts are not held against their scheme."""
+    model, _ = open_catalog().model("moonshotai/Kimi-K2.6")
+    assert model is not None
+    assert scheme_capability(model, "compressed-tensors", "0.5.11") is None

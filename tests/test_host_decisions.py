@@ -10,16 +10,15 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from compiler.consequence import Action, decide
 from compiler.engines.observing import Start
 from compiler.host import finding
-from compiler.host.change import Action, decide
 from compiler.host.ending import Outcome
 from compiler.host.finding import service_in
 from compiler.host.growth import growth
 from compiler.host.intent import (
     Intent,
     Step,
-    intend_rollback,
     intend_switch,
     running_generation,
 )
@@ -28,13 +27,14 @@ from compiler.host.machine import Finished, Machine
 from compiler.host.preflight import Preflight
 from compiler.host.record import State, write_record
 from compiler.host.returning import End
+from compiler.host.rollback import intend_rollback
 from compiler.host.site import Manner
 from compiler.host.staged import Staged
 from compiler.host.starting import NET_S
 from compiler.host.switching import switch
 from compiler.host.units import UnitState
 from compiler.host.watch import Watched
-from compiler.writtenplan import PLAN
+from compiler.writtenplan import PLAN, WrittenPlan
 from generations import (
     FP8,
     LARGE,
@@ -47,7 +47,7 @@ from generations import (
     staged,
     unit_of,
 )
-from test_host_change import FILES, UNIT, changed
+from test_consequence import FILES, UNIT, changed
 from test_host_switch import promising, rewritten
 
 
@@ -183,10 +183,10 @@ class Asked(Manager):
 
     checked = 0
 
-    def check(self, staged: Staged) -> Preflight:
+    def check(self, plan: WrittenPlan, folder: Path, *, target: str) -> Preflight:
         """Nothing is wrong."""
         self.checked += 1
-        return super().check(staged)
+        return super().check(plan, folder, target=target)
 
 
 def test_a_host_is_not_checked_for_what_is_refused(host: Host) -> None:

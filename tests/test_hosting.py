@@ -73,7 +73,6 @@ def test_the_plan_says_what_is_promised() -> None:
 @pytest.mark.parametrize(
     ("words", "version"),
     [
-        (HOSTED, "0.5.13"),
         (f"{HOSTED} --max-running-requests 8 --speculative-algorithm EAGLE", "0.5.13"),
         (f"{HOSTED} --max-running-requests 8 --disaggregation-mode decode", "0.5.13"),
         (f"{HOSTED} --max-running-requests 8 --hisparse-config []", "0.5.13"),
@@ -82,7 +81,17 @@ def test_the_plan_says_what_is_promised() -> None:
     ],
 )
 def test_what_is_not_priced(words: str, version: str) -> None:
-    """Requests that the pool decides, drafts, a server that only decodes, a config that is none, and other releases."""
+    """Drafts, a server that only decodes, a config that is none, and other releases."""
     plan = planned(words, version=version)
     assert "--enable-hisparse" in {each.name for each in plan.unknowns}
     assert not any("host memory" in each for each in plan.assumptions)
+
+
+def test_as_many_requests_as_the_release_takes_by_itself_have_tables() -> None:
+    """Without a number of requests the request table has 2,048 rows and more, each with tables of what is on the host."""
+    few = planned(f"{HOSTED} --max-running-requests 8", version="0.5.13").memory
+    many = planned(HOSTED, version="0.5.13").memory
+    assert few is not None
+    assert many is not None
+    assert many.pool.tokens == few.pool.tokens
+    assert many.reserve.needed_gib.best > few.reserve.needed_gib.best + 10

@@ -31,6 +31,7 @@ ROWS = (
     ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
+    ("beside", "ranks"),
     ("plan",),
     ("rules", "judged", "planjson", "writtenplan", "bars"),
     # text and files in
@@ -38,7 +39,7 @@ ROWS = (
     ("catalog", "memory", "workspace"),
     ("checkpoint", "engines", "service"),
     # what is decided
-    ("planner",),
+    ("planner", "consequence"),
     ("checks", "render"),
     ("accept",),
     # what the verbs need
@@ -160,7 +161,6 @@ def test_no_engine_is_named_outside_its_own_room() -> None:
 # Texts outside `engines/` that name one, each with its reason; what is said about a plan asks the plan's own engine.
 EXAMPLES = {
     "compiler.adopt.programming": "how a command is given",
-    "compiler.remedy.levers": "a variable of one engine that a change may set: to be that engine's own answer",
     "compiler.adopt.spent": "first words of the variables that servers and their libraries read",
     "compiler.catalog.writing": "where the log of one of them prints the figure of a new GPU's file",
     "compiler.cli.session": "how an engine with its release is written",

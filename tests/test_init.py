@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from attrs import evolve
 
 from checkouts import REPOSITORY, Done, command, environment, run
 from compiler.catalog import Kind, open_catalog
 from compiler.cli.offered import offers
-from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
 from compiler.cli.startwanted import CONTEXT_TOKENS
-from compiler.judged import Checked
+from compiler.judged import Checked, Verdict
 from compiler.pipeline import Inputs, check_profiles
-from compiler.starter import FirstService, TextReader, profile_files
+from compiler.starter import FirstService, TextReader, profile_files, shared_attention
 
 
 CATALOGUE = open_catalog()
@@ -144,6 +145,108 @@ def test_what_a_refused_tree_may_be_asked_for_instead(
         assert [each.split()[0] for each in offered] == ["--context", "--concurrency", "--count"]
 
 
+KIMI = ("--model", "moonshotai/Kimi-K2.6", "--gpu", "rtx-pro-6000-blackwell", "--count", "8")
+V3 = ("--model", "deepseek-ai/DeepSeek-V3", "--gpu", "h200", "--count", "8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "requests", "groups"),
+    [
+        # the reserve alone is short
+        ((*KIMI, "--context", "200000"), True, None),
+        # every GPU keeps each latent otherwise
+        ((*V3, "--context", "131072", "--concurrency", "8"), False, 8),
+        # eight groups leave a request too small a pool
+        ((*KIMI, "--context", "131072", "--concurrency", "2"), True, 4),
+    ],
+)
+def test_what_keeps_the_whole_promise_is_tried_before_it_is_refused(
+    tmp_path: Path, asked: tuple[str, ...], groups: int | None, *, requests: bool
+) -> None:
+    """Fewer requests at once, then data parallel attention, then both: written, and said with the reason, there and in the file."""
+    made = poolproof(tmp_path, "init", *asked, "--host", "a")
+    assert made.code == 0, made.err
+    (path,) = (tmp_path / "profiles").glob("*.toml")
+    text = path.read_text("utf-8")
+    profile = tomllib.loads(text)
+    serve, comments = profile["serve"], " ".join(re.findall(r"^# (.*)$", text, re.MULTILINE))
+    words = dict(zip(asked[::2], asked[1::2], strict=True))
+    assert serve["context"] == int(words["--context"])
+    assert serve["concurrency"] == int(words.get("--concurrency", 1))
+    parallel = None if groups is None else {"data": groups, "dp_attention": True}
+    assert profile.get("parallel") == parallel
+    assert ("max_running_requests" in serve) is requests
+    said = ["is data parallel, and"] if groups else []
+    said += [f"So {serve['max_running_requests']} run at most, and others wait"] if requests else []
+    assert all(each in made.err and each in comments for each in said)
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    assert poolproof(tmp_path, "fmt", "--check").code == 0
+
+
+def test_more_is_offered_with_what_else_it_takes(tmp_path: Path) -> None:
+    """What passes with fewer requests or groups stands beside what passes without, says so, and is what comes of its options."""
+    words = ("--context", "131072", "--concurrency", "16")
+    made = poolproof(tmp_path, "init", *KIMI, "--host", "a", *words)
+    assert made.code == 1
+    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    most = {each.split()[0]: each for each in offered if each.endswith(" at most")}
+    assert [each.split()[0] for each in offered] == [
+        "--context",
+        "--context",
+        "--concurrency",
+        "--concurrency",
+        "--count",
+    ]
+    for line in most.values():
+        assert "; data parallel attention; " in line
+        option, value, verdict = line.split()[:3]
+        done = poolproof(
+            tmp_path, "init", f"t{option}", *KIMI, "--host", "a", *words, option, value
+        )
+        assert (done.code, verdict) == (0, "pass"), done.err
+        (path,) = (tmp_path / f"t{option}" / "profiles").glob("*.toml")
+        requests = tomllib.loads(path.read_text("utf-8"))["serve"]["max_running_requests"]
+        assert line.endswith(f"; {requests} requests run at most")
+
+
+def test_the_most_requests_that_pass_are_taken() -> None:
+    """Twice as many do not pass, nor do those of the engine."""
+    wanted = evolve(_asked(KIMI[1], KIMI[3], 8), context=200_000)
+    found = eased(wanted, CATALOGUE, judge=_judged)
+    assert found is not None
+    assert found.requests is not None
+    assert _judged(found).judged[0].verdict is Verdict.PASS
+    twice = _judged(evolve(found, requests=2 * found.requests))
+    assert twice.refused or twice.judged[0].verdict is not Verdict.PASS
+
+
+def test_heads_of_keys_gain_nothing_from_groups() -> None:
+    """Data parallel attention is tried for latents only."""
+    for model, some in (("Qwen/Qwen3-32B", False), ("deepseek-ai/DeepSeek-V3", True)):
+        known, _ = CATALOGUE.model(model)
+        assert known is not None
+        assert bool(list(shared_attention(known, 8))) is some
+
+
+@pytest.mark.parametrize("folder", ["team/profiles", "team/profiles/base", "team/profiles/"])
+def test_a_place_for_profiles_is_no_place_for_a_tree(tmp_path: Path, folder: str) -> None:
+    """Its tree is the folder above, which is said; no `profiles/profiles` is made."""
+    assert poolproof(tmp_path, "init", "team", *QWEN).code == 0
+    made = poolproof(tmp_path, "init", folder, *QWEN[:-1], "second")
+    assert made.code == 0, made.err
+    assert "is a place for profiles: the tree is the folder above, `team`" in made.err
+    assert (tmp_path / "team/profiles/qwen3-32b-second.toml").is_file()
+    assert not list(tmp_path.rglob("profiles/profiles"))
+
+
+def test_a_new_tree_is_not_made_inside_its_own_profiles(tmp_path: Path) -> None:
+    """Where nothing is yet, the folder of profiles that is named is that of the new tree."""
+    made = poolproof(tmp_path, "init", "team/profiles", *QWEN)
+    assert made.code == 0, made.err
+    assert (tmp_path / "team/poolproof.toml").is_file()
+    assert not list(tmp_path.rglob("profiles/profiles"))
+
+
 def test_a_number_of_gpus_that_does_not_divide(tmp_path: Path) -> None:
     """Where the model is cut over no such number, and copies and stages do not fit, the end names a number that passes."""
     words = ("--model", "Qwen/Qwen3-32B", "--gpu", "l4", "--count", "3", "--host", "a")
@@ -170,8 +273,8 @@ def test_a_model_that_no_number_of_gpus_holds(tmp_path: Path) -> None:
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
     assert made.err.endswith(
-        "up to 32 GPUs of this kind were tried, with the engine's own limit of running requests, and none passes: "
-        "ask for another kind, or write a profile that sets `serve.max_running_requests`\n"
+        "up to 32 GPUs of this kind were tried, also with fewer requests at once, and none passes: "
+        "ask for another kind, or for less\n"
     )
 
 

@@ -78,6 +78,46 @@ def test_on_the_same_host_it_gets_a_port_and_gpus_of_its_own(tree: Path) -> None
     assert run("fmt", "--check", here=tree).code == 0
 
 
+def test_another_release_on_the_same_host_gets_an_interpreter_of_its_own(tree: Path) -> None:
+    """Where the usual path has another release there, a new fragment names one by its release, and one that stands is kept."""
+    old = next(path.stem for path in (tree / "profiles/base").glob("sglang-*"))
+    done = init(tree, *SECOND, "--host", "node-b", "--engine", "0.5.13")
+    assert done.code == 0, done.err
+    own = "/opt/sglang-0.5.13/bin/python"
+    assert "others on `node-b` have another release at `/opt/sglang/bin/python`" in done.err
+    assert profile(tree, "base/sglang-0.5.13")["engine"]["python"] == own
+    assert "engine" not in profile(tree, "qwen3-8b-node-b")
+    assert profile(tree, f"base/{old}")["engine"]["python"] == "/opt/sglang/bin/python"
+    assert run("check", here=tree).code == 0
+
+
+def test_a_fragment_of_a_release_that_stands_is_used_beside_another(tree: Path) -> None:
+    """Its path is that of other hosts: on one that has another release there, the service names its own."""
+    assert init(tree, *SECOND, "--host", "node-c", "--engine", "0.5.13").code == 0
+    done = init(tree, *SECOND, "--host", "node-b", "--engine", "0.5.13")
+    assert done.code == 0, done.err
+    assert profile(tree, "base/sglang-0.5.13")["engine"]["python"] == "/opt/sglang/bin/python"
+    assert profile(tree, "qwen3-8b-node-b")["engine"]["python"] == "/opt/sglang-0.5.13/bin/python"
+    assert run("check", here=tree).code == 0
+    assert run("fmt", "--check", here=tree).code == 0
+
+
+def test_an_interpreter_that_was_asked_for_is_not_replaced(tree: Path) -> None:
+    """`--python` of another release's interpreter is refused, in the words of the options."""
+    replace(
+        tree,
+        f"base/{next(p.stem for p in (tree / 'profiles/base').glob('sglang-*'))}",
+        "/opt/sglang/",
+        "/srv/sg/",
+    )
+    asked = ("--engine", "0.5.13", "--python", "/srv/sg/bin/python")
+    done = init(tree, *SECOND, "--host", "node-b", *asked)
+    assert done.code == 1
+    assert "error[interpreter-shared]" in done.err
+    assert "`--python /srv/sg/bin/python`: both start" in done.err
+    assert "--python /opt/sglang-0.5.13/bin/python" in done.err
+
+
 def test_from_within_a_tree_it_is_that_tree(tree: Path) -> None:
     """Whoever stands in a folder of the tree adds to the tree, and no second one is made there."""
     done = init(tree / "profiles" / "base", *SECOND, "--host", "node-c")

@@ -89,3 +89,14 @@ def test_tables_of_a_release() -> None:
     assert load_gib(flash, version="0.5.13") - load_gib(flash, version="0.5.12") == pytest.approx(
         6 * table
     )
+
+
+def test_layers_with_the_window_alone_have_plain_tables_from_0_5_18() -> None:
+    """Flash has some: a table and the complex numbers beside it instead of four. Pro has none."""
+    table = 1_048_576 * 64 * 4 / 2**30
+    pro = f"{PRO} --tp-size 8 --moe-runner-backend flashinfer_mxfp4"
+    flash = pro.replace("Pro", "Flash")
+    assert load_gib(flash, version="0.5.17") - load_gib(flash, version="0.5.18") == pytest.approx(
+        2 * table
+    )
+    assert load_gib(pro, version="0.5.17") == load_gib(pro, version="0.5.18")

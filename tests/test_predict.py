@@ -494,7 +494,12 @@ def test_without_a_count_the_layout_says_it(words: str, count: int) -> None:
     ("front", "flags", "version", "why"),
     [
         ("", "", CATALOG.versions("sglang")[-1], "the newest that takes all of its flags"),
-        ("", "--cuda-graph-max-bs 8", "0.5.19", "the newest that takes all of its flags"),
+        (
+            "",
+            "--cuda-graph-max-bs 8",
+            "0.5.19",
+            "the newest that takes all of its flags (0.5.20 does not take `--cuda-graph-max-bs`): ",
+        ),
         ("docker run --gpus all lmsysorg/sglang:v0.4.9", "", "0.4.9", "the tag of the image"),
     ],
 )
@@ -515,6 +520,41 @@ def test_without_an_engine_the_release_is_that_of_adopt(
     shown = CliRunner().invoke(command, [*options, "--", *asked], standalone_mode=False)
     assert f"\n  assumed: {line}\n" in shown.stdout
     assert shown.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_said"), [("v0.5.9", True), ("v0.5.11", False), ("latest", False)]
+)
+def test_a_release_beside_that_of_the_image_is_said(tag: str, *, is_said: bool) -> None:
+    """What `--engine` asks for is judged; where the image's tag names another release, both are named."""
+    docker = f"docker run --gpus all lmsysorg/sglang:{tag}".split()
+    words = server("--model-path Qwen/Qwen3-8B").split()
+    _, found = run("--gpu", "h200", "--count", "1", "--engine", "0.5.11", "--", *docker, *words)
+    (plan,) = found["plans"]
+    assert plan["engine"]["version"] == "0.5.11"
+    remark = f"sglang 0.5.11, as `--engine` asks: the tag of the image names 0.5.9 (`{docker[-1]}`)"
+    assert (
+        [each for each in plan["assumptions"] if "as `--engine` asks" in each] == [remark]
+    ) is is_said
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--tp two", "`--tp two`: `--tensor-parallel-size` takes a whole number"),
+        ("--tp=2.5", "`--tp=2.5`: `--tensor-parallel-size` takes a whole number"),
+        ("--mem-fraction-static 0,8", "`--mem-fraction-static 0,8`: it takes a number"),
+        ("--tp 1 --tp two", "`--tp two`: `--tensor-parallel-size` takes a whole number"),
+    ],
+)
+def test_a_value_that_does_not_parse_is_told_with_its_words(flags: str, said: str) -> None:
+    """Which words of the command, which flag, and what that takes: the parser has all names of a flag, and no words."""
+    words = server(f"--model-path Qwen/Qwen3-8B {flags}").split()
+    _, found = run("--gpu", "h200", "--engine", "0.5.11", "--", *words)
+    (refused,) = found["plans"][0]["diagnostics"]
+    assert refused["code"] == "command-refused"
+    assert refused["notes"][0].startswith("argument --")
+    assert refused["notes"][1] == said
 
 
 def test_json_is_printed_for_a_refused_command() -> None:

@@ -117,7 +117,7 @@ def test_the_limit_that_is_advised_mends(layout: str, mends: int, tmp_path: Path
     """Nine requests at once want three on a replica, and the advice is what the setting then has to be."""
     running = {"replicas": 2, "groups": 8}[layout]
     short = profile(layout, concurrency=9, running=running, pool=3 * ONE)
-    assert f"`serve.max_running_requests` to {mends} or more" in help_of(
+    assert f"serve.max_running_requests = {mends} " in help_of(
         check_text(tmp_path, short, catalog=CATALOG), "concurrency-beyond-limit"
     )
     enough = profile(layout, concurrency=9, running=mends, pool=3 * ONE)

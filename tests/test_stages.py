@@ -77,3 +77,35 @@ def test_stages_hold_each_layer_once(shares: tuple[int, ...]) -> None:
     """Whatever their shares are."""
     slices = [stage_slice(7, stage=each, stages=3, shares=shares) for each in range(3)]
     assert [at for each in slices for at in range(7)[each]] == list(range(7))
+
+
+def _states_gib(version: str, *, stages: int) -> float:
+    flags = ("--max-mamba-cache-size", "64", "--max-running-requests", "8")
+    found = memory(*flags, stages=stages, version=version, model="Qwen/Qwen3.5-9B")
+    return next(each.gib.best for each in found.static if each.item == "states")
+
+
+def test_each_stage_is_sized_for_all_states_until_0_5_17() -> None:
+    """Of 24 layers with a state two stages have 12 each; the release counts them for itself from then on."""
+    assert _states_gib("0.5.16", stages=2) == pytest.approx(_states_gib("0.5.16", stages=1))
+    one, two = (_states_gib("0.5.17", stages=each) for each in (1, 2))
+    assert two == pytest.approx(one / 2)
+
+
+def test_each_stage_of_a_hybrid_counted_all_full_layers_until_0_5_8() -> None:
+    """Seven layers of Kimi Linear keep latents, four of them on the last stage; 0.5.8 still makes pools for all."""
+    kimi = "moonshotai/Kimi-Linear-48B-A3B-Instruct"
+    found = {
+        version: memory("--trust-remote-code", stages=2, version=version, model=kimi)
+        for version in ("0.5.7", "0.5.8", "0.5.9")
+    }
+    a_layer = 576 * 2
+    layers = {version: each.pool.cell_bytes // a_layer for version, each in found.items()}
+    assert layers == {"0.5.7": 7, "0.5.8": 4, "0.5.9": 4}
+    pools = {
+        version: next(line for line in each.static if line.item == "KV pool").gib.best
+        / each.pool.tokens.best
+        for version, each in found.items()
+    }
+    assert pools["0.5.8"] == pytest.approx(pools["0.5.7"])
+    assert pools["0.5.8"] == pytest.approx(pools["0.5.9"] * 7 / 4)

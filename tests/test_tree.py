@@ -148,6 +148,14 @@ def test_a_new_file_is_missing(out: Path) -> None:
     )
 
 
+def test_without_a_manifest_nobody_knows_what_was_written(out: Path) -> None:
+    """Files of an `out/` that was taken away are missing, and nothing is claimed of what was there."""
+    (out / UNIT).unlink()
+    (out / "MANIFEST").unlink()
+    found = {each.path: each for each in compare(BEFORE, root=out, profiles=None).differences}
+    assert (found[UNIT].state, found[UNIT].notes) == (State.MISSING, ())
+
+
 def test_a_removed_profile_leaves_orphans(out: Path) -> None:
     """Files of MANIFEST that nothing produces any more are orphans; one that is gone leaves its line."""
     (out / SCRIPT).unlink()

@@ -347,6 +347,42 @@ def test_the_table_fits_its_window(page: str, tmp_path: Path, width: int) -> Non
     assert whole <= seen <= width
 
 
+# A window is not as narrow as a phone's, so that the page lies in a frame that is; what it tells of itself goes up.
+FRAME = """<!doctype html><title></title><script>
+addEventListener("message", (told) => { document.title = JSON.stringify(told.data); });
+</script><iframe src="page.html" style="width: 360px; height: 4000px; border: 0"></iframe>"""
+TELL = """<script>
+for (const each of document.querySelectorAll("details")) each.open = true;
+const cells = [...document.querySelectorAll("td")].map((each) => each.getBoundingClientRect());
+parent.postMessage({
+  page: document.documentElement.scrollWidth,
+  cells: Math.max(...cells.map((each) => each.right)),
+  shown: cells.every((each) => each.width > 0),
+  names: getComputedStyle(document.querySelector("td[data-name]"), "::before").content,
+  left: (() => {
+    const box = document.querySelector("input");
+    box.value = "uncertain"; box.dispatchEvent(new Event("input"));
+    return [...document.querySelectorAll("[data-services] tbody tr")].filter((each) => each.offsetHeight > 0).length;
+  })(),
+}, "*");
+</script></body>"""
+
+
+def test_on_a_phone_nothing_is_beyond_the_edge(page: str, tmp_path: Path) -> None:
+    """At 360 pixels every cell of every table is seen without scrolling, each behind the name of its column."""
+    (tmp_path / "page.html").write_text(page.replace("</body>", TELL))
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME)
+    title = re.search(r"<title>(\{.*?\})</title>", browsed(frame, "--dump-dom"))
+    assert title is not None
+    told = json.loads(html.unescape(title[1]))
+    assert told["page"] <= 360
+    assert told["cells"] <= 360
+    assert told["shown"]
+    assert told["names"].startswith('"host')
+    assert told["left"] == 1  # of the filter
+
+
 def corner(picture: Path) -> int:
     """The first byte of a PNG's first pixel (PNG 1.2: the first row's filter changes nothing on its left edge)."""
     data, at, packed = picture.read_bytes(), 8, b""
@@ -409,3 +445,5 @@ def test_where_a_page_is_written(tmp_path: Path) -> None:
         assert reader.communicate(timeout=60)[0] == page
     assert pipe.is_fifo()
     assert report(tree.root, SHORT, "-o", "").code == 2
+    dashed = report(tree.root, SHORT, "-o", "-")
+    assert (dashed.code, dashed.out == page, (tree.root / "-").exists()) == (0, True, False)

@@ -314,6 +314,7 @@ def test_a_file_outside_of_out(once: Checkout, file: str) -> None:
     done = once.run("why", f"{file}:1")
     assert (done.code, done.out) == (1, "")
     assert f"error[line-unknown]: `{file}` is not below `out/`" in done.err
+    assert ("`poolproof why PROFILE KEY`" in done.err) is file.endswith(".toml")
 
 
 def test_a_line_of_a_refused_profile(once: Checkout, tmp_path: Path) -> None:

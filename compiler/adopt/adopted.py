@@ -30,6 +30,8 @@ _BESIDE = frozenset({"description", "targets", "engine"})
 
 _PATH_IN_TEMPLATE = re.compile(r"(?<=\{\{)[\s.]*(?:\w+\.)*")
 _ELEMENT = re.compile(r"\$\{\w+\[")
+_EXPRESSION = re.compile(r"\{(?!\{)(?!\w+\}$)")
+"""A part of a program that is more than a name."""
 _COUNT = "gpus.count"
 _HANGS_ON = {
     "serve.context": "serve.context",
@@ -265,6 +267,7 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
         for each in word.unknown
         # Of an element of a list its index is what is open.
         if not (_ELEMENT.match(each) and len(word.unknown) > 1)
+        and not _EXPRESSION.match(each)
         and (
             name := placeholder_name(each)
             or re.sub(

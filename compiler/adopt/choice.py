@@ -9,8 +9,8 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Launch, Word
 from compiler.catalog import Catalog
-from compiler.diagnostics import Diagnostic, error
-from compiler.engines.adopting import Adopter, ChangeKind, Reading, unread
+from compiler.diagnostics import Diagnostic, error, listed
+from compiler.engines.adopting import Adopter, ChangeKind, Reading, Unfolded, unread
 from compiler.engines.engine import ReadFile
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
@@ -71,7 +71,8 @@ def choose(
         chosen = _read(launch, shelf, named, words, unknown)
         if chosen is None:
             return None, (_unknown(launch, shelf, named),)
-        return (chosen if tagged is None else _by_image(chosen, launch)), ()
+        said = _by_image(chosen, launch) if tagged else other_than_image(launch, shelf, named)
+        return (chosen if said is None else evolve(chosen, changes=(*chosen.changes, said))), ()
     known = tuple(reversed(shelf.catalog.versions(launch.engine)))
     tried: list[Chosen] = []
     for each in known[:1] if newest else known:
@@ -79,7 +80,7 @@ def choose(
         if chosen is None:
             continue
         if _fault_count(chosen.reading) == 0:
-            return _assumed(chosen, launch, newest=newest), ()
+            return _assumed(chosen, launch, newest=newest, newer=tried[-1:]), ()
         tried.append(chosen)
         if newest:
             fits = _fitting(launch, shelf, chosen, words, unknown)
@@ -123,11 +124,14 @@ def _read(
     if known is None:
         return None
     release, adopter = known
-    launch, changes = _unfolded(launch, shelf, adopter, words, unknown)
+    launch, changes, whole = _unfolded(launch, shelf, adopter, words, unknown)
     if changes:
         words = tuple(word.text for word in launch.command.words)
         unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
     reading = adopter.read(words, found=launch.found, unknown=unknown)
+    if whole is not None:
+        refusal = whole.refusal or reading.refusal
+        reading = evolve(reading, refusal=refusal, open=(*whole.open, *reading.open))
     if release.read_version != version:
         text = f"{launch.engine} {version} was not read: the flags of {release.read_version} are taken for its own"
         changes = (*changes, Change(kind=ChangeKind.ASSUMED, text=text))
@@ -143,14 +147,14 @@ def _read(
 
 def _unfolded(
     launch: Launch, shelf: Shelf, adopter: Adopter, words: Sequence[str], unknown: frozenset[int]
-) -> tuple[Launch, tuple[Change, ...]]:
-    """The launch with what a file that it names sets, and what there is to say about that."""
+) -> tuple[Launch, tuple[Change, ...], Unfolded | None]:
+    """The launch with what a file that it names sets, what there is to say about that, and what came of the file."""
     if shelf.read_file is None:
-        return launch, ()
+        return launch, (), None
     found = launch.found
     whole = adopter.unfold(words, found=found, unknown=unknown, read_file=shelf.read_file)
-    if whole is None:
-        return launch, ()
+    if whole is None or whole.refusal is not None:
+        return launch, (), whole
     own = launch.command.words
     behind = (
         own[at] if own[at].text == text else Word(text=text, span=own[at].span)
@@ -161,7 +165,7 @@ def _unfolded(
         Change(kind=each.kind, text=each.text, span=own[each.words[-1]].span)
         for each in whole.notes
     )
-    return evolve(launch, command=command), tuple(changes)
+    return evolve(launch, command=command), tuple(changes), whole
 
 
 def _fault_count(reading: Reading) -> int:
@@ -186,16 +190,24 @@ def _named(launch: Launch, shelf: Shelf) -> str | None:
     return found[1] if is_own or found[1] in shelf.catalog.versions(launch.engine) else None
 
 
-def _by_image(chosen: Chosen, launch: Launch) -> Chosen:
+def other_than_image(launch: Launch, shelf: Shelf, version: str) -> Change | None:
+    """A word about a release that is asked for where the image's tag names another one."""
+    image, tagged = launch.command.image, _named(launch, shelf)
+    if image is None or tagged is None or tagged == version:
+        return None
+    text = f"{launch.engine} {version}, as `--engine` asks: the tag of the image names {tagged} (`{image.text}`)"
+    return Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
+
+
+def _by_image(chosen: Chosen, launch: Launch) -> Change | None:
     """A word about where the release comes from; one before the release itself is not the same."""
     image = launch.command.image
     if image is None:
-        return chosen
+        return None
     early = re.search(rf"{re.escape(chosen.version)}((?:rc|a|b|\.dev)\d+)", image.text)
     told = f", of which `{chosen.version}{early[1]}` is an early build" if early else ""
     text = f"{launch.engine} {chosen.version}{told}: the tag of the image names it"
-    taken = Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
-    return evolve(chosen, changes=(*chosen.changes, taken))
+    return Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
 
 
 def _how_to_tell(launch: Launch) -> str:
@@ -214,14 +226,34 @@ def _how_to_tell(launch: Launch) -> str:
     return f"the image `{image.text}` does not name its release: `{ask}` in it does ({say})"
 
 
-def _assumed(chosen: Chosen, launch: Launch, *, newest: bool, fits: Chosen | None = None) -> Chosen:
+def _assumed(
+    chosen: Chosen,
+    launch: Launch,
+    *,
+    newest: bool,
+    fits: Chosen | None = None,
+    newer: Sequence[Chosen] = (),
+) -> Chosen:
+    """The same with a word about how it was chosen; `newer` is the release after it, where that was tried."""
     why = "the newest" if newest else "the newest that takes all of its flags"
+    for each in newer:
+        why += f" ({_stops(each)})"
     if not newest and _fault_count(chosen.reading):
         why = "the newest that takes most of its flags"
     text = f"{launch.engine} {chosen.version}, {why}: {_how_to_tell(launch)}"
     if fits is not None:
         text += f"; {fits.version} takes all of its flags"
-    return evolve(chosen, changes=(Change(kind=ChangeKind.ASSUMED, text=text),))
+    return evolve(chosen, changes=(*chosen.changes, Change(kind=ChangeKind.ASSUMED, text=text)))
+
+
+def _stops(refusing: Chosen) -> str:
+    """What a release does not take of a launch, as a clause."""
+    reading, words = refusing.reading, refusing.launch.command.words
+    flags = [f"`{each.flag}`" for each in reading.refused]
+    lost = [f"`{words[at].text}`" for places in reading.lost for at in places[:1]]
+    if flags or lost:
+        return f"{refusing.version} does not take {listed([*flags, *lost])}"
+    return f"{refusing.version} does not start with it: {reading.refusal}"
 
 
 def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from compiler.adopt.files import FileKind
 from compiler.adopt.launch import Launch, Sheet
 from compiler.adopt.nested import EVAL
+from compiler.adopt.programming import not_run
 from compiler.diagnostics import Diagnostic, Label, Span, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.source import Source
@@ -47,7 +48,9 @@ def cut_short(launch: Launch, sheet: Sheet) -> Iterator[Diagnostic]:
 
 
 def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) -> Diagnostic:
-    """`launch-missing`: what a text runs instead."""
+    """`launch-missing`: what a text runs instead; `launch-unreadable` for a program."""
+    if kind is FileKind.PROGRAM and line is None:
+        return not_run(whole)
     first = next((each for each in sheet.commands if each.words), None)
     programs = dict.fromkeys(
         PurePosixPath(each.words[0].text).name for each in sheet.commands if each.words

@@ -60,7 +60,9 @@ def open_settings(adopted: Adopted) -> Iterator[tuple[str, Span | None]]:
     for each in adopted.chosen.reading.open:
         words = [adopted.launch.command.words[at] for at in each.words]
         span = words[0].span
-        if not each.flag.startswith("-"):
+        if each.how:
+            how = each.how
+        elif not each.flag.startswith("-"):
             how = "write its flags under `[flags]`"
         elif each.setting:
             how = f"set `{each.setting}`" + (
@@ -89,14 +91,15 @@ def _doubted(found: Diagnostic, names: str) -> Diagnostic:
 
 
 def _left_open(adopted: Adopted, names: str, *, sizes: bool) -> Diagnostic:
-    first = adopted.chosen.reading.open[0]
+    several = adopted.chosen.reading.open
+    first = several[0]
     span = adopted.launch.command.words[first.words[0]].span
     return warning(
         "launch-open",
         f"the launch leaves {names} open",
         Label(span, "known at start only") if span is not None else None,
         notes=tuple(_means(sizes=sizes)),
-        help=tuple(advise_variables(adopted.launch)),
+        help=(*(each.how for each in several if each.how), *advise_variables(adopted.launch)),
     )
 
 

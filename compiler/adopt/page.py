@@ -32,6 +32,7 @@ _NAMES = {
     **dict.fromkeys(("yaml", "yml", "json"), "page.yaml"),
     **dict.fromkeys(("dockerfile", "docker"), "Dockerfile"),
     **dict.fromkeys(("makefile", "make"), "Makefile"),
+    **dict.fromkeys(("python", "py", "python3"), "page.py"),
     # Of these the text itself says what it is.
     **dict.fromkeys(("ini", "systemd", "service", "unit", "conf", "toml", "quadlet"), "page"),
 }

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from compiler.adopt.launch import Sheet
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.engines.known import ENGINES
 from compiler.source import Source
 
 
+PYTHON = "Python"
 _LANGUAGES = {
-    ".py": "Python",
-    ".ipynb": "Python",
+    ".py": PYTHON,
+    ".ipynb": PYTHON,
     ".ps1": "PowerShell",
     ".bat": "batch",
     ".cmd": "batch",
@@ -44,18 +44,13 @@ def language_of(path: PurePosixPath, text: str) -> str | None:
     """The language that a program is written in; `None` for what is read as a launch."""
     told = _LANGUAGES.get(path.suffix)
     if told is not None or _OF_PYTHON.match(text):
-        return told or "Python"
+        return told or PYTHON
     lines = (each for each in text.split("\n") if each.strip() and not each.startswith("#"))
-    return "Python" if _PYTHON.match(next(lines, "")) else None
+    return PYTHON if _PYTHON.match(next(lines, "")) else None
 
 
-def read_program(source: Source) -> Sheet:
-    """Nothing but a finding. Errors: `launch-unreadable`."""
-    return Sheet(diagnostics=(_not_run(source),), sources={source.name: source})
-
-
-def _not_run(source: Source) -> Diagnostic:
-    """What a program starts is known when it runs."""
+def not_run(source: Source) -> Diagnostic:
+    """`launch-unreadable`: what a program starts is known when it runs."""
     language = language_of(PurePosixPath(source.name), source.text)
     places = _mentions(source)
     first = next(places, None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 
 from compiler.adopt.files import FileKind, Files
 from compiler.adopt.launch import Sheet
+from compiler.adopt.programming import PYTHON, language_of
 from compiler.source import Source
 
 
@@ -66,10 +68,11 @@ def _page(source: Source, _: Files, given: _Given) -> Sheet:
 
 
 def _program(source: Source, _: Files, given: _Given) -> Sheet:
-    from compiler.adopt.programming import read_program  # noqa: PLC0415 - as above
+    if language_of(PurePosixPath(source.name), source.text) != PYTHON:
+        return Sheet(sources={source.name: source})  # no other is read
+    from compiler.adopt.python import read_python  # noqa: PLC0415 - as above
 
-    del given  # a program is not read
-    return read_program(source)
+    return read_python(source, given=given)
 
 
 def _script(source: Source, files: Files, given: _Given) -> Sheet:

@@ -44,12 +44,17 @@ PASTED = "command line"
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Read(Value):
-    """What was read; no launch when `diagnostics` say why. `findings` are about a unit itself."""
+    """What was read; no launch when `diagnostics` say why. `findings` are about a unit itself.
+
+    Attributes:
+        written: the texts of the files that it writes beside the launch, by their names.
+    """
 
     launch: Launch | None
     diagnostics: tuple[Diagnostic, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, Source] = field(factory=dict)
+    written: Mapping[str, str] = field(factory=dict)
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -104,6 +109,11 @@ def _of_documents(
         written = prepared(document, whole)
         sheet = written.placed(read_sheet_of(kind, written.source, files=files, given=given))
         several, faults = _launches(sheet, files, given)
+        inner = None
+        if not several and sheet.documents and of is FileKind.PAGE:
+            inner = _of_documents(sheet, whole, files=files, given=given, of=kind)
+        if inner is not None:
+            sheet, several, faults, kind = inner
         if several:
             sheets.append(sheet)
             launches += several
@@ -112,8 +122,11 @@ def _of_documents(
     if not launches:
         return None
     sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
-    findings = tuple(each for sheet in sheets for each in sheet.findings)
-    merged = Sheet(findings=findings, sources=sources)
+    merged = Sheet(
+        documents=tuple(each for sheet in sheets for each in sheet.documents),
+        findings=tuple(each for sheet in sheets for each in sheet.findings),
+        sources=sources,
+    )
     return merged, launches, found, kinds[0] if of is FileKind.SCRIPT and len(kinds) == 1 else of
 
 
@@ -168,7 +181,17 @@ def _chosen(
         found += cut_short(launch, sheet)
         launch = _beside(launch, sheet)
     findings = (*sheet.findings, *(launch.command.findings if launch is not None else ()))
-    return Read(launch=launch, diagnostics=tuple(found), findings=findings, sources=sheet.sources)
+    return Read(
+        launch=launch,
+        diagnostics=tuple(found),
+        findings=findings,
+        sources=sheet.sources,
+        written={
+            each.name: each.text.text
+            for each in sheet.documents
+            if each.name and not each.text.unknown
+        },
+    )
 
 
 def _beside(launch: Launch, sheet: Sheet) -> Launch:

@@ -52,6 +52,9 @@ class Written(Value):
                 )
                 for each in commands
             ),
+            documents=tuple(
+                evolve(each, is_exact=False, elsewhere=()) for each in self._mapped(sheet.documents)
+            ),
             diagnostics=self._mapped(sheet.diagnostics),
             findings=self._mapped(sheet.findings),
             sources={**others, self.script.name: self.script},

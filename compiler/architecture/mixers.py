@@ -15,12 +15,14 @@ class Indexer(Value):
     Attributes:
         first: so many layers at the start have one of their own each.
         every: after them one layer in so many has; the others reuse its choice.
+        pool: tokens that may share one key.
     """
 
     heads: int
     head_dim: int
     first: int = 2
     every: int = 1
+    pool: int = 1
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -29,6 +31,7 @@ class Mla(Value):
 
     Attributes:
         q_lora_rank: 0 when queries are not low rank.
+        gated: a gate as wide as the output has a projection of its own.
     """
 
     kind: Literal["mla"] = "mla"
@@ -37,6 +40,7 @@ class Mla(Value):
     qk_nope_head_dim: int
     v_head_dim: int
     q_lora_rank: int
+    gated: bool = False
     indexer: Indexer | None = None
 
 
@@ -135,6 +139,7 @@ class State(Value):
         groups, state_size: key heads and their width (Mamba: groups and state); 0 without.
         conv_kernel: 1 without a convolution.
         state_bits: bits of an element of the recurrent state.
+        full_gate: the output gate of `kda` is one matrix; else it is low rank, like the decay.
     """
 
     kind: StateKind
@@ -144,3 +149,4 @@ class State(Value):
     state_size: int = 0
     conv_kernel: int = 1
     state_bits: int = 32
+    full_gate: bool = False

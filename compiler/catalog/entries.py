@@ -27,6 +27,7 @@ _MAY_BE_ZERO = frozenset(
         "dense_layers",
         "shared_experts",
         "q_lora_rank",
+        "qk_rope_head_dim",
         "group_size",
         "scale_bits",
         "projector_parameters",

@@ -83,6 +83,12 @@ def _deepseek_v4(keys: Keys, kinds: Pattern) -> int:
     return _hyper_connections(keys, len(kinds)) + 2 * hashed * keys.need("num_experts_per_tok")
 
 
+def _glm5_next(keys: Keys, kinds: Pattern) -> int:
+    """With what takes keys of the indexer together, in the layers that have one (SGLang 0.5.20 dsa/dsa_indexer_kpool.py, 110)."""
+    gates = kinds.count(LayerKind.FULL) * keys.need("index_head_dim") * keys.need("hidden_size")
+    return _hyper_connections(keys, len(kinds)) + gates
+
+
 def _deepseek_v41(keys: Keys, kinds: Pattern) -> int:
     """With the projections of the tables, in fp8: a key for each hidden state, and a value."""
     width = (keys.need("engram_max_ngram_size") - 1) * keys.need("engram_n_heads")
@@ -202,6 +208,7 @@ _COUNTS: Mapping[str, Callable[[Keys, Pattern], int]] = {
     "DeepseekOCRForCausalLM": _deepseek_ocr,
     "DeepseekV4ForCausalLM": _deepseek_v4,
     "DeepseekV41ForCausalLM": _deepseek_v41,
+    "Glm5NextForConditionalGeneration": _glm5_next,
     "Qwen4ExpForConditionalGeneration": _qwen4,
     "Gemma3nForCausalLM": _gemma3n,
     "Gemma3nForConditionalGeneration": _gemma3n,

@@ -15,10 +15,11 @@ from attrs import evolve, frozen
 from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.experts import dense_layers_of, moe_of
-from compiler.checkpoint.families import FAMILIES, UNREAD
+from compiler.checkpoint.families import FAMILIES, UNREAD, Family
 from compiler.checkpoint.fitting import misfits
 from compiler.checkpoint.keys import Keys, open_keys
 from compiler.checkpoint.mixers import attention_of, heads_of, pattern_of, state_of, window_of
+from compiler.checkpoint.modules import ATTENDING, BESIDE, MODULES, Naming
 from compiler.checkpoint.positions import context_of, rope_of
 from compiler.checkpoint.quantized import quantization_of
 from compiler.checkpoint.towers import vision_of
@@ -119,9 +120,24 @@ def _model(
         layers=layers,
         roles=_roles(model),
         scale_bits=family.scale_bits,
-        beside=family.beside,
+        naming=_naming(model, family),
     )
     return evolve(model, quantization=stored)
+
+
+def _naming(model: Model, family: Family) -> Naming:
+    """What the family calls its modules."""
+    called = {
+        **MODULES,
+        **(BESIDE if family.beside else {}),
+        **(ATTENDING if family.states_attend else {}),
+    }
+    if not family.states_attend:
+        return Naming(called=called)
+    kinds = tuple(islice(cycle(model.pattern), model.layers))
+    state = frozenset(at for at, kind in enumerate(kinds) if kind is LayerKind.STATE)
+    full = frozenset(range(model.layers)) - state
+    return Naming(called=called, at={Role.ATTENTION: full, Role.OUTPUT: full, Role.STATE: state})
 
 
 def _roles(model: Model) -> Mapping[Role, int]:

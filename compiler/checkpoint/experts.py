@@ -51,7 +51,7 @@ def moe_of(keys: Keys, *, gated: bool, router_bits: int) -> Moe | None:
         intermediate=intermediate,
         shared_intermediate=width,
         gated=gated,
-        latent=keys.number("moe_latent_size"),
+        latent=keys.number("moe_latent_size", "routed_expert_hidden_size"),
         every=keys.number(*_EVERY) or 1,
         router_bits=router_bits,
     )

@@ -22,6 +22,7 @@ class Family(Value):
         tied: its head is the embedding, whatever its config says.
         own_head: it has a head beside the embedding, whatever its config says.
         beside: a dense MLP stands beside the experts of a layer.
+        states_attend: its layers with a state have the names of attention.
         full_every: one layer in so many has full attention where its config has a window and does not say which.
     """
 
@@ -33,6 +34,7 @@ class Family(Value):
     tied: bool = False
     own_head: bool = False
     beside: bool = False
+    states_attend: bool = False
     full_every: int = 1
 
 
@@ -91,13 +93,15 @@ FAMILIES: Mapping[str, Family] = {
     "DeepseekV41ForCausalLM": Family(scale_bits=8, drafts=False),
     "KimiK25ForConditionalGeneration": Family(),
     "KimiVLForConditionalGeneration": Family(),
-    "KimiLinearForCausalLM": Family(),
+    "KimiLinearForCausalLM": Family(states_attend=True),
+    "KimiK3ForConditionalGeneration": Family(states_attend=True),
     "Glm4ForCausalLM": Family(),
     "Glm4vForConditionalGeneration": Family(),
     "Glm4vMoeForConditionalGeneration": Family(),
     "Glm4MoeForCausalLM": Family(),
     "Glm4MoeLiteForCausalLM": Family(),
     "GlmMoeDsaForCausalLM": Family(),
+    "Glm5NextForConditionalGeneration": Family(states_attend=True),
     "Ernie4_5_MoeForCausalLM": Family(),
     "BailingMoeForCausalLM": Family(),
     # Its config has the router in fp32 (`router_dtype`).
@@ -170,10 +174,8 @@ UNREAD: Mapping[str, str] = {
     "BailingMoeV2_5ForCausalLM": "layers with a state of their own kind beside latent attention",
     "BailingMoeV3ForCausalLM": "layers with a state of their own kind beside latent attention",
     "DeciLMForCausalLM": "its layers, each of which has another shape",
-    "Glm5NextForConditionalGeneration": "layers with a state beside latent attention, and its four hidden states",
     "GlmOcrForConditionalGeneration": "its vision tower",
     "InklingForConditionalGeneration": "attention by relative positions, and its towers",
-    "KimiK3ForConditionalGeneration": "layers with a state beside latent attention, and its towers",
     "LLaDA2MoeModelLM": "the blocks of tokens that it fills in at once",
     "LongcatFlashForCausalLM": "two attentions in each layer, and experts that compute nothing",
     "MiniMaxM1ForCausalLM": "a class: no engine that is known has one",

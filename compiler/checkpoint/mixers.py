@@ -54,10 +54,11 @@ def attention_of(keys: Keys, *, gated: bool) -> Mla | Gqa | Compressed:
     if keys.has("kv_lora_rank"):
         return Mla(
             kv_lora_rank=keys.need("kv_lora_rank"),
-            qk_rope_head_dim=keys.need("qk_rope_head_dim"),
+            qk_rope_head_dim=keys.count("qk_rope_head_dim"),
             qk_nope_head_dim=keys.need("qk_nope_head_dim"),
             v_head_dim=keys.need("v_head_dim"),
             q_lora_rank=keys.count("q_lora_rank"),
+            gated=keys.flag("mla_use_output_gate"),
             indexer=_indexer(keys),
         )
     head_dim = keys.number("global_head_dim", "head_dim", "kv_channels") or _head_dim(keys)
@@ -132,6 +133,7 @@ def _indexer(keys: Keys) -> Indexer | None:
         head_dim=keys.need("index_head_dim"),
         first=keys.number("index_skip_topk_offset") or 2,
         every=keys.number("index_topk_freq") or 1,
+        pool=keys.number("index_kpool") or 1,
     )
 
 
@@ -270,6 +272,7 @@ def state_of(keys: Keys, pattern: tuple[LayerKind, ...]) -> State | None:
             groups=heads,
             state_size=width,
             conv_kernel=kernel,
+            full_gate=inner.flag("use_full_rank_gate"),
         )
     if keys.has("conv_L_cache"):
         return State(

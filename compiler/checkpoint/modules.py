@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from attrs import field, frozen
+
 from compiler.architecture import Role
 from compiler.checkpoint.exceptions import matches
+from compiler.value import Value
 
 
 # Modules of each role, as checkpoints name them; what a list of exceptions matches is not quantized. `LAST` is the
@@ -51,6 +54,26 @@ BESIDE: Mapping[Role, tuple[str, ...]] = {
     Role.SHARED: ("model.layers.5.mlp.down_proj",),
 }
 
+# Layers with a state that have the names of attention (Kimi Linear).
+ATTENDING: Mapping[Role, tuple[str, ...]] = {Role.STATE: ("model.layers.5.self_attn.f_a_proj",)}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Naming(Value):
+    """How a family names its modules.
+
+    Attributes:
+        called: the modules of each role.
+        at: of roles whose modules have the names of another's, the layers that have them.
+    """
+
+    called: Mapping[Role, tuple[str, ...]] = field(factory=lambda: MODULES)
+    at: Mapping[Role, frozenset[int]] = field(factory=dict)
+
+
+USUAL = Naming()
+"""As most families do."""
+
 # What stands before the layers of a text model inside a multimodal one, and of Nemotron-H.
 _INSIDE = (
     *("model.language_model.model.", "language_model.model.", "model.language_model."),
@@ -70,13 +93,10 @@ def left_out(
     *,
     layers: int,
     having: int,
-    called: Mapping[Role, tuple[str, ...]] = MODULES,
+    naming: Naming = USUAL,
 ) -> bool:
-    """Whether the exceptions cover a role: in most of the layers that have it, not in a few of them.
-
-    `called` has the modules of each role.
-    """
-    modules = _modules(role, called, layers=layers)
+    """Whether the exceptions cover a role: in most of the layers that have it, not in a few of them."""
+    modules, at = _modules(role, naming.called, layers=layers), naming.at.get(role)
     listed: set[str] = set()
     for each in exceptions:
         # The draft of many models is a numbered layer.
@@ -85,7 +105,8 @@ def left_out(
         if any(matches(shown, module) for module in modules):
             if number is None:
                 return True
-            listed.add(number.group())
+            if at is None or int(number.group()[1:]) in at:
+                listed.add(number.group())
     return len(listed) > having // 2
 
 

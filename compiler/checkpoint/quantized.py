@@ -12,7 +12,7 @@ from typing import Any
 from compiler.architecture import Format, Quantization, Role
 from compiler.checkpoint.exceptions import faults_of
 from compiler.checkpoint.keys import Keys
-from compiler.checkpoint.modules import BESIDE, MODULES, is_meant, left_out, most_common, plain
+from compiler.checkpoint.modules import MODULES, Naming, is_meant, left_out, most_common, plain
 from compiler.checkpoint.packed import awq, gptq, odd_numbers
 
 
@@ -26,13 +26,13 @@ def quantization_of(
     *,
     layers: int,
     roles: Mapping[Role, int],
+    naming: Naming,
     scale_bits: int = 32,
-    beside: bool = False,
 ) -> Quantization | None:
     """How the checkpoint is quantized; a fault when its method is not understood.
 
     `roles` are those the model has, with how many layers have each; `scale_bits` those of the scale of a block in fp8;
-    `beside` says that a dense MLP stands beside the experts.
+    `naming` is how its modules are called.
     """
     table = keys.table("quantization_config")
     if table is None:
@@ -55,12 +55,11 @@ def quantization_of(
         keys.faults += faults
         return None
     candidates = roles.keys() & ({Role.EXPERTS} if method == _EXPERTS_ONLY else MODULES.keys())
-    called = {**MODULES, **BESIDE} if beside else MODULES
     kept = tuple(
         role
         for role in Role
         if role in candidates
-        and not left_out(role, exceptions, layers=layers, having=roles[role], called=called)
+        and not left_out(role, exceptions, layers=layers, having=roles[role], naming=naming)
     )
     name = "modelopt_fp4" if stored == _NVFP4 else method
     if method == "fp8" and "scale_bits" in stored:
@@ -157,6 +156,7 @@ def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
     return (Format(roles=(Role.EXPERTS,), **_mxfp4(table)),)
 
 
+_MXFP4_GROUP = 32
 _NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}
 _NVFP4_NAMES = ("NVFP4", "NVFP4_AWQ", "W4A16_NVFP4")
 
@@ -203,8 +203,8 @@ def _group(group: object) -> Mapping[str, int] | None:
     bits, group = weights.get("num_bits"), weights.get("group_size")
     if type(bits) is not int:
         return None
-    if weights.get("type") == "float" and bits == 4:  # noqa: PLR2004 - NVFP4
-        return _NVFP4
+    if weights.get("type") == "float" and bits == 4:  # noqa: PLR2004 - MXFP4, or NVFP4
+        return _mxfp4(weights) if group == _MXFP4_GROUP else _NVFP4
     if weights.get("strategy") == "group" and type(group) is int and group > 0:
         zero = {} if weights.get("symmetric") else {"zero_bits": bits}
         return {"bits": bits, "group_size": group, "scale_bits": 16, **zero}

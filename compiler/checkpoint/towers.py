@@ -90,18 +90,20 @@ def _qwen25(keys: Keys, hidden: int) -> Vision:
 
 def _glm(keys: Keys, hidden: int) -> Vision:
     # Its MLPs are as wide as the text model, and its merger is one more of them, as wide as the config says. What stands
-    # before that MLP is whole: a projection, and the convolution that takes four patches together.
+    # before that MLP is whole: a projection, and the convolution that takes four patches together. Where the merger has a
+    # width of its own, so have the MLPs, and there is no table of positions (0.5.20 models/glm5_next.py, 229).
     width, patch = keys.need("hidden_size"), keys.need("patch_size")
     out = keys.number("out_hidden_size") or hidden
-    positions = (keys.need("image_size") // patch) ** 2
+    merger = keys.number("projection_intermediate_size")
+    positions = 0 if merger else (keys.need("image_size") // patch) ** 2
     embedding = _patches(keys, width) + width + positions * width
     return Vision(
         layers=keys.need("depth"),
         hidden=width,
-        intermediate=out,
+        intermediate=keys.need("intermediate_size") if merger else out,
         heads=keys.need("num_heads"),
         gated=True,
-        projector_parameters=3 * out * keys.need("intermediate_size"),
+        projector_parameters=3 * out * (merger or keys.need("intermediate_size")),
         other_parameters=embedding + _MERGED * width * out + out + out * out,
         split=(*_BOTH, VisionPart.PROJECTOR),
     )
@@ -122,6 +124,23 @@ def _moon(keys: Keys, hidden: int) -> Vision:
         projector_parameters=projector,
         # The patch projection with its bias, and the last norm.
         other_parameters=table + _COLOURS * patch * patch * width + width + 2 * width,
+    )
+
+
+def _moon3(keys: Keys, hidden: int) -> Vision:
+    # Whole on every rank, without biases; attention is wider than the hidden size, and what it has more of is counted with
+    # what stands outside the layers (0.5.17 models/kimi_k3_vl.py).
+    width, patch = keys.need("vt_hidden_size"), keys.need("patch_size")
+    layers, merged = keys.need("vt_num_hidden_layers"), _MERGED * width
+    wider = 4 * (keys.need("qkv_hidden_size") - width) * width * layers
+    table = keys.need("init_pos_emb_height") * keys.need("init_pos_emb_width") * width
+    return Vision(
+        layers=layers,
+        hidden=width,
+        intermediate=keys.need("vt_intermediate_size"),
+        projector_parameters=merged * merged + merged * hidden + hidden,
+        other_parameters=wider + table + _COLOURS * patch * patch * width + width,
+        split=(),
     )
 
 
@@ -257,6 +276,8 @@ _TOWERS: Mapping[str, Callable[[Keys, int], Vision]] = {
     "DeepseekV41": _deepseek,
     "MiniMaxM3": _minimax,
     "Glm4v": _glm,
+    "Glm5Next": _glm,
+    "KimiK3": _moon3,
     "Kimi": _moon,
     "Gemma3": _siglip,
     "Gemma4": _gemma4,

@@ -20,13 +20,17 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
     words are better. What does not even load comes first, and what follows from that is not said.
     """
     engine = ENGINES.get(plan.profile.engine.name)
+    general = _judge(GENERAL, plan, where)
+    # A raw flag that the parser does not know is refused by it, before anything looks at its value.
+    unparsed = {each.path for each in general if each.code == flags.UNKNOWN and _is_raw(each)}
     own = _judge(engine.rules_for(plan) if engine else (), plan, where)
+    own = tuple(each for each in own if each.path not in unparsed)
     explained = {_table(each) for each in own if each.is_error}
     found = (
         *own,
         *(
             each
-            for each in _judge(GENERAL, plan, where)
+            for each in general
             if each.code not in flags.CODES or _table(each) not in explained
         ),
     )
@@ -45,4 +49,9 @@ def _judge(rules: tuple[Rule, ...], plan: Plan, where: Origins) -> tuple[Diagnos
 def _table(finding: Diagnostic) -> str:
     """The table that a finding is about; a raw flag stands for itself."""
     path = finding.path or ""
-    return path if path.startswith("flags.") else path.partition(".")[0]
+    return path if _is_raw(finding) else path.partition(".")[0]
+
+
+def _is_raw(finding: Diagnostic) -> bool:
+    """Whether it is about a raw flag."""
+    return (finding.path or "").startswith("flags.")

@@ -14,7 +14,8 @@ from compiler.plan import Option, Plan
 from compiler.rules import rule
 
 
-CODES = frozenset({"flag-unknown", "flag-value"})
+UNKNOWN = "flag-unknown"
+CODES = frozenset({UNKNOWN, "flag-value"})
 """Findings that an engine's own rule may already have explained in better words."""
 
 _STOPS = "the server stops at once: its parser refuses the command line"

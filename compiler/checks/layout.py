@@ -11,6 +11,7 @@ from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Parallel
 from compiler.quantities import counted
+from compiler.ranks import resized
 from compiler.rules import rule
 
 
@@ -99,14 +100,13 @@ def _undivided(model: Model, ranks: int) -> tuple[str, ...]:
 
 def _fitting_sizes(model: Model, parallel: Parallel) -> str:
     """The largest smaller size that divides, and all that do."""
-    shares, copies = (parallel.data, 1) if parallel.dp_attention else (1, parallel.data)
+    shares = parallel.data if parallel.dp_attention else 1
     sizes = [ranks * shares for ranks in _USUAL_RANKS if not _undivided(model, ranks)]
     said = f"tensor parallel sizes that divide: {', '.join(map(str, sizes))}"
     best = max((each for each in sizes if each < parallel.tensor), default=None)
     if best is None:
         return said
-    gpus = counted(best * parallel.pipeline * copies, "GPU")
-    return f"set `parallel.tensor = {best}`, on {gpus}; {said}"
+    return f"{resized(parallel, best)}; {said}"
 
 
 @rule("experts-not-divisible")

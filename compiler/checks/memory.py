@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.memory.outcome import (
-    MEMORY_CODES,
+    ADVISED_CODES,
     POOL_CODES,
     RESERVE_CODES,
     Outcome,
@@ -36,7 +36,7 @@ _LARGEST_LINES = 4
 
 UNLOADABLE = "weights-too-large"
 """The finding that others follow from."""
-FOLLOWING = MEMORY_CODES | {"concurrency-beyond-limit", "reserve-unpriced"}
+FOLLOWING = ADVISED_CODES | {"reserve-unpriced"}
 """Those: both budgets are short of what is not even loaded, and a pool of nothing lets one request run."""
 
 

@@ -17,6 +17,7 @@ from compiler.cli.hiding import print_json
 from compiler.cli.namedfiles import text_beside
 from compiler.cli.newfile import write_new
 from compiler.cli.session import engine_release, find_tree, write_lines
+from compiler.cli.wholefile import file_or_stdout
 from compiler.diagnostics import Diagnostic
 
 
@@ -46,7 +47,13 @@ def _variables(
 
 
 @click.command(name="adopt")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="PROFILE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=file_or_stdout,
+    metavar="PROFILE",
+)
 @click.option("--overwrite", is_flag=True, help="Write over a PROFILE that is there.")
 @click.option("--check", "check_only", is_flag=True, help="Judge the launch, and write nothing.")
 @click.option(
@@ -215,7 +222,7 @@ def _adopt(
 
     if read.launch is None:
         return None, ()
-    shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch))
+    shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch, written=read.written))
     return adopt(read.launch, shelf, wanted, names=model_names(catalog), hidden=read.hidden)
 
 

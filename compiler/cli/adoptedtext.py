@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.cli.session import wants_colour, width
+from compiler.cli.session import wants_colour, width, write_lines
 from compiler.diagnostics import Diagnostic
 from compiler.source import Source
 
@@ -43,9 +43,10 @@ def show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozense
     from compiler.adopt.writing import place_of  # noqa: PLC0415 - only this verb
     from compiler.diagnostics import printable  # noqa: PLC0415 - as above
 
-    for each in changes_of(adopted):
-        if each.kind.value not in left_out:
-            sys.stderr.write(f"{each.kind.value}: {printable(each.text)}{place_of(each)}\n")
+    told = (each for each in changes_of(adopted) if each.kind.value not in left_out)
+    write_lines(
+        (f"{each.kind.value}: {printable(each.text)}{place_of(each)}" for each in told), beside=True
+    )
 
 
 def secrets_of(read: Read, adopted: Adopted | None) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import click
@@ -89,7 +88,7 @@ def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
     if checked.judged:
         write_lines(tree_lines(checked.diagnostics))
     if asked or not checked.judged:
-        sys.stdout.writelines(
-            f"{name}  not judged: a fragment without a target; its keys and types are checked, its promise is not\n"
+        write_lines(
+            f"{name}  not judged: a fragment without a target; its keys and types are checked, its promise is not"
             for name in checked.fragments
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -71,7 +71,8 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
         return _refused((change,), session, form)
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
-    for note in (*change.notes, *(() if later else _about_out(checked, session))):
+    fragments = _about_fragments(named.names, checked)
+    for note in (*change.notes, *fragments, *(() if later else _about_out(checked, session))):
         click.echo(f"note: {note}", err=True)
     sys.stdout.write(_rendered(change, Format(form)))
     if errors:
@@ -91,8 +92,8 @@ def _refused(found: Sequence[Diagnostic], session: Session | None, form: str) ->
     return Exit.REFUSED
 
 
-_TWO = re.compile(r"(?P<old>.*[^./])\.\.(?P<new>[^./].*)")
-"""Two revisions (gitrevisions(7)); no part of a revision's name may be `..`, and of a path it stands alone."""
+_TWO = re.compile(r"(?P<old>.*[^./])?\.\.(?P<new>[^./].*)?")
+"""Two revisions (gitrevisions(7)), HEAD where one is left out; no part of a revision's name may be `..`, and of a path it stands alone."""
 
 
 def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str, ...]]:
@@ -108,7 +109,7 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
         return HEAD, "", words
     two = None if Path(first).exists() else _TWO.fullmatch(first)
     if two is not None:
-        return two["old"], two["new"], tuple(others)
+        return two["old"] or HEAD, two["new"] or HEAD, tuple(others)
     if others and not _is_profile(others[0], session) and has_revision(root, others[0]):
         return first, others[0], tuple(others[1:])
     return first, "", tuple(others)
@@ -141,9 +142,9 @@ def _compare(
     if not base:
         return error("revision-unknown", "the name of the revision is empty")
     folder = Path(base)
-    is_tree, has_plan = (folder / PROFILES).is_dir(), (folder / PLAN).is_file()
+    is_tree = (folder / PROFILES).is_dir()
     try:
-        if has_plan and not is_tree:
+        if not is_tree and _holds_plan(folder):
             return _missing(names, here.names) or _from_plan(folder, here, checked, names)
         old = side_of_folder(folder / PROFILES, label=base) if is_tree else _revision(base, session)
     except OSError as fault:
@@ -152,6 +153,11 @@ def _compare(
         return old
     missing = _missing(names, (*old.names, *here.names))
     return missing or compare_trees(old, here, checked=checked, only=names)
+
+
+def _holds_plan(folder: Path) -> bool:
+    """Whether it is that of a profile or a generation, or the folder of a target, whose plan stands above it."""
+    return (folder / PLAN).is_file() or (folder.is_dir() and (folder.parent / PLAN).is_file())
 
 
 def _revision(base: str, session: Session) -> Side | Diagnostic:
@@ -177,10 +183,12 @@ def _a_file(path: Path) -> Diagnostic:
 def _from_plan(
     folder: Path, here: Side, checked: Checked, names: tuple[str, ...]
 ) -> TreeChange | Diagnostic:
-    installed = read_installed(folder)
+    is_target = not (folder / PLAN).is_file()
+    place = folder.parent if is_target else folder
+    installed = read_installed(place, target=folder.resolve().name if is_target else None)
     if isinstance(installed, Diagnostic):
         return installed
-    return compare_installed(installed, here, checked=checked, label=str(folder / PLAN), only=names)
+    return compare_installed(installed, here, checked=checked, label=str(place / PLAN), only=names)
 
 
 def _missing(names: Sequence[str], known: Sequence[str]) -> Diagnostic | None:
@@ -193,6 +201,13 @@ def _missing(names: Sequence[str], known: Sequence[str]) -> Diagnostic | None:
         f"there is no profile `{unknown[0]}` on either side",
         help=(f"a profile with a similar name exists: `{similar}`",) if similar else (),
     )
+
+
+def _about_fragments(names: Sequence[str], checked: Checked) -> Iterator[str]:
+    """What was asked for and is no service, and where its services are named."""
+    for name in names:
+        if name in checked.fragments:
+            yield f"`{name}` is a fragment, and no service: `poolproof affected {PROFILES}/{name}.toml` names those made of it"
 
 
 def _about_out(checked: Checked, session: Session) -> list[str]:

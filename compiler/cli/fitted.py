@@ -190,7 +190,11 @@ def given_away(answer: Answer) -> str | None:
     first = answer.remedies[0]
     if given_up(answer.plan, first.plan) > 0:
         return "gives up a part of the promise"
-    return "asks for more GPUs" if first.cost is Cost.HARDWARE else None
+    return _GRAVE.get(first.cost)
+
+
+_GRAVE = {Cost.HARDWARE: "asks for more GPUs", Cost.LOADING: "may keep adapters from loading"}
+"""What is bought or looked at before."""
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from attrs import evolve
 from compiler.catalog import Catalog
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, engine_release, show, write_lines
-from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
 from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
 from compiler.cli.startwanted import HOST, SHORT_NAME, wanted_of
 from compiler.cli.startwriting import write_service
@@ -96,9 +96,17 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     added, and those fragments that it lacks: its others are used as they are. On a host that has services already the new
     one gets a port and GPUs of its own, and is judged beside them.
 
+    Where the promise does not fit as asked, fewer requests at once and, for latent attention, data parallel attention are
+    tried before it is refused; what is chosen is said, and why.
+
     What no option says is asked for on a terminal. Nothing that is there is written over.
     """
     place = place_of(folder)
+    if folder != Path() and place.folder != folder:
+        click.echo(
+            f"`{folder}` is a place for profiles: the tree is the folder above, `{place.folder}`",
+            err=True,
+        )
     faults = place.faults()
     if faults:
         show(faults)
@@ -115,7 +123,11 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     wanted = laid_out(wanted, place.catalog, judge=place.judge)
     checked, session = place.judged(wanted)
     if checked.refused:
-        return _refuse(wanted, checked, place, session)
+        easier = eased(wanted, place.catalog, judge=place.judge)
+        if easier is None:
+            return _refuse(wanted, checked, place, session)
+        wanted = easier
+        checked, session = place.judged(wanted)
     filled = _filled(wanted, checked, place.catalog)
     again, its_session = place.judged(filled)
     if not again.refused:
@@ -154,7 +166,7 @@ def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstSe
 
 def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:
     """Say why, and what may be asked for instead, in the words of the options."""
-    from compiler.cli.offered import COUNTS, in_options, offers  # noqa: PLC0415 - a tree that passes does without it
+    from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
     texts = {
         f"{PROFILES}/{name}.toml": text
@@ -164,7 +176,7 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
     found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
     show(found, session)
     if wanted.layout is not None:
-        click.echo(wanted.layout.said(wanted.count), err=True)
+        write_lines((wanted.layout.said(wanted.count),), beside=True)
     write_lines(verdict_lines(checked.judged))
     passing = dict(
         offers(
@@ -175,19 +187,21 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
         )
     )
     if passing:
-        click.echo("nothing was written; with the rest as it is, each of these passes:", err=True)
         wide = max(map(len, passing))
-        for option, gives in passing.items():
-            click.echo(f"  {option.ljust(wide)}  {gives}", err=True)
+        lines = (f"  {option.ljust(wide)}  {gives}" for option, gives in passing.items())
+        write_lines((_INSTEAD, *lines), beside=True)
     elif all(each.code in ABOUT_MEMORY for each in found if each.is_error):
-        click.echo(
-            f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, with the engine's own limit of running requests, "
-            "and none passes: ask for another kind, or write a profile that sets `serve.max_running_requests`",
-            err=True,
-        )
+        write_lines((_NOTHING_PASSES,), beside=True)
     else:
         click.echo("nothing was written; mend what is said above, and ask again", err=True)
     return Exit.REFUSED
+
+
+_INSTEAD = "nothing was written; with the rest as it is, each of these passes:"
+_NOTHING_PASSES = (
+    f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer requests at once, and none passes: "
+    "ask for another kind, or for less"
+)
 
 
 def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -12,6 +12,7 @@ from compiler.cli.exits import Exit, exit_of
 from compiler.cli.newfile import write_new
 from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import catalogue_here, show
+from compiler.cli.wholefile import file_or_stdout
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines import DEFAULT
 from compiler.engines.observers import observer_of
@@ -46,6 +47,7 @@ def _fields(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
+    callback=file_or_stdout,
     metavar="FILE",
     help="Write there, as profiles/boots/NAME.toml; else print it.",
 )

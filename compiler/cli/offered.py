@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
-from compiler.cli.startlayout import ABOUT_MEMORY, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
 from compiler.cli.startwanted import ONE_HOST, default_path
 from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
 from compiler.judged import Checked, Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
+from compiler.quantities import counted
 from compiler.remedy.change import Remedy
-from compiler.remedy.moves import NARROW_KV, with_concurrency
+from compiler.remedy.moves import NARROW_KV, with_concurrency, with_requests
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, most_that_passes
 from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
-from compiler.starter import FirstService
+from compiler.starter import FirstService, shared_attention
 
-
-COUNTS = (1, 2, 4, 8, 16, 32)
-"""Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
 
 _OPTIONS: Mapping[str, str] = {
     "serve.context": "--context",
     "serve.concurrency": "--concurrency",
     "gpus.count": "--count",
     "engine.version": "--engine",
+    "engine.python": "--python",
     "gpus.kind": "--gpu",
     "model.id": "--model",
     "memory.kv_dtype": "--kv-dtype",
@@ -43,6 +42,7 @@ _TYPED: Mapping[str, str] = {
     "kind": "--gpu",
     "count": "--count",
     "version": "--engine",
+    "python": "--python",
     "context": "--context",
     "concurrency": "--concurrency",
 }
@@ -98,14 +98,19 @@ def offers(
         return
     trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
     asked = [_asked(wanted, each) for each in _smaller(plan, trials)]
+    asked += _further(wanted, plan, catalog, judge=judge, than=asked)
+    asked.sort(key=lambda each: _moves(each, wanted) is Most.CONCURRENCY)
     counts = list(_counts(wanted, refused, catalog, judge=judge))
     if not asked and not counts:
         asked = [_asked(wanted, each) for each in _both(plan, trials)]
     others = (*_formats(wanted), *_siblings(wanted, catalog))
     for each in (*asked, *others, *counts):
-        checked = judge(each)
+        checked, taken = judge(each), each
+        if checked.refused:
+            taken = eased(each, catalog, judge=judge) or each
+            checked = checked if taken is each else judge(taken)
         if not checked.refused:
-            yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_seldom(each)}"
+            yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_how(taken)}"
 
 
 def _formats(wanted: FirstService) -> Iterator[FirstService]:
@@ -138,8 +143,69 @@ def _same_shapes(model: Model, other: Model) -> bool:
     return shapes(model) == shapes(other)
 
 
-def _seldom(asked: FirstService) -> str:
-    return "; few hosts have as many GPUs" if asked.count > ONE_HOST else ""
+def _how(asked: FirstService) -> str:
+    """What comes with it that is not in the options."""
+    told = (
+        ("data parallel attention", asked.layout is not None and asked.layout.dp_attention),
+        (f"{counted(asked.requests or 0, 'request', does='run')} at most", bool(asked.requests)),
+        ("few hosts have as many GPUs", asked.count > ONE_HOST),
+    )
+    return "".join(f"; {each}" for each, is_so in told if is_so)
+
+
+def _further(
+    wanted: FirstService,
+    plan: Plan,
+    catalog: Catalog,
+    *,
+    judge: Callable[[FirstService], Checked],
+    than: Sequence[FirstService],
+) -> Iterator[FirstService]:
+    """The most of a promise that passes with what `eased` tries, where that is more `than` without."""
+    found: list[FirstService] = []
+    for each in (plan, *_in_groups(wanted, catalog, judge=judge)):
+        trials = Trials(replan=Replanner(plan=each, catalog=catalog))
+        found += (_asked(wanted, remedy) for remedy in _smaller(_with_few(each, trials), trials))
+    for most in (Most.CONTEXT, Most.CONCURRENCY):
+        known = max((_promised(each) for each in than if _moves(each, wanted) is most), default=0)
+        furthest = max(
+            (each for each in found if _moves(each, wanted) is most), key=_promised, default=None
+        )
+        if furthest is not None and _WORTH * known <= _promised(furthest) < _promised(wanted):
+            yield furthest
+
+
+_WORTH = 1.25
+"""Of a promise that is hardly larger, nobody gives up what else it takes."""
+
+
+def _in_groups(
+    wanted: FirstService, catalog: Catalog, *, judge: Callable[[FirstService], Checked]
+) -> Iterator[Plan]:
+    """The plans of the same with data parallel attention."""
+    model, _ = catalog.model(wanted.model)
+    if model is None or wanted.layout is not None:
+        return
+    for layout in shared_attention(model, wanted.count):
+        judged = judge(evolve(wanted, layout=layout)).judged
+        plan = judged[0].plan if judged else None
+        if plan is not None and plan.memory is not None:
+            yield plan
+
+
+def _with_few(plan: Plan, trials: Trials) -> Plan:
+    """The same with as many requests at once as are promised."""
+    profile = plan.profile
+    fewest = profile.parallel.share(profile.serve.concurrency)
+    return trials.plan(with_requests(profile, fewest).profile)
+
+
+def _promised(asked: FirstService) -> int:
+    return asked.context * asked.concurrency
+
+
+def _moves(asked: FirstService, wanted: FirstService) -> Most:
+    return Most.CONTEXT if asked.context != wanted.context else Most.CONCURRENCY
 
 
 def _smaller(plan: Plan, trials: Trials) -> Iterator[Remedy]:
@@ -166,6 +232,9 @@ def _counts(
         for count in counts:
             asked = laid_out(evolve(wanted, count=count, layout=None), catalog, judge=judge)
             found = judge(asked)
+            easier = eased(asked, catalog, judge=judge) if found.refused else None
+            if easier is not None:
+                asked, found = easier, judge(easier)
             if found.refused:
                 continue
             yield asked

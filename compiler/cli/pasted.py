@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from attrs import evolve
 
-from compiler.adopt.choice import Shelf, choose
+from compiler.adopt.choice import Shelf, choose, other_than_image
 from compiler.adopt.launch import Command
 from compiler.adopt.reading import read_words
 from compiler.catalog import Catalog
@@ -34,12 +34,15 @@ def read_pasted(
         is_missing = all(each.code == "launch-missing" for each in others if each.is_error)
         return (_starts_nothing(words),) if is_missing else others
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
+    shelf = Shelf(catalog=catalog)
     if engine is None:
-        chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
+        chosen, faults = choose(launch, shelf, version=None, newest=False)
         if chosen is None:
             return faults
         version = chosen.version
         assumed += (each.text for each in chosen.changes if each.kind is ChangeKind.ASSUMED)
+    elif engine[0] == launch.engine and (said := other_than_image(launch, shelf, version)):
+        assumed.append(said.text)
     command = launch.command
     assumed += (each.text for each in command.changes if each.kind is ChangeKind.UNKNOWN)
     variables = (

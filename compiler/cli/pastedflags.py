@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from compiler.adopt.advice import in_flags
-from compiler.adopt.choice import Shelf
-from compiler.adopt.launch import Launch
+from compiler.adopt.choice import Chosen, Shelf, choose
+from compiler.adopt.launch import Launch, Word
 from compiler.catalog import Catalog
 from compiler.checks.meant import flag_meant, value_meant
-from compiler.checks.table import find_flag
+from compiler.checks.table import find_flag, value_fault
 from compiler.cli.inflags import flags_of
+from compiler.cli.namedfiles import named_text
 from compiler.cli.pasted import read_pasted
 from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import Carried
 from compiler.engines.known import ENGINES
+from compiler.facts import Flag
 from compiler.judged import Judged
 from compiler.plan import Option
 from compiler.profile import Argument
@@ -43,21 +45,17 @@ def _launch(said: Said, catalog: Catalog) -> Launch | None:
 
 
 def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> Diagnostic:
-    command = launch.command
-    known = Shelf(catalog=catalog).adopter(launch.engine, said.version)
-    if found.code != "command-refused" or known is None:
+    shelf = Shelf(catalog=catalog, read_file=named_text)
+    chosen, _ = choose(launch, shelf, version=said.version, newest=False)
+    if found.code != "command-refused" or chosen is None:
         return found
-    release, adopter = known
-    reading = adopter.read(
-        tuple(word.text for word in command.words),
-        found=launch.found,
-        unknown=frozenset(at for at, word in enumerate(command.words) if word.unknown),
-    )
+    release = chosen.release
     notes: list[str] = []
     advice: list[str] = []
-    for each in reading.refused:
+    for each in chosen.reading.refused:
         flag = find_flag(release, each.flag)
-        if flag is not None:  # then it is the value, and the parser itself says which it takes
+        if flag is not None:  # then it is the value
+            notes += _value_said(each, flag, chosen, launch)
             similar = value_meant(_option(each), flag=flag, release=release)
             advice += (f"`{each.flag}`: {line}" for line in similar)
             continue
@@ -68,6 +66,26 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
             notes.append(f"`{each.flag}`: no release that was read has such a flag")
     asked = evolve(found, notes=(*found.notes, *notes, *said.assumed), help=tuple(advice))
     return in_flags(asked, flags_of(ENGINES[release.engine], release))
+
+
+def _value_said(carried: Carried, flag: Flag, chosen: Chosen, launch: Launch) -> Iterator[str]:
+    """Which words they are, of the command or of a file that it names, and what the flag takes."""
+    engine = chosen.release.engine
+    fault = value_fault(flag, carried.flag, tuple(_values(carried.argument)), engine=engine)
+    words = [chosen.launch.command.words[at] for at in carried.words]
+    if fault is None or not words:
+        return
+    file = next((_file_of(each, launch) for each in words if each not in launch.command.words), "")
+    shown = " ".join(each.text for each in words)
+    # The parser speaks of a flag by all of its names.
+    name = "it" if words[0].text == carried.flag else f"`{carried.flag}`"
+    yield f"`{shown}`{file}: {name} {fault}"
+
+
+def _file_of(word: Word, launch: Launch) -> str:
+    """The file that a word comes from stands in the place of it."""
+    names = (each.text for each in launch.command.words if each.span == word.span)
+    return next((f" in `{name}`" for name in names), "")
 
 
 def _option(carried: Carried) -> Option:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
 from compiler.cli.plaincommand import Said, plain_command
 from compiler.cli.seengpus import gpus_of, unseen
-from compiler.cli.session import catalogue_here, engine_release, show
+from compiler.cli.session import catalogue_here, engine_release, show, write_lines
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Model
@@ -265,4 +264,4 @@ def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     found = without(checked.all_diagnostics, hidden)
     show(found)
     for each in checked.judged:
-        sys.stdout.writelines(f"{hide(line, hidden)}\n" for line in prediction_lines(each))
+        write_lines(hide(line, hidden) for line in prediction_lines(each))

@@ -11,7 +11,7 @@ from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.neighbours import check_asked, tell_unseen
 from compiler.cli.session import Session, open_session, show
-from compiler.cli.wholefile import write_whole
+from compiler.cli.wholefile import file_or_stdout, write_whole
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
 from compiler.remedy.replanning import Replanner
@@ -24,8 +24,9 @@ from compiler.webpage import Sweep, render_page, sweep
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
-    help="Where to write it; else to stdout.",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    callback=file_or_stdout,
+    help="Where to write it; else, and for `-`, to stdout.",
 )
 def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     """Write one self-contained HTML page: all services, their budgets and verdicts, and what other settings would give.

@@ -22,6 +22,7 @@ from compiler.host.troubles import unreadable
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @yes_option
 @root_option
+@click.option("--unchecked", is_flag=True, help="Do not ask whether the host has what it needs.")
 @click.option("--no-wait", is_flag=True, help="Return when the start is queued.")
 @json_option
 def command(
@@ -30,15 +31,17 @@ def command(
     dry_run: bool,
     yes: bool,
     root: Path,
+    unchecked: bool,
     no_wait: bool,
     as_json: bool,
 ) -> int:
     """Go back to generation N; without a number to the last one below the current that did not fail.
 
-    UNIT can be left out where there is only one, and may be the folder of its generations.
+    UNIT can be left out where there is only one, and may be the folder of its generations. The host is asked for what that
+    generation needs, as by `switch`: the release of its engine may have been replaced since.
     """
     unit, number = _read(unit_and_number)
-    found = _intend(unit, number, root=root)
+    found = _intend(unit, number, root=root, checks=not unchecked)
     if isinstance(found, Diagnostic):
         return end((found,), as_json=no_intent() if as_json else None)
     intent, live = found
@@ -60,7 +63,7 @@ def _read(words: tuple[str, ...]) -> tuple[str | None, int | None]:
 
 
 def _intend(
-    unit: str | None, number: int | None, *, root: Path
+    unit: str | None, number: int | None, *, root: Path, checks: bool
 ) -> tuple[Intent, Live | None] | Diagnostic:
     try:
         store = find_unit(root, unit)
@@ -69,6 +72,6 @@ def _intend(
         one = choose_generation(store, number)
         if isinstance(one, Diagnostic):
             return one
-        return rollback_to(store, one, offline=root != Path("/"))
+        return rollback_to(store, one, offline=root != Path("/"), checks=checks)
     except OSError as fault:
         return unreadable(fault)

@@ -178,14 +178,18 @@ def print_json(value: object) -> None:
     sys.stdout.write("\n")
 
 
-def write_lines(lines: Iterable[str]) -> None:
-    """Print lines on stdout, broken where a terminal is too narrow for them; who pipes them has them whole."""
-    if sys.stdout.isatty():
+def write_lines(lines: Iterable[str], *, beside: bool = False) -> None:
+    """Print lines, broken where a terminal is too narrow for them; who pipes them has them whole.
+
+    They go to stdout, or, where they stand `beside` the result, to stderr.
+    """
+    stream = sys.stderr if beside else sys.stdout
+    if stream.isatty():
         from compiler.report.prose import narrowed  # noqa: PLC0415 - only for a terminal
 
         wide = width()
         lines = (row for line in lines for row in narrowed(line, width=wide))
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    stream.writelines(f"{line}\n" for line in lines)
 
 
 def columns() -> int:

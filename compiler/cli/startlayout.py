@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from attrs import evolve
 
 from compiler.catalog import Catalog
 from compiler.checks.memory import UNLOADABLE
-from compiler.judged import Checked
+from compiler.judged import Checked, Verdict
 from compiler.memory.outcome import MEMORY_CODES
-from compiler.starter import FirstService, layouts
+from compiler.starter import FirstService, layouts, shared_attention
 
 
 ABOUT_MEMORY = MEMORY_CODES | {UNLOADABLE}
 """What refuses a layout that is too large, and would be taken on more GPUs or for a smaller promise."""
 
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+"""Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
 
 _UNFITTED = "fit-unknown"
 
@@ -44,6 +47,74 @@ def laid_out(
         if nearly is None and not _besides_memory(found):
             nearly = tried
     return nearly or wanted
+
+
+def eased(
+    wanted: FirstService, catalog: Catalog, *, judge: Callable[[FirstService], Checked]
+) -> FirstService | None:
+    """What keeps the whole promise where memory alone refuses it: fewer requests at once, data parallel attention, or both.
+
+    A certain one before one by the best estimate, else in this order; `None` where none passes.
+    """
+    refused = judge(wanted)
+    if _besides_memory(refused) or not refused.judged:
+        return None
+    uncertain: FirstService | None = None
+    for each in _easing(wanted, catalog, refused=refused, judge=judge):
+        found = judge(each)
+        if found.refused:
+            continue
+        if found.judged[0].verdict is Verdict.PASS:
+            return each
+        uncertain = uncertain or each
+    return uncertain
+
+
+def _easing(
+    wanted: FirstService,
+    catalog: Catalog,
+    *,
+    refused: Checked,
+    judge: Callable[[FirstService], Checked],
+) -> Iterator[FirstService]:
+    because = _first_fault(refused)
+    yield from _fewer(wanted, refused, catalog, because=because)
+    model, _ = catalog.model(wanted.model)
+    if model is None or wanted.layout is not None:
+        return
+    for layout in shared_attention(model, wanted.count):
+        each = evolve(wanted, layout=evolve(layout, because=because))
+        yield each
+        found = judge(each)
+        if found.refused and not _besides_memory(found):
+            yield from _fewer(each, found, catalog, because=_first_fault(found))
+
+
+def _first_fault(checked: Checked) -> str:
+    return next(each.summary for each in checked.all_diagnostics if each.is_error)
+
+
+def _fewer(
+    wanted: FirstService, refused: Checked, catalog: Catalog, *, because: str
+) -> Iterator[FirstService]:
+    """The most requests at once that surely pass, then those that do by the best estimate: a power of two where that is enough."""
+    plan = refused.judged[0].plan
+    if plan is None or plan.memory is None:
+        return
+    from compiler.remedy.change import CERTAIN, LIKELY, Remedy  # noqa: PLC0415 - only what is refused
+    from compiler.remedy.levers import FEWER_REQUESTS  # noqa: PLC0415 - as above
+    from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
+    from compiler.remedy.search import try_lever  # noqa: PLC0415 - as above
+    from compiler.remedy.trials import Trials  # noqa: PLC0415 - as above
+
+    trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
+    for goal in (CERTAIN, LIKELY):
+        found = try_lever(FEWER_REQUESTS, plan, trials, goal=goal)
+        most = found.plan.profile.serve.max_running_requests if isinstance(found, Remedy) else None
+        if most is not None:
+            plain = 1 << most.bit_length() - 1
+            for requests in dict.fromkeys((max(plain, wanted.concurrency), most)):
+                yield evolve(wanted, requests=requests, requests_because=because)
 
 
 def _besides_memory(checked: Checked) -> tuple[str, ...]:

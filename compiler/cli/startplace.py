@@ -13,8 +13,10 @@ from attrs import evolve, field, frozen
 from compiler import __version__
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.checks.neighbours.hosts import Resident, hosts_of
+from compiler.checks.neighbours.interpreters import has_other_release
 from compiler.cli.neighbours import names_on
 from compiler.cli.session import Session, find_tree
+from compiler.cli.startwanted import default_python
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked
 from compiler.language.load import DiskReader, Loaded, Reader
@@ -80,13 +82,23 @@ class Place(Value):
 
 
 def place_of(folder: Path) -> Place:
-    """What is there; without a folder it is the tree that we stand in, wherever in it."""
+    """What is there; without a folder it is the tree that we stand in, wherever in it, and never one in another's profiles."""
     above = find_tree(()).workspace if folder == Path() else None
-    if above is not None:
-        folder = Path(os.path.relpath(above.root))
+    root = _holder(folder) if above is None else above.root
+    if root is not None:
+        folder = Path(os.path.relpath(root))
     stands = (folder / PIN_FILE).exists() or (folder / PROFILES).is_dir()
     catalog = open_catalog(FolderReader(folder / PROFILES) if stands else None)
     return Place(folder=folder, stands=stands, catalog=catalog)
+
+
+def _holder(folder: Path) -> Path | None:
+    """The folder whose `profiles/` this one is, or lies in; `None` where it is neither."""
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
+    for each in (whole, *whole.parents):
+        if each.name == PROFILES and (each == whole or (each.parent / PIN_FILE).exists()):
+            return each.parent
+    return None
 
 
 def version_in(place: Place, engine: str) -> str | None:
@@ -137,7 +149,7 @@ def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs
 
 
 def placed(place: Place, wanted: FirstService) -> tuple[Place, FirstService]:
-    """The same with a port and GPUs that no other service of its host has, and with these others to be judged beside."""
+    """The same with a port, GPUs, and an interpreter that go with the other services of its host, which it is judged beside."""
     if not place.stands:
         return place, wanted
     inputs = place.inputs(wanted)
@@ -147,16 +159,32 @@ def placed(place: Place, wanted: FirstService) -> tuple[Place, FirstService]:
     documents = {name: each for name, each in inputs.documents.items() if name not in new}
     place = evolve(place, beside=beside, documents=documents)
     plans = [each.plan for each in judged if each.plan and each.target_name == wanted.target]
-    return place, _apart(wanted, plans)
+    stands = place.has(fragments(wanted).engine)
+    return place, _apart(wanted, plans, stands=stands)
 
 
-def _apart(wanted: FirstService, plans: Sequence[Plan]) -> FirstService:
+def _apart(wanted: FirstService, plans: Sequence[Plan], *, stands: bool) -> FirstService:
     residents = [each for host in hosts_of(plans) for each in host.residents]
     own = next((each for each in residents if each.name == wanted.profile), None)
     if own is None:
         return wanted
     others = [each for each in residents if each.unit != own.unit]
-    return evolve(wanted, port=_port(own, others), indices=_indices(own, others))
+    wanted = evolve(wanted, port=_port(own, others), indices=_indices(own, others))
+    return _with_python(wanted, own, others, stands=stands)
+
+
+def _with_python(
+    wanted: FirstService, own: Resident, others: Sequence[Resident], *, stands: bool
+) -> FirstService:
+    """The same with an interpreter named by its release, where the usual one has another release on this host.
+
+    `stands` says that a fragment names the interpreter of that release already, which other hosts may start.
+    """
+    usual = default_python(wanted.engine)
+    if own.plan.profile.engine.python != usual or not has_other_release(own, others):
+        return wanted
+    python = default_python(f"{wanted.engine}-{wanted.version}")
+    return evolve(wanted, own_python=python) if stands else evolve(wanted, python=python)
 
 
 def _port(own: Resident, others: Sequence[Resident]) -> int | None:

@@ -55,7 +55,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         engine=engine,
         version=asked or version or catalog.versions(engine)[-1],
         flags=ENGINES[engine].first_flags,
-        python=given["python"] or f"/opt/{engine}/bin/python",
+        python=given["python"] or default_python(engine),
         context=context,
         concurrency=given["concurrency"],
         is_described=described,
@@ -69,6 +69,11 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
 def default_path(model: str) -> str:
     """Where a model's files are taken to be on the host."""
     return f"/srv/models/{model.rpartition('/')[2]}"
+
+
+def default_python(engine: str) -> str:
+    """Where an engine's interpreter is taken to be on the host."""
+    return f"/opt/{engine}/bin/python"
 
 
 def _asked_host(value: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from compiler.cli.exits import Exit
+from compiler.cli.session import write_lines
 from compiler.cli.startplace import Place
-from compiler.cli.startwanted import ONE_HOST
+from compiler.cli.startwanted import ONE_HOST, default_python
 from compiler.diagnostics import listed, reason_of
 from compiler.facts import comes_as_code
 from compiler.starter import FirstService, files_around, profile_files
@@ -44,41 +46,35 @@ def write_service(place: Place, wanted: FirstService) -> int:
             click.echo(
                 f"kept {place.folder / PROFILES / name}.toml, which is used as it is", err=True
             )
-    _tell(place, wanted)
+    write_lines(_told(place, wanted), beside=True)
     return Exit.OK
 
 
-def _tell(place: Place, wanted: FirstService) -> None:
+def _told(place: Place, wanted: FirstService) -> Iterator[str]:
     """What was decided, and what comes next."""
     if wanted.layout is not None:
-        click.echo(wanted.layout.said(wanted.count), err=True)
+        yield wanted.layout.said(wanted.count)
+    if wanted.requests is not None:
+        yield wanted.requests_said
     if wanted.count > ONE_HOST:
-        click.echo(
+        yield (
             f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "
-            "`node-rank`, and `dist-init-addr` (docs/how-to/serve-over-several-nodes.md)",
-            err=True,
+            "`node-rank`, and `dist-init-addr` (docs/how-to/serve-over-several-nodes.md)"
         )
     if wanted.custom_code:
-        click.echo(
-            f"`model.trust_remote_code` is set: {comes_as_code(wanted.custom_code)}; read it first",
-            err=True,
-        )
+        yield f"`model.trust_remote_code` is set: {comes_as_code(wanted.custom_code)}; read it first"
     if wanted.indices:
-        click.echo(
-            f"others on `{wanted.target}` use GPUs: this one gets {listed([str(each) for each in wanted.indices])}; see that the host has them",
-            err=True,
-        )
+        indices = listed([str(each) for each in wanted.indices])
+        yield f"others on `{wanted.target}` use GPUs: this one gets {indices}; see that the host has them"
+    python = default_python(f"{wanted.engine}-{wanted.version}")
+    if python in (wanted.own_python, wanted.python):
+        usual = default_python(wanted.engine)
+        yield f"others on `{wanted.target}` have another release at `{usual}`: this one is started by `{python}`; install it there"
     folder = place.folder
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    click.echo(
-        f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/",
-        err=True,
-    )
+    yield f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/"
     if not place.stands:
-        click.echo(
-            "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml",
-            err=True,
-        )
+        yield "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml"
 
 
 def _make(path: Path, text: str, made: list[Path]) -> None:

@@ -7,10 +7,21 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import TypeVar
 
+
+_Named = TypeVar("_Named", str, Path)
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What file systems say that have no second name for a file."""
+
+
+_STDOUT = "-"
+
+
+def file_or_stdout(_context: object, _option: object, value: _Named | None) -> _Named | None:
+    """What `-o` names; `None`, as without it, for the `-` that stands for stdout elsewhere."""
+    return None if value is not None and str(value) == _STDOUT else value
 
 
 def write_whole(text: str, path: Path, *, is_new: bool = False) -> None:

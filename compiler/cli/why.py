@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, open_session, show
+from compiler.cli.session import Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, Span, error
 from compiler.language.merge import Resolved
 from compiler.language.settings import all_settings
@@ -71,7 +70,8 @@ def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
         show((_unknown_key(key),), session)
         return Exit.REFUSED
     told = ((*_history(each), *_comes_to(each, session)) for each in several)
-    sys.stdout.write("\n".join("".join(f"{line}\n" for line in lines) for lines in told))
+    for at, lines in enumerate(told):
+        write_lines(("", *lines) if at else lines)
     return Exit.OK
 
 
@@ -135,15 +135,19 @@ def _explain_line(file: str, number: int) -> Exit:
     if isinstance(answer, Diagnostic):
         show((answer,), session)
         return Exit.REFUSED
-    sys.stdout.writelines(f"{line}\n" for line in answer)
+    write_lines(answer)
     return Exit.OK
 
 
 def _elsewhere(file: str) -> Diagnostic:
+    is_profile = file.endswith(".toml")
     return error(
         "line-unknown",
         f"`{file}` is not below `{OUT}/`, and only what a compile wrote there has reasons",
-        help=(f"name the file as it stands in the tree: `{OUT}/PROFILE/TARGET/FILE:LINE`",),
+        help=(
+            f"name the file as it stands in the tree: `{OUT}/PROFILE/TARGET/FILE:LINE`",
+            *(("of a setting ask by its name: `poolproof why PROFILE KEY`",) if is_profile else ()),
+        ),
     )
 
 

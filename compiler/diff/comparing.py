@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from compiler.consequence import Action, decide
 from compiler.diff.snapshot import Figures, Shown, Snapshot, Start
 from compiler.value import Value
 
@@ -71,6 +72,7 @@ class ServiceChange(Value):
         restart: `None` when the running service is not concerned.
         files: the paths below `out/`.
         why: why a side did not compile, as codes with their places.
+        refused: whether nothing of the new one is written.
     """
 
     profile: str
@@ -89,6 +91,15 @@ class ServiceChange(Value):
     restart: Restart | None = None
     files: tuple[tuple[str, FileState], ...] = ()
     why: tuple[str, ...] = ()
+    refused: bool = False
+
+    @property
+    def promises_more(self) -> bool:
+        """Whether more tokens are promised than before."""
+        before, after = self.before, self.after
+        if before is None or after is None:
+            return False
+        return after.required_tokens > before.required_tokens
 
     @property
     def name(self) -> str:
@@ -117,8 +128,9 @@ def compare(old: Snapshot, new: Snapshot) -> ServiceChange | None:
         verdicts=(old.verdict, new.verdict),
         found=tuple(each for each in new.findings if each not in old.findings),
         gone=tuple(each for each in old.findings if each not in new.findings),
-        restart=_restart(old, new),
+        restart=None if new.files is None else _restart(old, new),
         files=tuple(_files(old, new)),
+        refused=new.files is None,
     )
     return change if _is_any(change, old, new) else None
 
@@ -181,7 +193,7 @@ def _restart(old: Snapshot, new: Snapshot) -> Restart | None:
         "engine": before != after,
         "command line": old.command != new.command,
         "environment": old.environment != new.environment,
-        "unit": None not in (_unit(old), _unit(new)) and _unit(old) != _unit(new),
+        "unit": _needs_restart(old, new),
     }
     named = tuple(name for name, differs in reasons.items() if differs)
     if not named:
@@ -190,6 +202,15 @@ def _restart(old: Snapshot, new: Snapshot) -> Restart | None:
     if before != after and old.command[:1] == new.command[:1] and new.command:
         install = f"{after} for `{new.command[0]}`, which ran {before}"
     return Restart(reasons=named, start=new.start, install=install)
+
+
+def _needs_restart(old: Snapshot, new: Snapshot) -> bool:
+    """Whether the unit changes for the process that runs, as a switch decides it: a comment or the probe does not."""
+    before, after, unit = _unit(old), _unit(new), new.identity["unit"]
+    if before is None or after is None or before == after:
+        return False
+    change = decide({unit: before.encode()}, {unit: after.encode()}, unit=unit)
+    return change.action is Action.RESTART
 
 
 def _unit(snapshot: Snapshot) -> str | None:

@@ -216,5 +216,10 @@ def _unknown(name: str, root: Path, *, shallow: bool) -> Diagnostic:
     else:
         similar = near(name, names)
         advice = (f"a similar name exists: `{similar}`",) if similar else _there_are(names)
-    summary = "there is no commit yet" if name == "HEAD" else f"there is no revision `{name}`"
+    if name == "HEAD":
+        summary = "there is no commit yet"
+    elif name.startswith((".", "/")):  # which no revision does
+        summary, advice = f"there is no folder `{name}`", ()
+    else:
+        summary = f"there is no revision `{name}`"
     return error("revision-unknown", summary, help=advice)

@@ -16,8 +16,8 @@ from compiler.judged import Checked
 from compiler.writtenplan import PLAN, WrittenFacts, WrittenTarget, read_plan
 
 
-def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
-    """The services that a folder with a `plan.json` holds: those whose unit is there, else all of its plan.
+def read_installed(folder: Path, *, target: str | None = None) -> tuple[Snapshot, ...] | Diagnostic:
+    """The services that a folder with a `plan.json` holds: those whose unit is there, else all of its plan; or one target's.
 
     Errors: `plan-unreadable`.
     """
@@ -32,10 +32,11 @@ def read_installed(folder: Path) -> tuple[Snapshot, ...] | Diagnostic:
     if unread:
         return _unreadable(folder, unread[0])
     targets = {name: each for name, each in plan.targets.items() if not isinstance(each, str)}
+    if target is not None and target not in targets:
+        return _unreadable(folder, f"it has no target `{target}`")
     present = [name for name, each in targets.items() if _unit_file(folder, name, each) is not None]
-    return tuple(
-        _snapshot(facts, targets[name], name, folder=folder) for name in present or targets
-    )
+    chosen = present or list(targets) if target is None else [target]
+    return tuple(_snapshot(facts, targets[name], name, folder=folder) for name in chosen)
 
 
 def _unreadable(folder: Path, reason: str) -> Diagnostic:

@@ -58,9 +58,16 @@ def outcome(change: ServiceChange) -> str:
         case Fate.MENDED:
             return "compiles, and did not before"
         case Fate.CHANGED:
+            if change.refused:
+                return "refused, so nothing of it is written"
             if change.restart is None:
-                return "no restart"
+                return f"no restart{_if_kept(change)}"
             return "restart, once its engine is installed" if change.restart.install else "restart"
+
+
+def _if_kept(change: ServiceChange) -> str:
+    """What a switch asks where only the promise grows."""
+    return ", if what runs keeps the larger promise" if change.promises_more else ""
 
 
 def identity(change: ServiceChange) -> str:

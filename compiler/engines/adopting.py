@@ -73,12 +73,14 @@ class LeftOpen(Value):
         flag: as it is written; the word itself where it is no flag.
         sizes: whether memory may hang on it.
         setting: the typed setting that it decides; empty where there is none.
+        how: how it is made known, where that is not by a value.
     """
 
     flag: str
     words: tuple[int, ...]
     sizes: bool = True
     setting: str = ""
+    how: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -137,10 +139,14 @@ class Unfolded(Value):
     Attributes:
         words: the words of the launch, each with the index of the word that it comes from.
         notes: what there is to say; the words that they name are those of the launch as it was.
+        refusal: why the server stops at the file; then there are no words.
+        open: the flag that names a file which is not here.
     """
 
-    words: tuple[tuple[str, int], ...]
+    words: tuple[tuple[str, int], ...] = ()
     notes: tuple[Noted, ...] = ()
+    refusal: str | None = None
+    open: tuple[LeftOpen, ...] = ()
 
 
 class Adopter(Protocol):

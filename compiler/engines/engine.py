@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
+from compiler.beside import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Balance, Memory, Option, Plan, Unfolds, Variable
+from compiler.plan import Balance, Memory, Option, Plan, Variable
 from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -80,10 +81,12 @@ class Sized(Value):
         memory: both budgets; `None` when `unknowns` says why not.
         prefill_chunk: tokens of a prefill step; `None` when unknown.
         unfolds: what a prefill step unfolds; `None` when nothing.
+        adapters: the buffers of adapters; `None` where there are none.
         attention_backend: what the engine will use; `None` when unknown.
         required_tokens: slots the promise needs of each pool, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
         running_requests: most requests at once, over all replicas, defaults filled in.
+        states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
 
@@ -94,6 +97,8 @@ class Sized(Value):
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None
+    states: StateSlots | None = None
+    adapters: Adapters | None = None
     unknowns: tuple[Unknown, ...] = ()
     assumptions: tuple[str, ...] = ()
 
@@ -107,8 +112,11 @@ class Sizer(Protocol):
     def balance(self, fraction: float) -> Balance | None:
         """What both budgets come to, sooner: a search asks for it hundreds of times; `None` where memory is not known."""
 
-    def least_spare(self, fraction: float) -> float | None:
-        """What the pool surely holds beside the promise, slots, sooner again; `None` where memory is not known."""
+    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
+        """What is surely there beside the promise, sooner again; `None` where memory is not known.
+
+        Slots of the pool, and requests that its states admit, where a larger budget admits more of them.
+        """
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -125,10 +133,10 @@ class Fixed(Value):
         """What its budgets come to."""
         return None if self.sized.memory is None else self.sized.memory.balance
 
-    def least_spare(self, fraction: float) -> float | None:
+    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
         """What its pool has to spare."""
         balance = self.balance(fraction)
-        return None if balance is None else balance.tokens.low - balance.required_tokens
+        return None if balance is None else (balance.tokens.low - balance.required_tokens,)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -153,10 +161,15 @@ class Asked(Value):
 
 
 class NoText(Enum):
-    """Why a file that a command names has no text here."""
+    """Why a file that a command names has no text here, as a clause; a server stops at the first two, where they are its own."""
 
-    ABSENT = "there is no such file"
-    ELSEWHERE = "it is on the host, is no plain text file, or is too large"
+    ABSENT = "is not here"
+    FOLDER = "is a directory"
+    HOST = "is not here, and may be on the host"
+    DEVICE = "is no regular file"
+    UNREADABLE = "cannot be read here"
+    BINARY = "is no UTF-8 text"
+    LARGE = "is larger than a file of flags"
 
 
 ReadFile = Callable[[str], "str | NoText"]

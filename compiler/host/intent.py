@@ -8,12 +8,13 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from compiler.consequence import Action, decide
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.host.change import Action, decide
 from compiler.host.growth import growth
 from compiler.host.live import Live
 from compiler.host.names import Holder, Holding, check_name, look_at_name
 from compiler.host.places import Places, leads_out
+from compiler.host.preflight import Preflight
 from compiler.host.record import State
 from compiler.host.service import Service
 from compiler.host.staged import Staged
@@ -117,32 +118,19 @@ def intend_switch(
         staged=staged if same is None else None,
         content=staged.content(),
     )
-    intent = _weigh(intent, live, replace=replace)
+    intent = weigh(intent, live, replace=replace)
     if live is None or intent.refused:
         return intent
-    checked = live.check(staged)
+    return checked(intent, live.check(staged.plan, staged.folder, target=staged.target))
+
+
+def checked(intent: Intent, found: Preflight) -> Intent:
+    """The same with what was found wrong with the host, and what was not looked at."""
     return evolve(
         intent,
-        findings=(*intent.findings, *checked.diagnostics),
-        skipped=tuple(f"{each.what}: {each.why}" for each in checked.skipped),
+        findings=(*intent.findings, *found.diagnostics),
+        skipped=tuple(f"{each.what}: {each.why}" for each in found.skipped),
     )
-
-
-def intend_rollback(
-    store: Store, one: Generation, service: Service, *, live: Live | None
-) -> Intent:
-    """What going back to a generation does. The host is not checked again: it ran there."""
-    intent = Intent(
-        store=store,
-        service=service,
-        source=one.source,
-        number=one.number,
-        staged=None,
-        content=one.content(),
-    )
-    if one.damage:
-        return evolve(intent, findings=(not_to_be_run(one),))
-    return _weigh(intent, live, replace=False)
 
 
 def _places(root: Path, service: Service) -> Places:
@@ -160,7 +148,7 @@ def _open(places: Places) -> Store | Diagnostic:
     return read_store(places)
 
 
-def _weigh(intent: Intent, live: Live | None, *, replace: bool) -> Intent:
+def weigh(intent: Intent, live: Live | None, *, replace: bool) -> Intent:
     """Ask who holds the name, what runs, and what has to be done to it."""
     places = intent.store.places
     holding = look_at_name(places)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from attrs import frozen
@@ -15,10 +16,10 @@ from compiler.host.preflight import Preflight, preflight
 from compiler.host.preflight_probe import RealProbe
 from compiler.host.promised import Promised
 from compiler.host.service import Service
-from compiler.host.staged import Staged
 from compiler.host.units import UnitState
 from compiler.host.watch import Event, Watched, watch
 from compiler.value import Value
+from compiler.writtenplan import WrittenPlan
 
 
 Say = Callable[[Event], None]
@@ -33,8 +34,8 @@ class Live(Protocol):
     def show(self) -> UnitState | None:
         """The unit as the manager has it; `None` when it does not answer."""
 
-    def check(self, staged: Staged) -> Preflight:
-        """Whether the host has what the plan needs."""
+    def check(self, plan: WrittenPlan, folder: Path, *, target: str) -> Preflight:
+        """Whether the host has what a target of a plan needs, whose files are in a folder."""
 
     def start(self, promised: Promised) -> Start | None:
         """What the server that runs tells of its start, asked where a plan says; `None` when it does not answer."""
@@ -69,9 +70,10 @@ class Systemd(Value):
         """`systemctl show`."""
         return units.show(self.service.unit, scope=self.service.scope)
 
-    def check(self, staged: Staged) -> Preflight:
+    def check(self, plan: WrittenPlan, folder: Path, *, target: str) -> Preflight:
         """The checks of `preflight`, on this host."""
-        return preflight(staged.plan, staged.folder, scope=self.service.scope, probe=RealProbe())
+        scope = self.service.scope
+        return preflight(plan, folder, target=target, scope=scope, probe=RealProbe())
 
     def start(self, promised: Promised) -> Start | None:
         """By its endpoints; a journal may hold more than one start."""

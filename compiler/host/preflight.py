@@ -68,20 +68,23 @@ class Preflight(Value):
         return any(each.is_error for each in self.diagnostics)
 
 
-def preflight(plan: WrittenPlan, folder: Path, *, scope: Scope, probe: HostProbe) -> Preflight:
+def preflight(
+    plan: WrittenPlan, folder: Path, *, scope: Scope, probe: HostProbe, target: str | None = None
+) -> Preflight:
     """Check a host for a compiled target. Nothing is written; all checks are made, whatever the first ones find.
 
     Args:
         plan: what the profile's `plan.json` says.
-        folder: the target's folder, with its unit and environment file.
+        folder: the target's folder or a generation of it, with its unit and environment file.
         scope: the manager that will run it.
         probe: what the host is asked; `RealProbe()` is this host.
+        target: its name, where that is not the folder's.
 
     Errors, in the result: `host-tree`, `host-user`, `host-python`, `host-model`, `host-secret`, `host-driver`,
     `host-gpu`, `host-port`, `host-shared-memory`, `host-disk`, `host-memory`, `host-package`, `host-release`; warnings are
     `host-memlock`, `host-compiler`, and `host-release` where another build of that release is there.
     """
-    needs = _needs(plan, folder)
+    needs = _needs(plan, folder, folder.name if target is None else target)
     if isinstance(needs, str):
         return Preflight(diagnostics=(_no_tree(folder, needs),), skipped=())
     name = (needs.user or "root") if scope is Scope.SYSTEM else None
@@ -93,9 +96,9 @@ def preflight(plan: WrittenPlan, folder: Path, *, scope: Scope, probe: HostProbe
     )
 
 
-def _needs(plan: WrittenPlan, folder: Path) -> Needs | str:
+def _needs(plan: WrittenPlan, folder: Path, name: str) -> Needs | str:
     """What the target in a folder needs; or why that cannot be read."""
-    facts, target = plan.facts, plan.targets.get(folder.name, f"it has no target `{folder.name}`")
+    facts, target = plan.facts, plan.targets.get(name, f"it has no target `{name}`")
     if isinstance(facts, str) or isinstance(target, str):
         return f"of its `{PLAN}`: {facts if isinstance(facts, str) else target}"
     try:

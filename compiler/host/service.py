@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.host.units import Scope
 from compiler.value import Value
-from compiler.writtenplan import PLAN, WrittenPlan, read_plan
+from compiler.writtenplan import PLAN, WrittenPlan
 
 
 REVIEW = "PLAN.md"
@@ -34,16 +34,6 @@ class Service(Value):
     start_timeout_s: int
     stop_timeout_s: int
     restarts_itself: bool
-
-
-def engine_in(content: bytes) -> str | None:
-    """The engine that a plan.json is for, as a person writes it; `None` where it does not say."""
-    plan = read_plan(content)
-    engine = None if isinstance(plan, str) else plan.engine
-    if engine is None:
-        return None
-    build = f" with {engine.build}" if engine.build else ""
-    return f"{engine.name} {engine.version}{build}"
 
 
 def service_of(plan: WrittenPlan, target: str) -> Service | str:

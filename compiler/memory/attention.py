@@ -46,9 +46,13 @@ def fp4_cell_bytes(attention: Mla | Gqa | Compressed | Window, *, layers: int, r
     return layers * (elements // 2 + elements // _FP4_GROUP)
 
 
-def indexer_bytes(indexer: Indexer, *, layers: int) -> int:
-    """Bytes of one token in the indexers of `layers` layers: fp8 keys with their scales, whole on every rank."""
-    return layers * (indexer.head_dim + indexer.head_dim // _FP8_ROW_GROUP * _FP32_BYTES)
+def indexer_bytes(indexer: Indexer, *, layers: int, shared: bool = False) -> int:
+    """Bytes of one token in the indexers of `layers` layers: fp8 keys with their scales, whole on every rank.
+
+    `shared`: tokens share keys where the indexer may pool them (0.5.22 pool_configurator.py, line 541).
+    """
+    key = indexer.head_dim + indexer.head_dim // _FP8_ROW_GROUP * _FP32_BYTES
+    return layers * -(-key // (indexer.pool if shared else 1))
 
 
 def selector_bytes(selector: Selector, *, layers: int, key_bytes: int) -> int:

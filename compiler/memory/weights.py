@@ -53,7 +53,12 @@ class Split(Value):
         scale_copies: as many times what a checkpoint has of scales the experts in four bits keep, `None` when that is not
             known of NVFP4 (SGLang 0.5.11 layers/quantization/modelopt_quant.py: twice where CUTLASS runs the experts, once
             for TensorRT-LLM's kernels; in 0.5.8 and 0.5.9 once).
+        expert_step, latent_step: the multiples that a rank's share of an expert in MXFP4, and what goes into one, are filled up
+            to.
+        expert_bias_bits: of the biases that such experts get, whether they have some or not; 0 without.
+        experts_plain: such experts are made 16 bits once they are loaded.
         rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
+        windows_unscaled: its layers with the window alone have no YaRN.
         orders_kept: the order of the inputs of experts in four bits is kept, although no checkpoint here sets one.
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
         blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
@@ -74,7 +79,12 @@ class Split(Value):
     gpu_experts: int | None = None
     shared_on_host: bool = False
     scale_copies: int | None = None
+    expert_step: int = 64
+    latent_step: int = 1
+    expert_bias_bits: int = 0
+    experts_plain: bool = False
     rotary_alone: bool = False
+    windows_unscaled: bool = False
     orders_kept: bool = False
     blocks_stay: bool = False
     blocks_dequantized: bool = True

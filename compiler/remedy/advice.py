@@ -11,6 +11,7 @@ from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
+    LIMIT_CODE,
     MEMORY_CODES,
     POOL_CODES,
     RESERVE_CODES,
@@ -21,8 +22,8 @@ from compiler.memory.outcome import (
 )
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.remedy.change import CERTAIN, LIKELY, Budget, Goal, Remedy
-from compiler.remedy.levers import levers_of
+from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy, Unhelpful
+from compiler.remedy.levers import LESS_AT_ONCE, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import PAIRS
@@ -65,9 +66,26 @@ def _advised(
         remedies = ranked(plan, pool_remedies(plan, trials))
     elif each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
         remedies = ranked(plan, reserve_remedies(plan, trials))
+    elif each.code == LIMIT_CODE and memory_outcome(plan.memory) <= Outcome.UNCERTAIN:
+        return _limited(each, plan, trials, others)
     else:
         return each
     return evolve(each, help=_help(each.code, remedies, plan, others))
+
+
+def _limited(
+    each: Diagnostic, plan: Plan, trials: Trials, others: Sequence[Diagnostic]
+) -> Diagnostic:
+    """What lets as many run as are promised, or promises no more than run, and why the rest does not."""
+    levers = [one for one in levers_of(plan) if one.eases is Budget.NONE or one is LESS_AT_ONCE]
+    tried = [try_lever(one, plan, trials, goal=LIKELY) for one in levers]
+    vain = [one for one in tried if isinstance(one, Unhelpful) and one.tried is not None]
+    if any(one.why.startswith(LIMIT_CODE) for one in vain):
+        return each  # two limits are low, which it says by itself
+    remedies = ranked(plan, (one for one in tried if isinstance(one, Remedy)))
+    whole = any(one.cost is not Cost.PROMISE for one in remedies)
+    why = () if whole else tuple(f"`{one.tried}` is not enough: {one.why}" for one in vain)
+    return evolve(each, help=(*why, *_help(each.code, remedies, plan, others)))
 
 
 def _help(

@@ -34,8 +34,10 @@ class Cost(IntEnum):
     ACCURACY = 3
     PROMISE = 4
     """The promise itself becomes smaller."""
-    HARDWARE = 5
-    DRAFT = 6
+    LOADING = 5
+    """What is loaded into the server must be smaller, which only its files tell."""
+    HARDWARE = 6
+    DRAFT = 7
     """All of the speed that speculation gives."""
 
 

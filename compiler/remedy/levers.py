@@ -1,6 +1,7 @@
 """What may be changed to keep a promise: one row a lever, with what it gives and what it costs.
 
-A new lever is a row here and a function in `moves`; refusals and `fit` both read these tables.
+A new lever is a row here and a function in `moves`, or in `raw` where no typed setting moves it; refusals and `fit` both
+read these tables.
 """
 
 from __future__ import annotations
@@ -9,38 +10,13 @@ from collections.abc import Iterator
 
 from compiler.plan import Plan
 from compiler.quantities import counted
-from compiler.ranges import Range
 from compiler.remedy import moves
 from compiler.remedy.change import Budget, Cost, Lever
 from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, given_up
-
-
-def _tokens(plan: Plan) -> float:
-    return memory_of(plan).pool.tokens.best
-
-
-def _pool(plan: Plan) -> str:
-    return f"pool {_tokens(plan):,.0f}"
-
-
-def _span(known: Range) -> str:
-    return f"{known.low:.1f} to {known.high:.1f} GiB"
-
-
-def _reserve_needs(after: Plan) -> str:
-    return f"needs {_span(memory_of(after).reserve.needed_gib)}"
-
-
-def reserve_moves(before: Plan, after: Plan) -> str:
-    """The reserve before and after, and what is needed of it."""
-    old, new = memory_of(before).reserve, memory_of(after).reserve
-    need = f"{new.needed_gib.low:.1f} to {new.needed_gib.high:.1f}"
-    return f"reserve {old.available_gib.best:.2f} -> {new.available_gib.best:.2f} GiB for {need}"
-
-
-def _unfolded(plan: Plan) -> str:
-    return f"{plan.unfolds.tokens if plan.unfolds is not None else 0:,}"
+from compiler.remedy.raw import raw_levers
+from compiler.remedy.saying import pool, reserve_moves, reserve_needs, span, tokens
+from compiler.remedy.states import state_levers
 
 
 def _at_once(plan: Plan) -> str:
@@ -93,11 +69,9 @@ LOWER_FRACTION = Lever(
     cost=Cost.NOTHING,
     advised=Budget.RESERVE,
     moves=moves.lower_fraction,
-    gives=lambda _, after: (
-        f"{_pool(after)}; reserve {_span(memory_of(after).reserve.available_gib)}"
-    ),
+    gives=lambda _, after: f"{pool(after)}; reserve {span(memory_of(after).reserve.available_gib)}",
     loses=lambda before, after: (
-        f"{_pool(after)}, {_tokens(before) - _tokens(after):,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
+        f"{pool(after)}, {tokens(before) - tokens(after):,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
     ),
 )
 MORE_REQUESTS = Lever(
@@ -106,9 +80,9 @@ MORE_REQUESTS = Lever(
     cost=Cost.NOTHING,
     moves=moves.more_requests,
     applies=_runs_too_few,
-    gives=lambda _, after: f"as many run as are promised; {_reserve_needs(after)}",
+    gives=lambda _, after: f"as many run as are promised; {reserve_needs(after)}",
     loses=lambda before, after: (
-        f"nothing that a client sees; {reserve_moves(before, after)}, and {_pool(after)}"
+        f"nothing that a client sees; {reserve_moves(before, after)}, and {pool(after)}"
     ),
 )
 FEWER_REQUESTS = Lever(
@@ -118,7 +92,7 @@ FEWER_REQUESTS = Lever(
     advised=Budget.BOTH,
     moves=moves.fewer_requests,
     gives=lambda before, after: (
-        f"{_reserve_needs(after)}; {'the pool stays' if _tokens(after) == _tokens(before) else _pool(after)}"
+        f"{reserve_needs(after)}; {'the pool stays' if tokens(after) == tokens(before) else pool(after)}"
     ),
     loses=lambda before, after: (
         f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {_would_run(before):,}; others wait"
@@ -130,7 +104,7 @@ SMALLER_GRAPHS = Lever(
     eases=Budget.BOTH,
     cost=Cost.NOTHING,
     moves=moves.smaller_graphs,
-    gives=lambda _, after: f"{_reserve_needs(after)}; larger batches run slower",
+    gives=lambda _, after: f"{reserve_needs(after)}; larger batches run slower",
     loses=lambda _, after: (
         f"steps of more than {counted(after.profile.memory.cuda_graph_max_batch or 0, 'request')} run without a graph, slower"
     ),
@@ -141,38 +115,10 @@ SMALLER_CHUNK = Lever(
     cost=Cost.START,
     advised=Budget.RESERVE,
     moves=moves.smaller_chunk,
-    gives=lambda _, after: f"{_reserve_needs(after)}; long prompts start slower",
+    gives=lambda _, after: f"{reserve_needs(after)}; long prompts start slower",
     loses=lambda before, after: (
         f"a prompt is computed {after.prefill_chunk:,} tokens at a time, not {before.prefill_chunk:,}: "
         "long ones start slower"
-    ),
-)
-LESS_UNFOLDING = Lever(
-    setting="env.SGLANG_MAX_KV_CHUNK_CAPACITY",
-    eases=Budget.BOTH,
-    cost=Cost.START,
-    advised=Budget.RESERVE,
-    moves=moves.less_unfolding,
-    applies=lambda plan: plan.unfolds is not None and plan.unfolds.variable is not None,
-    gives=lambda _, after: (
-        f"{_reserve_needs(after)}; what stands before a chunk is unfolded in smaller parts"
-    ),
-    loses=lambda before, after: (
-        f"what stands before a chunk is unfolded {_unfolded(after)} tokens at a time, not {_unfolded(before)}: "
-        "long prompts start a little slower"
-    ),
-)
-NO_UNFOLDING = Lever(
-    setting="flags.disable-chunked-prefix-cache",
-    eases=Budget.BOTH,
-    cost=Cost.START,
-    advised=Budget.RESERVE,
-    moves=moves.no_unfolding,
-    applies=lambda plan: plan.unfolds is not None and plan.unfolds.switch is not None,
-    gives=lambda _, after: f"{_reserve_needs(after)}; long prompts start slower",
-    loses=lambda _, __: (
-        "what stands before a chunk is read as latents, which takes more work a token: long prompts, and those with "
-        "a cached beginning, start slower"
     ),
 )
 NARROW_CACHE = Lever(
@@ -181,7 +127,7 @@ NARROW_CACHE = Lever(
     cost=Cost.ACCURACY,
     advised=Budget.BOTH,
     moves=moves.narrow_cache,
-    gives=lambda _, after: f"{_pool(after)}; costs accuracy, check answers",
+    gives=lambda _, after: f"{pool(after)}; costs accuracy, check answers",
     loses=lambda _, __: "accuracy: keys and values are kept in eight bits; check answers",
 )
 NO_DRAFT = Lever(
@@ -189,7 +135,7 @@ NO_DRAFT = Lever(
     eases=Budget.BOTH,
     cost=Cost.DRAFT,
     moves=moves.no_draft,
-    gives=lambda _, after: f"{_pool(after)}; without the draft's speed",
+    gives=lambda _, after: f"{pool(after)}; without the draft's speed",
     loses=lambda _, __: "all of the speed that the draft gives: one token a step",
 )
 SHORTER_CONTEXT = Lever(
@@ -220,7 +166,7 @@ MORE_GPUS = Lever(
     eases=Budget.BOTH,
     cost=Cost.HARDWARE,
     moves=moves.more_gpus,
-    gives=lambda _, after: _pool(after),
+    gives=lambda _, after: pool(after),
     loses=lambda before, after: (
         f"{counted(after.profile.gpus.count, 'GPU')}, not {before.profile.gpus.count}: more than the host of this profile is said to have"
         f"{_evidence(after)}"
@@ -235,17 +181,17 @@ LEVERS = (
     FEWER_REQUESTS,
     SMALLER_GRAPHS,
     SMALLER_CHUNK,
-    LESS_UNFOLDING,
-    NO_UNFOLDING,
     NARROW_CACHE,
     NO_DRAFT,
     SHORTER_CONTEXT,
     LESS_AT_ONCE,
     MORE_GPUS,
 )
-"""Every lever, in the order in which they are tried."""
+"""Every lever of a typed setting, in the order in which they are tried."""
 
 
 def levers_of(plan: Plan) -> Iterator[Lever]:
-    """Those that a plan has something to move for."""
-    return (each for each in LEVERS if each.applies(plan))
+    """Those that a plan has something to move for, then those of flags and variables that its engine named, and of states."""
+    yield from (each for each in LEVERS if each.applies(plan))
+    yield from raw_levers(plan)
+    yield from state_levers(plan)

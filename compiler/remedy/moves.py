@@ -10,7 +10,7 @@ from compiler.language.written import number_toml
 from compiler.plan import Memory, Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import Memory as MemorySettings
-from compiler.profile import Profile, Serve, Text
+from compiler.profile import Profile, Serve
 from compiler.remedy.change import UNSET, Change, Moves
 
 
@@ -18,7 +18,6 @@ CONTEXT_STEP = 100
 """A context is offered in whole hundreds, as a person would write it."""
 NARROW_KV: Literal["fp8_e4m3"] = "fp8_e4m3"
 _LEAST_CHUNK = 1024
-_LEAST_UNFOLDED = 8192
 _MOST_GPUS = 16  # in one host
 
 
@@ -123,6 +122,9 @@ def fewer_requests(plan: Plan) -> Moves | str:
 
 def more_requests(plan: Plan) -> Moves | str:
     """Running requests, up to those that are promised, on each replica."""
+    states = plan.states
+    if states is not None and states.requests == plan.running_each:
+        return f"the states of {states.requests} have room, whatever is asked for"
     change = with_requests(
         plan.profile, plan.profile.parallel.share(plan.profile.serve.concurrency)
     )
@@ -157,39 +159,6 @@ def smaller_chunk(plan: Plan) -> Moves | str:
         chunk = 2 ** (largest + 1 - number)
         memory = evolve(plan.profile.memory, chunked_prefill=chunk)
         return _memory_change(plan.profile, memory, ("chunked_prefill", number_toml(chunk)))
-
-    return Moves(count=count, at=at)
-
-
-def no_unfolding(plan: Plan) -> Moves | str:
-    """Prefill steps that make no keys of what stands before."""
-    switch = plan.unfolds.switch if plan.unfolds is not None else None
-    if switch is None:
-        return "nothing is unfolded that a flag turns off"
-    flags = {**plan.profile.flags, switch: True}
-    change = Change(
-        settings=((f"flags.{switch}", "true"),), profile=evolve(plan.profile, flags=flags)
-    )
-    return Moves(count=1, at=lambda _: change)
-
-
-def less_unfolding(plan: Plan) -> Moves | str:
-    """What a prefill step makes keys of at once, down through the powers of two."""
-    unfolds = plan.unfolds
-    variable = unfolds.variable if unfolds is not None else None
-    if unfolds is None or variable is None:
-        return "nothing is unfolded that a variable limits"
-    largest = (unfolds.tokens - 1).bit_length() - 1  # 2 ** largest is below it
-    count = largest - _LEAST_UNFOLDED.bit_length() + 2
-    if count < 1:
-        return f"no less than {_LEAST_UNFOLDED} at once is tried"
-
-    def at(number: int) -> Change:
-        written = str(2 ** (largest + 1 - number))
-        env = {**plan.profile.env, variable: Text(written)}
-        return Change(
-            settings=((f"env.{variable}", f'"{written}"'),), profile=evolve(plan.profile, env=env)
-        )
 
     return Moves(count=count, at=at)
 

@@ -40,31 +40,25 @@ def nearest(
     if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
         return
     seen = {frozenset(each.settings) for each in found}
+    promised = plan.profile.serve.concurrency  # each move gives up one more of them
     last = moves.count
     for goal in goals:
         alone = try_lever(LESS_AT_ONCE, plan, trials, goal=goal)
-        enough = _number(moves, alone) if isinstance(alone, Remedy) else last + 1
-        number, remedy = _least(moves, plan, trials, goal, last=min(enough - 1, last))
-        if (
-            remedy is not None
-            and frozenset(remedy.settings) not in seen
-            and given_up(plan, remedy.plan) <= _worth(plan, alone)
-        ):
+        worth = int(_worth(plan, alone) * promised)
+        if isinstance(alone, Remedy):
+            worth = min(worth, promised - alone.plan.profile.serve.concurrency - 1)
+        last = min(last, worth)
+        number, remedy = _least(moves, plan, trials, goal, last=last)
+        if remedy is not None and frozenset(remedy.settings) not in seen:
             seen.add(frozenset(remedy.settings))
             yield remedy
-        # What is less certain is of interest only where it gives up less.
-        last = min(enough, number or enough, last + 1) - 1
+        if number is not None:
+            last = number - 1  # what is less certain is of interest only where it gives up less
 
 
 def _worth(plan: Plan, alone: Remedy | Unhelpful) -> float:
     """The share of the promise that a change beside others may give up: what it saves must be worth them."""
     return HALF if isinstance(alone, Unhelpful) else min(HALF, _LESS * given_up(plan, alone.plan))
-
-
-def _number(moves: Moves, remedy: Remedy) -> int:
-    """The move that a remedy is."""
-    several = range(1, moves.count + 1)
-    return next(each for each in several if moves.at(each).settings == remedy.settings)
 
 
 def _least(

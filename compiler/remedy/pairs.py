@@ -18,8 +18,8 @@ from compiler.remedy.levers import (
     SHORTER_CONTEXT,
     SMALLER_CHUNK,
     SMALLER_GRAPHS,
-    reserve_moves,
 )
+from compiler.remedy.saying import reserve_moves
 from compiler.value import Value
 
 

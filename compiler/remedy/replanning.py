@@ -14,6 +14,7 @@ from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, look_up, plan_of
 from compiler.profile import AUTO, Profile
 from compiler.remedy.change import raw_settings
+from compiler.remedy.trials import once
 
 
 @define(kw_only=True)
@@ -62,6 +63,4 @@ class Replanner:
             profile.gpus,
             raw_settings(profile),
         )
-        if key not in self._sizers:
-            self._sizers[key] = engine.sizer(profile, facts)
-        return self._sizers[key]
+        return once(self._sizers, key, lambda: engine.sizer(profile, facts))

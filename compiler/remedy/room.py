@@ -228,11 +228,10 @@ def _context(plan: Plan) -> Scale:
         tokens = min(number * CONTEXT_STEP, max(longest, now))
         return with_context(plan.profile, longest if number == last else tokens)
 
-    bound = "the model and its draft declare no more"
+    who = "the model and its draft declare" if plan.draft is not None else "the model declares"
+    bound = f"{who} no more"
     if now > longest:  # what a variable or a scaling may allow: the rules know
-        bound = (
-            f"the model and its draft declare {longest:,}, and the profile goes beyond that already"
-        )
+        bound = f"{who} {longest:,}, and the profile goes beyond that already"
     return Scale(
         count=max(last, -(-now // CONTEXT_STEP)), now=-(-now // CONTEXT_STEP), at=at, bound=bound
     )

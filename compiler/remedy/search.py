@@ -70,6 +70,8 @@ def _least(
     def over(number: int) -> Margins:
         return margins(trials.balance(moves.at(number).profile), goal, budgets=budgets)
 
+    if budgets is Budget.NONE:
+        return 1  # no budget is short; what refuses it says how far to go
     if moves.count <= _FEW:
         return next((each for each in range(1, moves.count + 1) if min(over(each)) >= 0), None)
     here = margins(before.balance, goal, budgets=budgets)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Hashable, Mapping
+from typing import Protocol, TypeVar
 
 from attrs import define, field
 
@@ -15,6 +15,9 @@ from compiler.quantities import counted
 from compiler.ranges import Range
 from compiler.remedy.change import UNSET, Budget, Change, Goal, raw_settings
 from compiler.remedy.objections import Objection, Rules
+
+
+Made = TypeVar("Made")
 
 
 class Replan(Protocol):
@@ -57,17 +60,11 @@ class Trials:
 
     def balance(self, profile: Profile) -> Balance | None:
         """What the budgets of that plan come to."""
-        key = _moved(profile)
-        if key not in self._weighed:
-            self._weighed[key] = self.replan.balance(profile)
-        return self._weighed[key]
+        return once(self._weighed, _moved(profile), lambda: self.replan.balance(profile))
 
     def plan(self, profile: Profile) -> Plan:
         """The plan of a profile that differs from the others in what levers move, and in nothing else."""
-        key = _moved(profile)
-        if key not in self._made:
-            self._made[key] = self.replan(profile)
-        return self._made[key]
+        return once(self._made, _moved(profile), lambda: self.replan(profile))
 
     def held(self, change: Change) -> str | None:
         """Why a change would do nothing where it is written; `None` when it would do something."""
@@ -81,10 +78,16 @@ class Trials:
 
     def objection(self, profile: Profile) -> str | None:
         """Why that plan is refused, in words; `None` when it is not."""
-        key = _moved(profile)
-        if key not in self._judged:
-            self._judged[key] = self.rules(self.plan(profile))
-        return self._judged[key]
+        return once(self._judged, _moved(profile), lambda: self.rules(self.plan(profile)))
+
+
+def once(known: dict[Hashable, Made], key: Hashable, make: Callable[[], Made]) -> Made:
+    """What is known under a key, made where it is not; a key of settings is hashed field by field, so it is asked for once."""
+    try:
+        return known[key]
+    except KeyError:
+        made = known[key] = make()
+        return made
 
 
 def _moved(profile: Profile) -> Hashable:

@@ -84,10 +84,13 @@ def _mark_line(bar: Bar, *, wide: int) -> str:
 
 
 def _legend(bar: Bar, *, wide: int, colour: bool) -> Iterator[str]:
-    """What each letter or colour is, a line a part."""
+    """What each letter or colour is, a line a part; its figures below its name where both do not fit on one."""
     for index, part in enumerate(bar.parts):
         key = _painted(index, Sure.SURE, colour=colour)
         figures = bar.ranged(part.size)
-        room = max(8, wide - len(figures) - 3)
-        shown = part.name if len(part.name) <= room else f"{part.name[: room - 3]}..."
-        yield f"{key} {shown} {figures}"
+        if len(part.name) + len(figures) + 3 <= wide:
+            yield f"{key} {part.name} {figures}"
+            continue
+        shown = part.name if len(part.name) + 2 <= wide else f"{part.name[: wide - 5]}..."
+        yield f"{key} {shown}"
+        yield f"{_INDENT}{_INDENT}{figures}"

@@ -1,7 +1,7 @@
 """A team's first tree: profiles for their model and GPUs, and what a code host needs to review them."""
 
 from compiler.starter.around import files_around
-from compiler.starter.layouts import layouts
+from compiler.starter.layouts import layouts, shared_attention
 from compiler.starter.profiles import fragments, profile_files
 from compiler.starter.reading import BesideReader, TextReader
 from compiler.starter.wanted import FirstService, Layout
@@ -16,4 +16,5 @@ __all__ = [
     "fragments",
     "layouts",
     "profile_files",
+    "shared_attention",
 ]

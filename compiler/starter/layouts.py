@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.facts import Model
+from compiler.facts import Mla, Model
 from compiler.starter.wanted import Layout
 
 
@@ -25,6 +25,16 @@ def layouts(model: Model, count: int) -> Iterator[Layout]:
             Layout(tensor=tensor, pipeline=count // tensor, expert=groups)
             for groups in _groups(model, tensor)
         )
+
+
+def shared_attention(model: Model, count: int) -> Iterator[Layout]:
+    """Data parallel attention over all GPUs, the most groups first: for latents, of which every GPU keeps a copy otherwise.
+
+    Heads are shared out over GPUs and a latent is not, so that of keys and values alone nothing is gained.
+    """
+    if isinstance(model.attention, Mla):
+        for groups in reversed(_divisors(count)[1:]):
+            yield Layout(tensor=count, data=groups, dp_attention=True)
 
 
 def _groups(model: Model, tensor: int) -> tuple[int, ...]:

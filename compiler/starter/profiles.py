@@ -116,12 +116,12 @@ schema = 1
 extends = [
 {extends}]
 description = {text_toml(f"{wanted.model} on {wanted.target}")}
-{_gpus(wanted)}{_parallel(wanted)}
+{_gpus(wanted)}{_interpreter(wanted)}{_parallel(wanted)}
 # The promise: {_holders(wanted)} must hold concurrency x context.
 [serve]
 context = {number_toml(wanted.context)}
 concurrency = {wanted.concurrency}
-{_port(wanted)}{_memory(wanted)}{_flags(wanted)}
+{_requests(wanted)}{_port(wanted)}{_memory(wanted)}{_flags(wanted)}
 [targets.{key_toml(wanted.target)}]
 kind = "systemd"
 user = {text_toml(wanted.user)}
@@ -130,7 +130,16 @@ user = {text_toml(wanted.user)}
 
 def _holders(wanted: FirstService) -> str:
     several = wanted.layout is not None and wanted.layout.data > 1
-    return "the pools of all copies together" if several else "the pool"
+    if not several:
+        return "the pool"
+    return f"the pools of all {'groups' if wanted.layout and wanted.layout.dp_attention else 'copies'} together"
+
+
+def _requests(wanted: FirstService) -> str:
+    """Fewer at once than the engine takes by itself, and why."""
+    if wanted.requests is None:
+        return ""
+    return f"{_comment(wanted.requests_said)}max_running_requests = {wanted.requests}\n"
 
 
 def _parallel(wanted: FirstService) -> str:
@@ -145,6 +154,7 @@ def _parallel(wanted: FirstService) -> str:
         "expert": (layout.expert, 1),
     }
     rows = "".join(f"{key} = {size}\n" for key, (size, plain) in sizes.items() if size != plain)
+    rows += "dp_attention = true\n" if layout.dp_attention else ""
     return f"\n{_comment(layout.said(wanted.count))}[parallel]\n{rows}" if rows else ""
 
 
@@ -159,6 +169,13 @@ def _gpus(wanted: FirstService) -> str:
         return ""
     indices = ", ".join(map(str, wanted.indices))
     return f"\n[gpus]\nindices = [{indices}]  # the host's other services use others\n"
+
+
+def _interpreter(wanted: FirstService) -> str:
+    """Another than that of all with this release, where a service of the host has another release there."""
+    if wanted.own_python is None:
+        return ""
+    return f"\n[engine]\npython = {text_toml(wanted.own_python)}  # the other one has another release on this host\n"
 
 
 def _flags(wanted: FirstService) -> str:

@@ -21,6 +21,7 @@ class Layout(Value):
         pipeline: stages of it, each cut over `tensor` GPUs.
         expert: groups that the experts stand in.
         whole_vision: whether every GPU keeps the vision tower whole.
+        dp_attention: whether `data` are groups of GPUs that share the model out, each with attention and a pool of its own.
         because: what tensor parallel alone was refused for, in a clause.
     """
 
@@ -29,12 +30,13 @@ class Layout(Value):
     pipeline: int = 1
     expert: int = 1
     whole_vision: bool = False
+    dp_attention: bool = False
     because: str = ""
 
     def said(self, count: int) -> str:
         """Why it is laid out so, as a sentence."""
         ways = (
-            (f"{self.data} copies of the model run, {_each(self.tensor)}", self.data > 1),
+            (self._copies(), self.data > 1),
             (
                 f"its layers run in {self.pipeline} stages, {_each(self.tensor)}",
                 self.pipeline > 1,
@@ -44,6 +46,14 @@ class Layout(Value):
         )
         how = ", and ".join(way for way, is_so in ways if is_so)
         return f"With `tensor = {count}` alone, {self.because}. So {how}."
+
+    def _copies(self) -> str:
+        if self.dp_attention:
+            size = self.tensor // self.data
+            whose = f"every {size} GPUs keep" if size > 1 else "each GPU keeps"
+            own = "their" if size > 1 else "its"
+            return f"attention is data parallel, and {whose} the cache of {own} own requests"
+        return f"{self.data} copies of the model run, {_each(self.tensor)}"
 
     def _group(self) -> str:
         size = self.tensor // self.expert
@@ -72,6 +82,9 @@ class FirstService(Value):
         layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
         port: that it listens on; `None` for the port that all share.
         indices: the GPUs of its host that it uses; empty for the first ones.
+        requests: that run at once, where the engine's own limit is too many for the memory.
+        requests_because: what that limit was refused for, in a clause.
+        own_python: the interpreter, where the one of its engine's fragment has another release on its host.
         kv_dtype: the number format of the KV cache; empty for the model's own.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         picked: the fraction that the engine would take by itself, where `fraction` is one.
@@ -98,6 +111,9 @@ class FirstService(Value):
     layout: Layout | None = None
     port: int | None = None
     indices: tuple[int, ...] = ()
+    own_python: str | None = None
+    requests: int | None = None
+    requests_because: str = ""
     kv_dtype: str = ""
     fraction: float | None = None
     picked: float | None = None
@@ -107,6 +123,13 @@ class FirstService(Value):
         """A word for the model that a file and a unit may be called by."""
         short = self.model.rpartition("/")[2].lower()
         return re.sub(r"[^a-z0-9._-]+", "-", short).strip("-.") or "model"
+
+    @property
+    def requests_said(self) -> str:
+        """Why fewer run at once, as a sentence; empty where the limit is the engine's own."""
+        if self.requests is None:
+            return ""
+        return f"With as many requests at once as the engine takes by itself, {self.requests_because}. So {self.requests} run at most, and others wait."
 
     @property
     def profile(self) -> str:

@@ -86,6 +86,9 @@ def _judge_wanted(
         state, notes = State.STALE, ("the file is right, its line in MANIFEST is not",)
     else:
         state, notes = _state_of(standing, wanted, record.line(file.path, standing))
+        # Without MANIFEST nobody knows what was written.
+        if state is State.MISSING and record.manifest.kind is EntryKind.ABSENT:
+            notes = ()
     yield Difference(
         path=file.path,
         state=state,

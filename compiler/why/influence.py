@@ -125,7 +125,7 @@ class _Noting(Value):
     def balance(self, fraction: float) -> Balance | None:
         return self.sizer.balance(fraction)
 
-    def least_spare(self, fraction: float) -> float | None:
+    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
         return self.sizer.least_spare(fraction)
 
 

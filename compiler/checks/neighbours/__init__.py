@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.checks.neighbours import alternatives, folders, gpus, ports
+from compiler.checks.neighbours import alternatives, folders, gpus, interpreters, ports
 from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, hosts_of
 from compiler.diagnostics import Diagnostic
 from compiler.plan import Plan
 
 
-_RULES = (folders.unit_folders, folders.state_folders, alternatives.replaced_units)
+_RULES = (
+    folders.unit_folders,
+    folders.state_folders,
+    alternatives.replaced_units,
+    interpreters.shared_interpreters,
+)
 
 
 def check_neighbours(

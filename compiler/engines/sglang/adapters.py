@@ -6,14 +6,17 @@ Sources: 0.5.3 and 0.5.11 srt/lora/mem_pool.py, `get_lora_A_shape`, `get_lora_B_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.beside import Adapters
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gqa, Model
 from compiler.memory.weights import GIB
+from compiler.profile import Argument
 from compiler.value import Value
 
 
@@ -21,8 +24,9 @@ FLAGS = frozenset({"enable-lora", "lora-paths"})
 """The flags that this prices."""
 
 _SINCE, _ALL_SINCE = "0.5.3", "0.5.11"
+_PATHS, _RANK, _NUMBER = "lora-paths", "max-lora-rank", "max-loras-per-batch"
 _ADAPTERS = 8
-"""Of a batch, `--max-loras-per-batch`."""
+"""Of a batch, where `--max-loras-per-batch` says nothing."""
 _ALIASES = {
     "q_proj": "qkv_proj",
     "k_proj": "qkv_proj",
@@ -48,9 +52,9 @@ def adapters_gib(settings: Settings, model: Model | None) -> float | None:
 
     Known of dense models with attention alone, where the command says the largest rank and the modules.
     """
-    if not (settings.on("enable-lora") or "lora-paths" in settings.flags):
+    if not _adapts(settings):
         return 0.0
-    rank, asked = settings.whole("max-lora-rank"), settings.flags.get("lora-target-modules")
+    rank, asked = settings.whole(_RANK), settings.flags.get("lora-target-modules")
     names = asked if isinstance(asked, tuple) else (asked,)
     if model is None or rank is None or not at_least(settings.profile.engine.version, _SINCE):
         return None
@@ -65,8 +69,39 @@ def adapters_gib(settings: Settings, model: Model | None) -> float | None:
         for name, module in modules.items()
         if name in wanted
     )
-    adapters = settings.whole("max-loras-per-batch") or _ADAPTERS
-    return adapters * rank * numbers * (model.dtype_bits // 8) / GIB
+    number = settings.whole(_NUMBER) or _ADAPTERS
+    return number * rank * numbers * (model.dtype_bits // 8) / GIB
+
+
+def adapters(settings: Settings) -> Adapters | None:
+    """What their buffers follow from, of a command whose memory is known; `None` without adapters.
+
+    One that is pinned never leaves its buffer, and one must be left to all others, the base model among them: 0.5.3 and later
+    srt/lora/lora_manager.py, `validate_new_adapter` and `validate_lora_batch`.
+    """
+    rank = settings.whole(_RANK)
+    if rank is None or not _adapts(settings):
+        return None
+    return Adapters(
+        number=settings.whole(_NUMBER) or _ADAPTERS,
+        fewest=1 + _pinned(settings.flags.get(_PATHS)),
+        rank=rank,
+        number_flag=_NUMBER,
+        rank_flag=_RANK,
+    )
+
+
+def _adapts(settings: Settings) -> bool:
+    return settings.on("enable-lora") or _PATHS in settings.flags
+
+
+_PINNED = re.compile(r'"pinned"\s*:\s*true')
+
+
+def _pinned(paths: Argument | None) -> int:
+    """How many of the adapters that are given are pinned: a word of JSON says so, `NAME=PATH` cannot."""
+    words = paths if isinstance(paths, tuple) else (paths,)
+    return sum(bool(_PINNED.search(each)) for each in words if isinstance(each, str))
 
 
 def _modules(model: Model, ranks: int) -> Mapping[str, _Module]:

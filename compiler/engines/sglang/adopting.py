@@ -68,9 +68,9 @@ class Adopter(Value):
         """As `engines.adopting.Adopter` says."""
         try:
             own = self._server_words(words, found)
-            return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
         except RefusedError:
-            return None
+            return None  # `read` says so
+        return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
 
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """As `engines.adopting.Adopter` says."""
@@ -142,13 +142,16 @@ class Adopter(Value):
         A flag that is missing gets a stand-in, which stands nowhere in the launch.
         """
         refused: list[Carried] = []
+        if any(each.full_name == CONFIG for each in several):
+            # Its file may say what is needed, and is not here.
+            rest = tuple(each for each in several if each.full_name != CONFIG)
+            several = (*self._stand_in(self.parser.parse(_texts(rest)).refusal), *several)
         while True:
             parsed = self.parser.parse(_texts(several))
-            needed = _needed(parsed.refusal)
-            if needed is not None:
-                stand_in = (Word(needed), Word(_STAND_IN))
+            needed = self._stand_in(parsed.refusal)
+            if needed:
                 # In front: behind a `--` it would be no flag, and be needed for ever.
-                several = (*groups(stand_in, release=self.release), *several)
+                several = (*needed, *several)
                 continue
             guilty = () if parsed.refusal is None else culprits(parsed.refusal, several)
             # No profile can hold a flag that lacks its value, nor would a server start with it.
@@ -156,6 +159,12 @@ class Adopter(Value):
                 return parsed, several, tuple(sorted(refused, key=lambda each: each.words))
             several = tuple(each for each in several if each not in guilty)
             refused += [self._refused(each) for each in guilty]
+
+    def _stand_in(self, refusal: Refusal | None) -> tuple[Group, ...]:
+        """For the flag that the server cannot do without, where that is why it refuses."""
+        if refusal is None or refusal.kind is not RefusalKind.REQUIRED or refusal.flag is None:
+            return ()
+        return tuple(groups((Word(refusal.flag), Word(_STAND_IN)), release=self.release))
 
     def _refused(self, group: Group) -> Carried:
         """A refused flag; one without a name for a word that belongs to none."""
@@ -255,11 +264,6 @@ def make_adopter(release: Release) -> Adopter:
 
 def _entry(found: Found) -> Entry:
     return Entry.SERVE if found.arguments - found.entry > 1 else Entry.MODULE
-
-
-def _needed(refusal: Refusal | None) -> str | None:
-    """The flag that the server cannot do without."""
-    return refusal.flag if refusal is not None and refusal.kind is RefusalKind.REQUIRED else None
 
 
 def _is_secret(group: Group) -> bool:

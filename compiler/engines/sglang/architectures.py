@@ -28,9 +28,14 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("0.5.21", "0.5.22"): ("ExaoneMoeForCausalLM",),
     # The name is that of the config alone: its class is DeepSeek V4's.
     ("0.5.20", "0.5.21"): ("DeepseekV41ForCausalLM",),
-    ("0.5.19", "0.5.20"): ("Qwen4ExpForConditionalGeneration",),
-    # Before that it is no embedding model (model_loader/utils.py).
-    ("0.5.16", "0.5.17"): ("Gemma3TextModel", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"),
+    ("0.5.19", "0.5.20"): ("Glm5NextForConditionalGeneration", "Qwen4ExpForConditionalGeneration"),
+    # Before that Gemma's is no embedding model (model_loader/utils.py).
+    ("0.5.16", "0.5.17"): (
+        "Gemma3TextModel",
+        "KimiK3ForConditionalGeneration",
+        "Qwen3_5ForCausalLM",
+        "Qwen3_5MoeForCausalLM",
+    ),
     ("0.5.15", "0.5.16"): ("MiniMaxM3SparseForConditionalGeneration",),
     ("0.5.12", "0.5.13"): ("Gemma4UnifiedForConditionalGeneration",),
     ("0.5.11", "0.5.12"): ("DeepseekV4ForCausalLM", "LagunaForCausalLM"),

@@ -44,8 +44,9 @@ COMPRESSED = "dsv4"
 _AITER_MLA_HEADS = frozenset({16, 128})
 # The first release that takes aiter by itself on AMD, for models without a latent and with one.
 _AITER_SINCE = ("0.4.6.post5", "0.4.7")
-# Architectures that take TensorRT-LLM's MLA kernels on Blackwell (0.5.11 server_args.py, lines 1660-1790).
-_TRTLLM_MLA = ("DeepseekV3", "KimiK25", "MistralLarge3", "Pixtral")
+# Architectures that take TensorRT-LLM's MLA kernels on Blackwell (0.5.11 server_args.py, lines 1660-1790; 0.5.17
+# arg_groups/overrides.py, 454).
+_TRTLLM_MLA = ("DeepseekV3", "KimiK25", "KimiK3", "MistralLarge3", "Pixtral")
 _SINKS = ("GptOss", "MiMoV2")
 
 

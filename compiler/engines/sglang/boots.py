@@ -50,8 +50,11 @@ def _layout(boot: Boot) -> Parallel:
     )
 
 
-# Raw flags that change what the weights take.
+# Raw flags that change what the weights take, or what is kept beside them.
 _STORED_BY = (
+    "enable-deepep-moe",
+    "language-only",
+    "moe-a2a-backend",
     "quantization",
     "moe-dense-tp-size",
     "mm-enable-dp-encoder",

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from attrs import frozen
 
+from compiler.beside import StateSlots
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
@@ -106,6 +107,21 @@ class Case(Value):
         return tuple(world.tokens(fraction) for world in self.worlds)
 
     @property
+    def least_pool(self) -> int:
+        """The least of `pools`: of the worlds of one layout only that with the least rest is worked out."""
+        if self.is_measured or self.ground.has_states:
+            return min(self.pools)  # whole slots of states may leave less of a greater rest
+        rests: dict[int, float] = {}
+        for world in self.worlds:
+            rest, layout = world.rest_gib(self.budget_fraction), id(world.layout)
+            rests[layout] = min(rest, rests.get(layout, rest))
+        return min(
+            layout.tokens(rests[id(layout)])
+            for layout in self.ground.layouts
+            if id(layout) in rests
+        )
+
+    @property
     def load_gib(self) -> Range:
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
         if self.has_log or self.known is not None:
@@ -120,13 +136,26 @@ class Case(Value):
         whole = most((after, before))
         return Range(after.low, whole.best, whole.high)
 
-    def state_requests(self, world: Hypothesis) -> int | None:
-        """Most requests at once that the pool of states admits; `None` when no layer has a state."""
+    def states(self, world: Hypothesis) -> StateSlots | None:
+        """The pool of states; `None` when no layer has one."""
         states = world.layout.states
         slots = world.layout.slots(world.rest_gib(self.budget_fraction))
         if states is None or slots is None or states.request_bytes == 0:
             return None
-        return max(0, slots // states.per_request)
+        return StateSlots(slots=slots, per_request=states.per_request, flag=states.flag)
+
+    @property
+    def spare_requests(self) -> int | None:
+        """Requests that the states surely admit beside those promised; `None` where no larger budget admits more."""
+        pools = [each.states for each in self.ground.layouts]
+        if any(each is None or each.given is not None or not each.request_bytes for each in pools):
+            return None
+        admitted = [states.requests for world in self.worlds if (states := self.states(world))]
+        if not admitted:
+            return None
+        promised = self.profile.parallel.share(self.profile.serve.concurrency)
+        asked = self.launch.running_requests
+        return min(admitted) - (promised if asked is None else min(promised, asked))
 
 
 def _logged(measured: Measured) -> Iterator[tuple[float, float]]:

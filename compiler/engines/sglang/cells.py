@@ -15,7 +15,7 @@ from compiler.engines.sglang.backends import KvFormat, KvKind
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell
 from compiler.engines.sglang.releases import Counting, EaglePool, WindowPools, at_least
 from compiler.engines.sglang.speculation import Speculation
-from compiler.facts import Compressed, Gqa, Mla, Model, Window
+from compiler.facts import Compressed, Gqa, Indexer, Mla, Model, Window
 from compiler.memory.attention import (
     cell_bytes,
     fp4_cell_bytes,
@@ -38,6 +38,7 @@ class Token(Value):
         ranks: that share one layer's heads.
         stages: of the pipeline; the stage that has most decides.
         shares: the layers of each stage; empty where they have equal shares.
+        counts_all: whether each stage is sized for the layers of all; `keeps_all`: whether it has pools for them.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
     """
@@ -48,6 +49,8 @@ class Token(Value):
     ranks: int
     stages: int = 1
     shares: tuple[int, ...] = ()
+    counts_all: bool = False
+    keeps_all: bool = False
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
@@ -55,6 +58,8 @@ class Token(Value):
     @cached_property
     def layers(self) -> Counts:
         """The layers of the stage whose token costs most."""
+        if self.counts_all:
+            return stage_counts(self.model)
         stages = (
             stage_counts(self.model, stage=stage, stages=self.stages, shares=self.shares)
             for stage in range(self.stages)
@@ -75,6 +80,13 @@ def cells(token: Token, guess: Speculation, *, pricings: tuple[str, ...]) -> tup
 
 def target_cell(token: Token) -> Cell:
     """A token of the target alone."""
+    if not token.keeps_all or token.counts_all:
+        return _target(token)
+    cell, kept = _target(token), _target(evolve(token, counts_all=True)).target_bytes
+    return evolve(cell, target_bytes=kept, unpriced_target_bytes=kept - cell.priced_bytes)
+
+
+def _target(token: Token) -> Cell:
     model, counts = token.model, token.layers
     attention = model.attention
     if isinstance(attention, Compressed):
@@ -114,7 +126,7 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
     priced_rows = stored if token.rule.sparse_rows else rows
     keys = kept = 0
     if attention.indexer is not None:
-        each = indexer_bytes(attention.indexer, layers=keyed_layers(token))
+        each = key_bytes(token, attention.indexer, layers=keyed_layers(token))
         kept = each * token.host_ratio
         priced = kept if at_least(token.rule.since, _HOST_PRICED_SINCE) else each
         keys = priced if token.rule.indexer else 0
@@ -131,6 +143,11 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
 # With contexts on the host, the indexer's keys are priced for all of them, and kept in every layer (pool_configurator.py,
 # `_compute_indexer_size`).
 _HOST_PRICED_SINCE, _HOST_KEYS_SINCE = "0.5.18", "0.5.20"
+
+
+def key_bytes(token: Token, indexer: Indexer, *, layers: int) -> int:
+    """Bytes of one token's keys in the indexers of some layers."""
+    return indexer_bytes(indexer, layers=layers, shared=token.rule.pooled_keys)
 
 
 def keyed_layers(token: Token) -> int:
@@ -172,7 +189,7 @@ def draft_bytes(token: Token, guess: Speculation) -> int:
         rows = sparse_row_bytes(attention) * guess.nextn.layers
     keys = 0
     if attention.indexer is not None:
-        keys = indexer_bytes(attention.indexer, layers=guess.nextn.layers)
+        keys = key_bytes(token, attention.indexer, layers=guess.nextn.layers)
     return rows + keys
 
 
@@ -197,9 +214,9 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
     if token.splits_windows and isinstance(attention, Gqa):
         return target.priced_bytes + _bytes(token, attention, layers=more)
     if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
-        keys = indexer_bytes(attention.indexer, layers=token.layers.indexed)
+        keys = key_bytes(token, attention.indexer, layers=token.layers.indexed)
         rows = int((target.priced_bytes - keys) * more / layers)
-        return target.priced_bytes + rows + indexer_bytes(attention.indexer, layers=more)
+        return target.priced_bytes + rows + key_bytes(token, attention.indexer, layers=more)
     return int(target.priced_bytes * (1 + more / layers))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.sglang.backends import KvKind
-from compiler.engines.sglang.cells import Token, keyed_layers, shape_of
+from compiler.engines.sglang.cells import Token, key_bytes, keyed_layers, shape_of
 from compiler.engines.sglang.releases import WindowPools
 from compiler.facts import Compressed, Mla
 from compiler.memory.attention import (
     cell_bytes,
     cell_formula,
-    indexer_bytes,
     selector_bytes,
     sparse_row_bytes,
 )
@@ -81,5 +80,5 @@ def _latent(token: Token, attention: Mla) -> Iterator[tuple[str, float]]:
         )
     if attention.indexer is not None and token.rule.indexer:
         keyed = keyed_layers(token)
-        each = indexer_bytes(attention.indexer, layers=1)
+        each = key_bytes(token, attention.indexer, layers=1)
         yield f"{keyed} keys of the indexer x {each:,} B", keyed * each

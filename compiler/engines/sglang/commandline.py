@@ -15,8 +15,10 @@ from attrs import evolve, frozen
 from compiler.engines.engine import Asked, NoText, ReadFile
 from compiler.engines.found import Found
 from compiler.engines.sglang.arguments import Entry, Parser, make_parser
+from compiler.engines.sglang.arguments.configfile import no_config, unread_config
 from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
+from compiler.engines.sglang.exchange import DEALS_OUT
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
 from compiler.profile import (
@@ -44,9 +46,7 @@ _COMMAND, _VERB = "sglang", "serve"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 _ALGORITHMS = BLOCK_DRAFTED | STEPWISE | {NGRAM}
-# All-to-all backends that deal experts out over all ranks (0.5.11 server_args.py, `_handle_a2a_moe`), and the old
-# switches for the same.
-_WIDE_A2A = frozenset({"deepep", "mooncake", "nixl", "mori", "flashinfer"})
+# The old switches that deal experts out over all ranks.
 _WIDE_SWITCHES = ("enable_ep_moe", "enable_deepep_moe")
 
 STAND_IN_CONTEXT = 32_768
@@ -106,11 +106,13 @@ class CommandReader(Value):
         behind = rest[found.arguments :]
         # Few commands have it.
         path = self.parser.config(behind, entry=entry) if CONFIG in behind else None
-        text = _text(path, self.read_file)
+        text = NoText.HOST if path is None or self.read_file is None else self.read_file(path)
+        if path is not None and text is NoText.FOLDER:
+            return Asked(profile=None, refusal=no_config(path))
         written, refusal = self.parser.written(
             behind,
             entry=entry,
-            read_config=None if text is NoText.ELSEWHERE else lambda _: _known(text),
+            read_config=None if _may_be(text) else lambda _: _known(text),
         )
         if refusal is not None:
             return Asked(profile=None, refusal=refusal.message)
@@ -118,20 +120,14 @@ class CommandReader(Value):
         given = {name: value for name, value in written.items() if value is not None}
         wanted = _Wanted(given=given, release=self.release, gpus=gpus, identify=identify)
         asked = wanted.asked(variables)
-        if path is None or text is not NoText.ELSEWHERE:
+        if path is None or not isinstance(text, NoText):
             return asked
-        return evolve(asked, assumptions=(unread_config(path),))
+        return evolve(asked, assumptions=(unread_config(path, text),))
 
 
-def unread_config(path: str) -> str:
-    """What is taken for granted of a file that could not be read."""
-    return f"`{path}`, which `{CONFIG}` names, is on the host, is no plain text file, or is too large, and was not read: nothing of it counts here"
-
-
-def _text(path: str | None, read_file: ReadFile | None) -> str | NoText:
-    if path is None or read_file is None:
-        return NoText.ELSEWHERE
-    return read_file(path)
+def _may_be(text: str | NoText) -> bool:
+    """Whether the server may find what is not known here."""
+    return isinstance(text, NoText) and text is not NoText.ABSENT
 
 
 def _known(text: str | NoText) -> str | None:
@@ -223,7 +219,7 @@ class _Wanted(Value):
 
     def parallel(self) -> Parallel:
         tensor = self.size(*_TENSOR)
-        wide = self.word("moe_a2a_backend") in _WIDE_A2A or any(
+        wide = self.word("moe_a2a_backend") in DEALS_OUT or any(
             self.given.get(name) is True for name in _WIDE_SWITCHES
         )
         split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given

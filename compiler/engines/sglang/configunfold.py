@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.engines.adopting import ChangeKind, Noted, Unfolded
+from compiler.engines.adopting import ChangeKind, LeftOpen, Noted, Unfolded
 from compiler.engines.engine import NoText, ReadFile
-from compiler.engines.sglang.arguments.configfile import config_path, config_words, without_config
+from compiler.engines.sglang.arguments.actions import RefusedError
+from compiler.engines.sglang.arguments.configfile import (
+    config_path,
+    config_words,
+    no_config,
+    unread_config,
+    without_config,
+)
 from compiler.engines.sglang.arguments.words import CONFIG, Word
-from compiler.engines.sglang.commandline import unread_config
 from compiler.facts import Release
 from compiler.secrecy import is_secret
 
@@ -16,22 +22,26 @@ from compiler.secrecy import is_secret
 def unfolded(
     own: Sequence[Word], *, unknown: frozenset[int], read_file: ReadFile, release: Release
 ) -> Unfolded | None:
-    """The server's words with the file's in front, which come from the word that names it.
-
-    Raises `RefusedError` for a file that the engine stops at.
-    """
-    path = config_path(own, release=release)
-    if path is None:
-        return None
-    at = next(at for at, word in enumerate(own) if word.text == CONFIG)
-    places = tuple(word.place for word in own[at : at + 2] if word.place is not None)
-    if not unknown.isdisjoint(places):
-        return None
-    text = read_file(path)
-    if isinstance(text, NoText):
-        note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path), words=places)
-        return Unfolded(words=_placed(own, places[-1]), notes=(note,))
-    held = config_words(text, path=path, release=release)
+    """The server's words with the file's in front, which come from the word that names it."""
+    try:
+        path = config_path(own, release=release)
+        if path is None:
+            return None
+        at = next(at for at, word in enumerate(own) if word.text == CONFIG)
+        places = tuple(word.place for word in own[at : at + 2] if word.place is not None)
+        if not unknown.isdisjoint(places):
+            return None
+        text = read_file(path)
+        if text is NoText.FOLDER:
+            return Unfolded(refusal=no_config(path))
+        if isinstance(text, NoText):
+            note = Noted(kind=ChangeKind.ASSUMED, text=unread_config(path, text), words=places)
+            how = f"put a copy of `{path}` where the launch names it, or write what it sets into the profile"
+            left = LeftOpen(flag=CONFIG, words=places, how=how)
+            return Unfolded(words=_placed(own, places[-1]), notes=(note,), open=(left,))
+        held = config_words(text, path=path, release=release)
+    except RefusedError as stopped:
+        return Unfolded(refusal=stopped.refusal.message)
     if _holds_keys_alone(held):
         return None  # a profile names such a file itself
     words = (*held, *without_config(own))

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.backends import generation
 from compiler.engines.sglang.releases import at_least
-from compiler.engines.sglang.settings import Settings, number_in
+from compiler.engines.sglang.settings import Settings, number_in, switch
 from compiler.facts import Gpu, Model
 from compiler.value import Value
 
@@ -107,6 +107,28 @@ def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
         ranks=settings.profile.parallel.tensor,
         flags=frozenset(priced),
     )
+
+
+DEALS_OUT = frozenset(
+    {
+        *("deepep", "mooncake", "nixl", "mori", "flashinfer", "ascend_fuseep"),
+        *("megamoe", "flashinfer_megamoe", "pplx"),
+    }
+)
+"""All-to-all backends that deal experts out over all ranks, and keep shared ones whole.
+
+0.5.9 server_args.py, `_handle_a2a_moe`; 0.5.15 to 0.5.23 arg_groups/overrides.py, `_A2A_EP_SPANNING_BACKENDS`.
+"""
+
+_MEGA, _MEGA_BY, _MEGA_SINCE = "megamoe", "SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", "0.5.12"
+
+
+def exchanged_by(settings: Settings) -> str | None:
+    """The all-to-all backend; one variable overrules the flag (0.5.12 server_args.py, 3197)."""
+    profile = settings.profile
+    if switch(profile.env, _MEGA_BY) is True and at_least(profile.engine.version, _MEGA_SINCE):
+        return _MEGA
+    return _DEEPEP if settings.on(_OLD_DEEPEP) else settings.word(_A2A)
 
 
 def copies_known(settings: Settings, model: Model | None) -> bool:

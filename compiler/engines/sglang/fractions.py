@@ -13,8 +13,9 @@ from attrs import frozen
 from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs, at_least
 from compiler.engines.sglang.roles import Role, role_of
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, switch
 from compiler.facts import Gpu, Mla, Model
+from compiler.profile import Profile
 from compiler.value import Value
 
 
@@ -193,7 +194,19 @@ def vision_factor(model: Model) -> float:
 _AITER_FACTOR, _AITER_CONTEXT = 0.85, 8192
 
 
-def scale(*, backend: str, context: int, rule: Counting, multimodal: bool) -> float:
-    """What a release multiplies every fraction by, given or not."""
-    factor = _AITER_FACTOR if backend == "aiter" and context > _AITER_CONTEXT else 1.0
+_HONOURED_BY, _HONOURED_SINCE = "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION", "0.5.19"
+
+
+def scale(profile: Profile, *, backend: str, rule: Counting, multimodal: bool) -> float:
+    """What a release multiplies every fraction by, given or not; a variable spares one that is given.
+
+    0.5.19 arg_groups/attention_hook.py, line 178.
+    """
+    spared = (
+        profile.memory.fraction != "auto"
+        and switch(profile.env, _HONOURED_BY) is True
+        and at_least(profile.engine.version, _HONOURED_SINCE)
+    )
+    lessened = backend == "aiter" and profile.serve.tokens > _AITER_CONTEXT and not spared
+    factor = _AITER_FACTOR if lessened else 1.0
     return factor * rule.multimodal_scale if multimodal else factor

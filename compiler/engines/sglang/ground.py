@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import field, frozen
 
 from compiler.engines.engine import Facts, KnownBoot
-from compiler.engines.sglang import boots
+from compiler.engines.sglang import boots, promise
 from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
 from compiler.engines.sglang.drafts import draft_weights_gib, given_up_gib
 from compiler.engines.sglang.launch import Launch
@@ -58,6 +58,25 @@ class Ground(Value):
     def profile(self) -> Profile:
         """The profile."""
         return self.settings.profile
+
+    @cached_property
+    def request_tokens(self) -> int:
+        """Slots that one request of full context needs."""
+        launch = self.launch
+        return promise.request_tokens(self.profile, width=launch.verify_width, page=launch.page)
+
+    @cached_property
+    def required_tokens(self) -> int:
+        """Slots that one pool needs for the whole promise."""
+        requests = self.profile.parallel.share(self.profile.serve.concurrency)
+        if (kept := self.launch.hosted) is None:
+            return self.request_tokens * requests
+        return kept.required(self.request_tokens, requests=requests, page=self.launch.page)
+
+    @cached_property
+    def has_states(self) -> bool:
+        """Whether a layer keeps states beside the pool of tokens."""
+        return any(layout.states is not None for layout in self.layouts)
 
     @cached_property
     def matching(self) -> tuple[KnownBoot, ...]:
@@ -181,6 +200,8 @@ class Ground(Value):
             boot.algorithm,
             start.launch.rule.since,
         )
+        own = self.free_gib(known)
+        doubt = own.high - own.low
         piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
@@ -190,21 +211,22 @@ class Ground(Value):
                     # A recorded pool is a whole number of pages: the rest was up to one more.
                     for part, slip in ((0.5, 0.0), (0.0, -piece), (1.0, piece)):
                         rests = theirs.rests_gib(boot.pool_tokens + part * theirs.page)
-                        for weights in self._likely(
-                            known, (budget - rest - slip for rest in rests)
-                        ):
+                        whole = [budget - rest - slip for rest in rests]
+                        for weights in self._likely(whole, doubt_gib=doubt):
                             yield Hypothesis(free_gib=free, weights_gib=weights, layout=layout)
 
-    def _likely(self, known: KnownBoot, weights: Iterable[float]) -> Sequence[float]:
+    def _likely(self, weights: Sequence[float], *, doubt_gib: float) -> Sequence[float]:
         """Those that are as near to the model's tensors as what is free is known, the middle one first.
 
         States take whole slots, so that several rests leave the same pool. Nothing tells these apart, and the middle is off
         by least, whichever it was.
         """
-        tensors, free = self.weights_gib, self.free_gib(known)
-        doubt = free.high - free.low
+        if len(weights) == 1:
+            return weights
+        tensors = self.weights_gib
+        low, high = tensors.low - doubt_gib, tensors.high + doubt_gib
         nearest = sorted(weights, key=lambda each: abs(each - tensors.best))
-        near = [each for each in nearest if tensors.low - doubt <= each <= tensors.high + doubt]
+        near = [each for each in nearest if low <= each <= high]
         if not near:
             return nearest[:1]
         middle = sorted(near)[len(near) // 2]

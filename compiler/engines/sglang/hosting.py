@@ -82,12 +82,11 @@ def hosting_assumption(settings: Settings, *, gpu: Gpu | None, model: Model | No
 
 
 def hosting_known(settings: Settings, *, gpu: Gpu | None, model: Model | None) -> bool:
-    """Whether it is known what the flag does: not how it drafts, decodes alone, or compresses, nor without its requests."""
+    """Whether it is known what the flag does: not how it drafts, decodes alone, or compresses."""
     profile = settings.profile
     if gpu is None or model is None or hosted(settings) is None:
         return False
     version = profile.engine.version
     read = at_least(version, _SINCE) and not at_least(version, _UNTIL)
     plain = profile.speculative is None and role_of(settings) is Role.BOTH
-    asked = profile.serve.max_running_requests is not None
-    return read and plain and asked and is_sparse(model) and platform(gpu) is Platform.CUDA
+    return read and plain and is_sparse(model) and platform(gpu) is Platform.CUDA

@@ -186,9 +186,7 @@ def launch(
         extra_slots=settings.whole(EXTRA_SLOTS),
         hosted=hosted(settings),
         multimodal=multimodal,
-        fraction_scale=scale(
-            backend=chosen, context=profile.serve.tokens, rule=rule, multimodal=multimodal
-        ),
+        fraction_scale=scale(profile, backend=chosen, rule=rule, multimodal=multimodal),
         automatic_fraction=automatic(settings, gpu=gpu, model=model, rule=rule, sizes=sizes),
     )
 

@@ -10,6 +10,7 @@ from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
 from compiler.engines.sglang.compressed import CompressedPool
 from compiler.engines.sglang.launch import Launch
+from compiler.engines.sglang.loading import TEXT_ONLY
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout
 from compiler.engines.sglang.releases import (
     Counting,
@@ -55,8 +56,14 @@ def layouts(
     )
 
 
+# Stages of models with states are sized by their own full layers, and have pools for those alone (0.5.8 and 0.5.9
+# model_executor/model_runner_kv_cache_mixin.py, lines 129 and 633).
+_COUNTS_STAGES_SINCE, _KEEPS_STAGES_SINCE = "0.5.8", "0.5.9"
+
+
 def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
     """What decides a token's bytes."""
+    version, hybrid = settings.profile.engine.version, model.state is not None
     return Token(
         model=model,
         kv=launch.kv,
@@ -64,6 +71,8 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         ranks=launch.attention_ranks,
         stages=settings.profile.parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
+        counts_all=hybrid and not at_least(version, _COUNTS_STAGES_SINCE),
+        keeps_all=hybrid and not at_least(version, _KEEPS_STAGES_SINCE),
         splits_windows=has_window_pool(settings, model),
         window_ratio=_window_ratio(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
@@ -151,7 +160,9 @@ _ON_DEVICE = frozenset({"cuda_ipc", "cuda_vmm"})
 
 def counted_variables(settings: Settings, launch: Launch) -> frozenset[str]:
     """The variables that say what caches of images take before a release sizes the pool."""
-    if not launch.multimodal or launch.rule.multimodal_gib == 0.0:
+    # They are set aside where images are encoded elsewhere too.
+    takes = launch.multimodal or settings.on(TEXT_ONLY)
+    if not takes or launch.rule.multimodal_gib == 0.0:
         return frozenset()
     on_device = settings.word("mm-feature-transport") in _ON_DEVICE
     return frozenset({IMAGE_CACHE, FEATURE_CACHE} if on_device else {IMAGE_CACHE})

@@ -17,6 +17,7 @@ from compiler.engines.sglang.layouts import (
 )
 from compiler.engines.sglang.least import senseless
 from compiler.engines.sglang.loading import loading_assumption
+from compiler.engines.sglang.padding import padding_assumption
 from compiler.engines.sglang.rawsettings import raw_unknowns
 from compiler.engines.sglang.releases import (
     CompressedPools,
@@ -126,7 +127,7 @@ def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 
 # Models that a release sizes by a configurator of their own, which is not written down here; the beginnings of names.
-_OWN_CONFIGURATORS = ("Glm5Next", "Inkling", "KimiK3")
+_OWN_CONFIGURATORS = ("Inkling",)
 
 
 def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
@@ -191,6 +192,10 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
 _MEGA_GENERATION = 10
 
 
+# They keep hidden states of earlier layers for a step (0.5.17 models/kimi_k3.py, 2458).
+_RESIDUALS = ("KimiK3",)
+
+
 def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     profile, counted = asked.profile, counted_variables(asked, launch)
@@ -199,6 +204,8 @@ def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     sentences = [f"`--{name}` {does}" for name, does in flags if name not in priced]
     changed = changing(profile, RESERVE_VARIABLES, model=facts.model)
     sentences += [f"`{name}` {does}" for name, does in changed if name not in counted]
+    if facts.model is not None and facts.model.architecture.startswith(_RESIDUALS):
+        sentences.append("the hidden states of earlier layers that attention residuals keep")
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)
@@ -227,6 +234,7 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         of_model = (
             between(model.architecture, profile.engine.version),
             loading_assumption(model, asked),
+            padding_assumption(asked, gpu=facts.gpu, model=model),
             hosting_assumption(asked, gpu=facts.gpu, model=model),
         )
         sentences += [each for each in of_model if each is not None]

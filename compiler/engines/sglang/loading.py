@@ -91,6 +91,20 @@ def saver_known(model: Model | None, gpu: Gpu | None, settings: Settings) -> boo
     return platform(gpu) is Platform.CUDA and not made_anew and not isinstance(model.attention, Mla)
 
 
+TEXT_ONLY = "language-only"
+# Their class makes the tower all the same and skips what the files have for it (0.5.7 to 0.5.23 models/qwen2_5_vl.py,
+# qwen3_vl.py, kimi_vl.py, kimi_k25.py, and kimi_k3.py; 0.5.23 minimax_m3_vl.py); those of Dots and GLM-5.3-Flash do not.
+_MAKES_TOWER = (
+    *("Qwen2VL", "Qwen2_5_VL", "Qwen3VL", "Qwen3_5", "Qwen3Omni"),
+    *("KimiVL", "KimiK25", "KimiK3", "MiniMaxM3"),
+)
+
+
+def makes_tower(model: Model | None) -> bool:
+    """Whether the vision tower is there although images are encoded elsewhere (`--language-only`)."""
+    return model is not None and model.architecture.startswith(_MAKES_TOWER)
+
+
 def loading_assumption(model: Model, settings: Settings) -> str | None:
     """What is taken for granted about the checkpoint's format."""
     if model.quantization is not None or settings.word("quantization") not in _AWQ:

@@ -78,7 +78,7 @@ class Layout(Value):
     @property
     def taken_gib(self) -> float:
         """All that is taken off the rest before tokens and states are counted."""
-        return sum(gib for _, gib in self.taken)
+        return sum(gib for _, gib in self.taken) if self.taken else 0.0
 
     def tokens(self, rest_gib: float) -> int:
         """Slots of the pool; 0 when nothing is left."""

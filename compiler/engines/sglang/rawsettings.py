@@ -10,7 +10,13 @@ from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.hosting import FLAG as HOSTING
 from compiler.engines.sglang.hosting import hosting_known
-from compiler.engines.sglang.loading import SAVER, quantizes_unknown, saver_known
+from compiler.engines.sglang.loading import (
+    SAVER,
+    TEXT_ONLY,
+    makes_tower,
+    quantizes_unknown,
+    saver_known,
+)
 from compiler.engines.sglang.offloading import FLAG as OFFLOADING
 from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
@@ -85,6 +91,8 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         found.add(HOSTING)
     if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
         found.add(SAVER)
+    if makes_tower(model):
+        found.add(TEXT_ONLY)
     # The headers of a checkpoint have each expert once.
     if facts.weights is None and copies_known(asked, model):
         found |= {COPIES, REBALANCES}

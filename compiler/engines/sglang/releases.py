@@ -121,6 +121,7 @@ class Counting(Value):
         checkpoint_kv: whether `auto` follows the KV number format a checkpoint asks for.
         sparse_fp8: whether sparse MLA chooses fp8 on Blackwell.
         compressed: how the pools of attention that compresses over time are sized.
+        pooled_keys: whether tokens share keys of an indexer that may pool them.
         extra_buffer: whether states have an extra buffer unless told otherwise.
         multimodal_gib: kept from the budget of a multimodal model, GiB.
         multimodal_scale: what every fraction, given or not, is scaled by for a multimodal model.
@@ -151,6 +152,7 @@ class Counting(Value):
     hip_plain_rows: bool = False
     checkpoint_kv: bool = False
     sparse_fp8: bool = False
+    pooled_keys: bool = False
     states: StatePools = StatePools.ABSENT
     compressed: CompressedPools = CompressedPools.ABSENT
     extra_buffer: bool = False
@@ -261,6 +263,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ),
     ("0.5.20", {"wide_low_tier": True, "own_drafts": True}),
     ("0.5.21", {"compressed": CompressedPools.CAPPED}),
+    ("0.5.22", {"pooled_keys": True}),
     ("0.5.23", {"captures_requests": True, "compressed": CompressedPools.CAPPED_PAGED}),
 )
 _LAST = "0.5.24"

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from compiler.engines.engine import Facts, Fixed, Sized, Sizer
 from compiler.engines.sglang import limits, promise, wording
+from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
 from compiler.engines.sglang.launch import launch, over_all, requested_running_requests
@@ -81,9 +82,11 @@ class _Sizer(Value):
             required_tokens=memory.pool.required_tokens,
             verify_width=started.verify_width,
             running_requests=over_all(rows, case.profile),
+            states=case.states(case.worlds[0]),
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
             unfolds=started.unfolding.unfolds,
+            adapters=adapters(self.ground.settings),
             assumptions=(
                 *self.assumptions,
                 *(
@@ -99,9 +102,11 @@ class _Sizer(Value):
         _, needed = self._reserve(_rows(case))
         return _balance(case, needed)
 
-    def least_spare(self, fraction: float) -> float:
+    def least_spare(self, fraction: float) -> tuple[float, ...]:
         case = make_case(self.ground, fraction=fraction)
-        return min(case.pools) - _required_tokens(case)
+        tokens = case.least_pool - self.ground.required_tokens
+        requests = case.spare_requests if self.ground.has_states else None
+        return (tokens,) if requests is None else (tokens, requests)
 
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
@@ -134,7 +139,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     )
     return Balance(
         free_gib=case.free_gib,
-        required_tokens=_required_tokens(case),
+        required_tokens=case.ground.required_tokens,
         tokens=spread(case.pools),
         reserve=Reserve(available_gib=spread(left), needed_gib=needed),
     )
@@ -157,29 +162,12 @@ def _memory(
     )
 
 
-def _required_tokens(case: Case) -> int:
-    one = _request_tokens(case)
-    requests = case.profile.parallel.share(case.profile.serve.concurrency)
-    kept = case.launch.hosted
-    return (
-        one * requests
-        if kept is None
-        else kept.required(one, requests=requests, page=case.launch.page)
-    )
-
-
-def _request_tokens(case: Case) -> int:
-    return promise.request_tokens(
-        case.profile, width=case.launch.verify_width, page=case.launch.page
-    )
-
-
 def _pool(case: Case, balance: Balance) -> Pool:
     worlds = case.worlds
     best = worlds[0]
     return Pool(
         required_tokens=balance.required_tokens,
-        request_tokens=_request_tokens(case),
+        request_tokens=case.ground.request_tokens,
         tokens=balance.tokens,
         cell_bytes=round(best.cell.priced_bytes),
         cell_choices={
@@ -239,8 +227,9 @@ def _static(case: Case) -> Iterator[Line]:
 
 
 def _rows(case: Case) -> int:
-    requests = case.state_requests(case.worlds[0])
-    return case.launch.table_rows(case.pools[0], state_requests=requests)
+    states = case.states(case.worlds[0])
+    admitted = None if states is None else states.requests
+    return case.launch.table_rows(case.pools[0], state_requests=admitted)
 
 
 def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
+from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.launch import Launch, contexts
+from compiler.engines.sglang.padding import padding
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.stages import shares_of
@@ -25,15 +27,22 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
-# With these an all-to-all backend keeps shared experts whole, and experts are dealt out over all ranks.
-_A2A = frozenset({"deepep", "mooncake", "nixl", "mori"})
+# And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
+_WINDOWS_UNSCALED_SINCE = "0.5.18"
+# Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; kimi_k3.py, 556).
+_WHOLE_WITH = {
+    "MiniMaxM3": frozenset({"deepep"}),
+    "KimiK3": frozenset({"deepep", "megamoe"}),
+}
 
 
 def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> Split:
     """How weights are split."""
     parallel = settings.profile.parallel
-    a2a = settings.word("moe-a2a-backend") in _A2A or settings.on("enable-deepep-moe")
+    exchanged = exchanged_by(settings)
+    a2a = exchanged in DEALS_OUT
     on_gpu = _gpu_experts(settings)
+    filled = padding(settings, gpu=gpu, model=model)
     fused = _fuses(settings, model) and not a2a and parallel.expert == 1
     return Split(
         tensor=parallel.tensor,
@@ -44,14 +53,19 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         pipeline=parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
-        shared_whole=a2a or _shared_alone(settings, launch.version),
+        shared_whole=exchanged in _whole_with(model) or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=settings.on("enable-dp-lm-head"),
         tables_on_host=_tables_on_host(settings),
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
         scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
+        expert_step=filled.expert,
+        latent_step=filled.latent,
+        expert_bias_bits=filled.bias_bits,
+        experts_plain=filled.plain,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
+        windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
         blocks_dequantized=platform(gpu) is Platform.CUDA
@@ -64,6 +78,12 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
     "SGLANG_ENABLE_DSV41_ENGRAM_HOST_TABLE",
 )
 _SHARED_ALONE_ENV, _SHARED_ALONE_SINCE = "SGLANG_SHARED_EXPERT_TP1", "0.5.12"
+
+
+def _whole_with(model: Model) -> frozenset[str]:
+    """The all-to-all backends with which each rank keeps the model's shared experts whole."""
+    only = (kinds for name, kinds in _WHOLE_WITH.items() if model.architecture.startswith(name))
+    return next(only, DEALS_OUT)
 
 
 def _shared_alone(settings: Settings, version: str) -> bool:

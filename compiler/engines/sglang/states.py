@@ -28,6 +28,7 @@ _BASE_SLOTS = 3
 _OVERLAPPED, _LAZY, _PLAIN = 2, 1, 1
 # Architectures with an extra buffer by default from 0.5.14 on (arg_groups/overrides.py, `_MAMBA_EXTRA_BUFFER_ARCHS`).
 _BUFFERED_KINDS = frozenset({StateKind.GDN, StateKind.MAMBA2})
+_BUFFERED_SINCE = {StateKind.KDA: "0.5.16"}
 _STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 
@@ -59,6 +60,7 @@ class StatePool(Value):
         drafted: tokens verified at once, each with a state of its own until they are accepted; 0 without speculation.
         requests: most requests at once under speculation.
         per_request: slots a running request may hold.
+        flag: what sets the slots; `None` where the release does not look at it.
     """
 
     rule: StatePools
@@ -68,6 +70,7 @@ class StatePool(Value):
     drafted: int
     requests: int
     per_request: int
+    flag: str | None = None
 
     @property
     def request_gib(self) -> float:
@@ -180,6 +183,7 @@ def state_pool(
         drafted=guess.verify_width if guess.algorithm is not None else 0,
         requests=sharing.requests or 0,
         per_request=slots_per_request(settings, model=model, rule=rule),
+        flag=None if _is_share(settings, rule) else _SLOTS_FLAG,
     )
 
 
@@ -192,18 +196,32 @@ def _by_variable(settings: Settings) -> str:
     return asked if at_least(settings.profile.engine.version, _VARIABLE_SINCE) else ""
 
 
+# Until then each stage of a pipeline is sized for the states of all layers (0.5.17 kv_cache_configurator.py, line 1821).
+_BY_STAGE_SINCE = "0.5.17"
+
+
 def _most_layers(settings: Settings, model: Model) -> int:
-    return max(each.state for each in counts_of_stages(settings.profile, model))
+    stages = [each.state for each in counts_of_stages(settings.profile, model)]
+    by_stage = at_least(settings.profile.engine.version, _BY_STAGE_SINCE)
+    return max(stages) if by_stage else sum(stages)
 
 
 _UNSET_REQUESTS = 512
 """Slots of 0.5.6 without a radix cache and without a number of requests (model_runner.py, line 1466)."""
 
 
+_SLOTS_FLAG = "max-mamba-cache-size"
+
+
+def _is_share(settings: Settings, rule: Counting) -> bool:
+    """Whether a share of the rest decides whatever is asked for."""
+    return rule.states is StatePools.DIVIDED and not settings.on("disable-radix-cache")
+
+
 def _given(settings: Settings, rule: Counting, sharing: Sharing) -> int | None:
-    asked = settings.whole("max-mamba-cache-size")
+    asked = settings.whole(_SLOTS_FLAG)
     without_radix = settings.on("disable-radix-cache")
-    if rule.states is StatePools.DIVIDED and not without_radix:
+    if _is_share(settings, rule):
         return None
     if asked is not None:
         return asked // sharing.replicas
@@ -233,4 +251,8 @@ def slots_per_request(settings: Settings, *, model: Model, rule: Counting) -> in
 def _buffers(settings: Settings, model: Model) -> bool:
     """Whether the model's kind of state has an extra buffer with its default kernels."""
     kernels = settings.word("linear-attn-backend") or "triton"
-    return model.state is not None and model.state.kind in _BUFFERED_KINDS and kernels == "triton"
+    if model.state is None or kernels != "triton":
+        return False
+    since = _BUFFERED_SINCE.get(model.state.kind)
+    late = since is not None and at_least(settings.profile.engine.version, since)
+    return late or model.state.kind in _BUFFERED_KINDS

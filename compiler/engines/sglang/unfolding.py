@@ -15,11 +15,11 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from compiler.beside import Unfolds
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, number_in
 from compiler.facts import Gpu, Mla, Model
-from compiler.plan import Unfolds
 from compiler.value import Value
 
 

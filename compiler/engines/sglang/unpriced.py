@@ -49,7 +49,7 @@ WEIGHTS: Mapping[str, str] = {
     "kt-weight-path": "keeps experts in host memory",
     "kt-amx-weight-path": "keeps experts in host memory",
     "speculative-draft-model-quantization": "changes how the draft is stored",
-    "language-only": "leaves the vision tower out",
+    "language-only": "may leave the vision tower out",
     "encoder-only": "leaves the language model out",
     "dtype": "changes the number format of the weights",
     "torchao-config": "changes how weights are stored",

@@ -49,9 +49,6 @@ POOL: Mapping[str, Known] = {
     "SGLANG_CI_SMALL_KV_SIZE": Known(
         does="sets the size of the pool", since="0.4.4", until="0.5.7", usual=_UNSET
     ),
-    "SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION": Known(
-        does="keeps aiter from lessening a fraction that is given", since="0.5.19"
-    ),
     "SGLANG_MAMBA_CONV_DTYPE": Known(
         does="changes the number format of states of convolutions",
         since="0.5.9",

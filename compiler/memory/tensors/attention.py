@@ -76,6 +76,7 @@ def _mla(model: Model, shape: Mla, counts: Counts, *, split: Split) -> Iterator[
         ("q_b" if low_rank else "q", (shape.q_lora_rank or model.hidden) * heads * query, False),
         ("q_a and kv_a" if low_rank else "kv_a", model.hidden * (shape.q_lora_rank + down), True),
         ("kv_b", up, False),
+        ("gate", model.hidden * heads * shape.v_head_dim if shape.gated else 0, False),
     ]
     for name, elements, whole in parts:
         yield from Matrix(
@@ -127,16 +128,18 @@ def state_tensors(model: Model, state: State, *, count: int, split: Split) -> It
         case StateKind.GDN:
             columns = 2 * keys + 2 * wide + 2 * state.heads
         case StateKind.KDA:
-            # Queries, keys and values; the decay and the gate are low rank, their first halves whole on every rank.
-            columns = 3 * wide + state.heads
+            # Queries, keys and values; the decay and the gate are low rank, their first halves whole on every rank. The gate
+            # may be one matrix as well (0.5.17 models/kimi_k3.py, 1272).
+            low_rank = 1 if state.full_gate else 2
+            columns = (5 - low_rank) * wide + state.heads
             low = Matrix(
                 name="state gates, first half",
-                elements=2 * model.hidden * state.head_dim,
+                elements=low_rank * model.hidden * state.head_dim,
                 count=count,
                 whole=True,
             )
             yield from low.tensors(stored)
-            second = 2 * state.head_dim * wide // ranks
+            second = low_rank * state.head_dim * wide // ranks
             yield from Matrix(
                 name="state gates, second half", elements=second, count=count
             ).tensors(stored)

@@ -14,13 +14,11 @@ from compiler.architecture import Format, Moe, Role
 from compiler.facts import Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.formats import Matrix, format_of, padded
-from compiler.memory.weights import Split, Tensors
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors
 
 
-# Triton's kernels want a rank's share of an MXFP4 expert in multiples of 64; scales of NVFP4 come in rows of 128, and
-# the values follow where an expert has one matrix in.
-_MXFP4 = "mxfp4"
-_MXFP4_STEP = 64
+# Scales of NVFP4 come in rows of 128, and the values follow where an expert has one matrix in.
+_MXFP4_METHODS = frozenset({"mxfp4", "compressed-tensors"})
 _NVFP4_STEP = 128
 _NVFP4_BITS = 4
 _NVFP4_GROUP = 16
@@ -65,26 +63,41 @@ def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> I
 
 def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Tensors]:
     stored = format_of(model, Role.EXPERTS)
-    share = moe.intermediate // split.within_expert
-    if model.quantization is not None and model.quantization.method == _MXFP4:
-        share = padded(share, step=_MXFP4_STEP)
+    share, inputs = moe.intermediate // split.within_expert, moe.latent or model.hidden
+    filled = has_mxfp4_experts(model)
+    if filled:
+        share = padded(share, step=split.expert_step)
+        inputs = padded(inputs, step=split.latent_step)
     elif is_nvfp4(stored):
         share = share if moe.gated else padded(share, step=_NVFP4_STEP)
-    if is_nvfp4(stored) or is_mxfp4(stored):
+    plain = filled and split.experts_plain
+    if plain:
+        stored = Format(roles=stored.roles, bits=PLAIN_BITS)
+    elif is_nvfp4(stored) or is_mxfp4(stored):
         stored = evolve(stored, scale_bits=stored.scale_bits * (split.scale_copies or 1))
     experts = (moe.routed_experts + split.expert_copies) // split.expert
     if split.gpu_experts is not None:
         experts = min(experts, split.gpu_experts)
-    size = experts * (moe.latent or model.hidden) * share
+    size = experts * inputs * share
     yield from _both(
-        Matrix(name="routed experts", elements=size, count=count), stored, gated=moe.gated
+        Matrix(name="routed experts", elements=size, count=count, late=plain),
+        stored,
+        gated=moe.gated,
     )
+    if filled and split.expert_bias_bits:
+        for name, each in (("in", (2 if moe.gated else 1) * share), ("out", inputs)):
+            yield Tensors(
+                role=f"routed experts, biases {name}",
+                elements=experts * each,
+                bits=split.expert_bias_bits,
+                count=count,
+            )
     if split.orders_kept:
         # Two of 32 bits for what goes in, and for what goes into the second matrix; the class for Marlin frees them, the one
         # for Triton does not (0.5.9 layers/quantization/compressed_tensors/schemes/compressed_tensors_wNa16_moe.py, 180 and
         # 409).
-        for inputs in (moe.latent or model.hidden, share):
-            yield Tensors(role=ORDERS, elements=experts * inputs, bits=32, count=2 * count)
+        for each in (inputs, share):
+            yield Tensors(role=ORDERS, elements=experts * each, bits=32, count=2 * count)
 
 
 def is_nvfp4(stored: Format) -> bool:
@@ -95,6 +108,17 @@ def is_nvfp4(stored: Format) -> bool:
 def is_mxfp4(stored: Format) -> bool:
     """Four bits with a scale of eight for thirty-two values."""
     return (stored.bits, stored.group_size, stored.scale_bits) == _MXFP4_FORMAT
+
+
+def has_mxfp4_experts(model: Model) -> bool:
+    """Whether the class for MXFP4 runs the experts: not where the other weights are in fp8 (DeepSeek V4)."""
+    kind = model.quantization
+    return (
+        model.moe is not None
+        and kind is not None
+        and kind.method in _MXFP4_METHODS
+        and is_mxfp4(format_of(model, Role.EXPERTS))
+    )
 
 
 def _both(mlp: Matrix, stored: Format, *, gated: bool) -> Iterator[Tensors]:

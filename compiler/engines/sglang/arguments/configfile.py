@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 
 from attrs import frozen
 
+from compiler.engines.engine import NoText
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal, RefusalKind
 from compiler.engines.sglang.arguments.words import CONFIG, Word, at_least
@@ -50,6 +51,16 @@ def without_config(words: Sequence[Word]) -> tuple[Word, ...]:
     """The words without `--config` and its path."""
     at = next(place for place, word in enumerate(words) if word.text == CONFIG)
     return (*words[:at], *words[at + 2 :])
+
+
+def no_config(path: str) -> str:
+    """Why a server stops at a directory, as a sentence."""
+    return f"`{path}`, which `{CONFIG}` names, {NoText.FOLDER.value}"
+
+
+def unread_config(path: str, why: NoText) -> str:
+    """What is taken for granted of a file that could not be read."""
+    return f"`{path}`, which `{CONFIG}` names, {why.value}: nothing of it counts here"
 
 
 def config_words(text: str | None, *, path: str, release: Release) -> tuple[Word, ...]:

@@ -202,7 +202,11 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 },
             ),
             because=f"the server stops with an assertion after the load; it takes {named}",
-            help=('set `engine.attention_backend = "triton"`',),
+            help=(
+                'set `engine.attention_backend = "triton"`'
+                if flag == _BOTH
+                else f'set `{flag} = "triton"` under `[flags]`',
+            ),
         )
 
 

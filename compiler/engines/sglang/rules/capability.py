@@ -9,7 +9,8 @@ from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.rules.places import at, line, refusal
-from compiler.facts import Gpu
+from compiler.facts import Gpu, Model, Role
+from compiler.memory.tensors.mlp import is_nvfp4
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -44,8 +45,14 @@ _ASKED: Mapping[str, Sequence[tuple[str, int]]] = {
 
 `get_min_capability` of the classes in layers/quantization/ of all releases from 0.4.6 to 0.5.23 (`Fp8Config`, `Mxfp4Config`,
 `ModelOptFp4Config`, ...), which `get_quant_config`'s caller holds the GPU against (model_loader/loader.py, "Minimum
-capability"). Formats that ask for no more than the engine itself are not here: `awq`, `gptq`, `compressed-tensors`.
+capability"). Formats that ask for no more than the engine itself are not here: `awq`, `gptq`.
 """
+
+_COMPRESSED, _QUARK = "compressed-tensors", "quark"
+_LINEAR = frozenset({Role.ATTENTION, Role.OUTPUT, Role.STATE, Role.DENSE, Role.SHARED})
+_NVFP4_WEIGHTS_SINCE = "0.5.22"
+# In fp8 an older GPU gets weights in fp8 alone, which ask for as much as four bits do.
+_AMPERE, _LOVELACE, _BLACKWELL, _EIGHT = 80, 89, 100, 8
 
 
 @rule("gpu-too-old")
@@ -70,7 +77,10 @@ def capability(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
         return
     stored = _format(given)
-    asks = None if stored is None else least_capability(stored, plan.profile.engine.version)
+    version = plan.profile.engine.version
+    asks = None if stored is None else least_capability(stored, version)
+    if asks is None and plan.model is not None and stored is not None:
+        asks = scheme_capability(plan.model, stored, version)
     if asks is None or has >= asks:
         return
     asked = given.value(_FORMAT) is not None
@@ -111,6 +121,24 @@ def least_capability(stored: str, version: str) -> int | None:
     """What a format asks for in a release, ten times the capability; `None` where nothing is known of it."""
     asked = [least for since, least in _ASKED.get(stored, ()) if at_least(version, since)]
     return asked[-1] if asked else None
+
+
+def scheme_capability(model: Model, stored: str, version: str) -> int | None:
+    """What the schemes of a checkpoint's own matrices ask for, where its format has one for each (ten times).
+
+    `get_min_capability` in layers/quantization/{compressed_tensors,quark}/schemes of 0.5.1 to 0.5.23; experts are not held against it.
+    """
+    kind = model.quantization
+    if kind is None or kind.method != stored:
+        return None
+    formats = [each for each in kind.formats if not _LINEAR.isdisjoint(each.roles)]
+    if stored == _QUARK and any(each.bits == _EIGHT for each in formats):
+        return _LOVELACE
+    if stored != _COMPRESSED or not formats:
+        return None
+    if any(is_nvfp4(each) for each in formats) and not at_least(version, _NVFP4_WEIGHTS_SINCE):
+        return _BLACKWELL
+    return _AMPERE
 
 
 def _tenfold(gpu: Gpu) -> int:

@@ -9,6 +9,7 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import ASSERTS, at, caution, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.ranks import has_groups
 from compiler.rules import rule
 
 
@@ -39,7 +40,9 @@ def head_needs_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "dp-head-alone",
         "`--enable-dp-lm-head` needs data parallel attention",
         at(given, where, "enable-dp-lm-head", text="a data parallel head"),
-        help=("set `parallel.dp_attention = true`, or leave `enable-dp-lm-head = true` out",),
+        help=(
+            f"{'set `parallel.dp_attention = true`, or ' if has_groups(parallel) else ''}leave `enable-dp-lm-head = true` out",
+        ),
     )
 
 
@@ -183,7 +186,11 @@ def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         at(given, where, "enable-two-batch-overlap", text="overlaps two batches"),
         help=(
             'set `moe-a2a-backend`, for instance to `"deepep"`',
-            *(("or set `parallel.dp_attention = true`",) if attention_does else ()),
+            *(
+                ("or set `parallel.dp_attention = true`",)
+                if attention_does and has_groups(plan.profile.parallel)
+                else ()
+            ),
             "or leave `enable-two-batch-overlap = true` out",
         ),
     )

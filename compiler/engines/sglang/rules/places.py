@@ -11,8 +11,6 @@ from compiler.diagnostics import Diagnostic, Label, error, present, warning
 from compiler.engines.sglang.given import Given
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.profile import Parallel
-from compiler.quantities import counted
 from compiler.value import Value
 
 
@@ -47,12 +45,6 @@ def line(given: Given, name: str) -> str:
     value = given.value(name)
     said = "true" if value is True else f'"{value}"' if isinstance(value, str) else f"{value}"
     return f"`{given.setting(name).removeprefix('flags.')} = {said}`"
-
-
-def shared_by(parallel: Parallel, tensor: int) -> str:
-    """Another tensor parallel size, with the GPUs that it takes."""
-    copies = 1 if parallel.dp_attention else parallel.data
-    return f"set `parallel.tensor = {tensor}`, on {counted(tensor * parallel.pipeline * copies, 'GPU')}"
 
 
 @frozen(kw_only=True, eq=False, repr=False)

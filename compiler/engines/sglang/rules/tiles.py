@@ -11,12 +11,13 @@ from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.launch import takes_images
 from compiler.engines.sglang.rules.parallel import expert_groups
-from compiler.engines.sglang.rules.places import at, caution, refusal, shared_by
+from compiler.engines.sglang.rules.places import at, caution, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Format, Model, Role, VisionPart
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Parallel
+from compiler.ranks import resized
 from compiler.rules import rule
 
 
@@ -64,7 +65,7 @@ def _mended(plan: Plan, model: Model, role: Role, *, unit: int) -> Iterator[str]
             yield f"set `parallel.expert = {way.expert}`"
             lead = "or "
         elif way is not None:
-            yield f"{lead}{shared_by(way, way.tensor)}"
+            yield f"{lead}{resized(way, way.tensor)}"
 
 
 def _is_whole(plan: Plan, model: Model, role: Role, parallel: Parallel, *, unit: int) -> bool:
@@ -180,7 +181,7 @@ def vision_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         because="the server stops with an assertion while it builds the model",
         help=(
-            *((shared_by(parallel, fitting),) if fitting else ()),
+            *((resized(parallel, fitting),) if fitting else ()),
             *(
                 (
                     f"{'or ' if fitting else ''}set `mm-enable-dp-encoder = true` under `[flags]`: every rank keeps the tower",

@@ -11,7 +11,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.host.change import Action, Consequence, decide
+from compiler.consequence import Action, Consequence, decide
 from compiler.plan import Option, Plan, Variable
 from compiler.render import render_target
 from examples import examples

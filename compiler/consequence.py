@@ -1,4 +1,4 @@
-"""What a new generation changes for the running service: nothing, what a reload applies, or what needs a restart.
+"""What new files change for the running service: nothing, what a reload applies, or what needs a restart.
 
 Decided from what the files mean, not from their bytes: comments, blanks and an order that says nothing are no change.
 """
@@ -12,7 +12,6 @@ from typing import Final
 
 from attrs import frozen
 
-from compiler.host.service import engine_in
 from compiler.quoting.shellfile import read_env_file
 from compiler.quoting.unitfile import read_unit
 from compiler.quoting.unitvalue import (
@@ -24,7 +23,7 @@ from compiler.quoting.unitvalue import (
 )
 from compiler.secrecy import is_secret
 from compiler.value import Value
-from compiler.writtenplan import PLAN
+from compiler.writtenplan import PLAN, engine_in
 
 
 # Settings that systemd looks up when it needs them, so that the running server goes on under the new value.

@@ -1,0 +1,103 @@
+"""A plan in; the levers of its pool of states out, by which more requests run at once, or tokens have more room.
+
+There are none where no layer has a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from compiler.beside import StateSlots
+from compiler.plan import Plan
+from compiler.quantities import counted
+from compiler.remedy.change import Budget, Change, Cost, Lever, Moves
+from compiler.remedy.moves import memory_of
+from compiler.remedy.raw import with_flag
+from compiler.remedy.saying import pool, reserve_moves, tokens
+
+
+def state_levers(plan: Plan) -> Iterator[Lever]:
+    """More slots where they admit fewer than are promised, else fewer of them."""
+    states = plan.states
+    if states is None:
+        return
+    short = states.requests < plan.profile.parallel.share(plan.profile.serve.concurrency)
+    if short:
+        yield _FITTED
+    if states.flag is not None:
+        yield (_more_slots if short else _fewer_slots)(states, states.flag)
+
+
+def _fitted(plan: Plan) -> Moves | str:
+    """The least fraction that admits them; more than one of them may be refused, the low by a rule and the high by the reserve."""
+    if plan.profile.memory.fraction == "fit":
+        return "it is the least already"
+    memory = evolve(plan.profile.memory, fraction="fit")
+    change = Change(
+        settings=(("memory.fraction", '"fit"'),), profile=evolve(plan.profile, memory=memory)
+    )
+    return Moves(count=1, at=lambda _: change)
+
+
+_FITTED = Lever(
+    setting="memory.fraction",
+    eases=Budget.NONE,  # it is a rule that they fall short of
+    cost=Cost.NOTHING,
+    moves=_fitted,
+    gives=lambda before, after: (
+        f"{memory_of(after).fraction:g}, where states of as many as are promised have room; {reserve_moves(before, after)}"
+    ),
+    loses=lambda _, __: "nothing that a client sees; the reserve becomes smaller",
+)
+"""The states have a share of what the weights leave, so that a higher fraction has slots for more."""
+
+
+def _more_slots(states: StateSlots, flag: str) -> Lever:
+    """Slots for the states of as many requests as are promised."""
+    return Lever(
+        setting=f"flags.{flag}",
+        eases=Budget.NONE,  # it is a rule that they fall short of
+        cost=Cost.NOTHING,
+        moves=lambda plan: Moves(
+            count=1, at=lambda _: with_flag(plan, flag, value=_promised_slots(plan, states))
+        ),
+        gives=lambda _, after: f"states of as many as are promised; {pool(after)}",
+        loses=lambda before, after: (
+            f"{pool(after)}, {tokens(before) - tokens(after):,.0f} tokens fewer: fewer prefixes are kept"
+        ),
+    )
+
+
+def _fewer_slots(states: StateSlots, flag: str) -> Lever:
+    """Slots for states, down to those of as many requests as are promised."""
+
+    def moves(plan: Plan) -> Moves | str:
+        each = plan.profile.parallel.limit_shares
+        now, fewest = states.slots * each, _promised_slots(plan, states)
+        if now <= fewest:
+            return f"{now} are there, and {fewest} are needed"
+        return Moves(
+            count=now - fewest, at=lambda number: with_flag(plan, flag, value=now - number)
+        )
+
+    return Lever(
+        setting=f"flags.{flag}",
+        eases=Budget.BOTH,
+        cost=Cost.WAITING,
+        advised=Budget.POOL,
+        moves=moves,
+        gives=lambda _, after: f"{pool(after)}; less of the budget goes to states",
+        loses=lambda before, after: (
+            f"{counted(after.running_requests or 0, 'request', does='run')} at once, not {before.running_requests:,}, "
+            "and fewer prefixes are kept"
+        ),
+    )
+
+
+def _promised_slots(plan: Plan, states: StateSlots) -> int:
+    """Slots of all replicas for the states of the promise."""
+    parallel = plan.profile.parallel
+    share = parallel.share(plan.profile.serve.concurrency)
+    return share * states.per_request * parallel.limit_shares
