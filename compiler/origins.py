@@ -101,10 +101,9 @@ class Origins(Value):
 
     def find(self, setting: str) -> Origin | None:
         """The origin of a setting given as `memory.fraction`; `None` when no file sets it."""
-        for path, origin in self.by_path.items():
-            if dotted(path) == setting:
-                return origin
-        return None
+        # Each origin is worked out when it is asked for.
+        path = next((each for each in self.by_path if dotted(each) == setting), None)
+        return None if path is None else self.by_path[path]
 
     def label(self, setting: str, text: str = "") -> Label | None:
         """A label at the value of a setting, or `None` when no file sets it."""

@@ -424,6 +424,14 @@ def test_what_there_is_can_be_listed() -> None:
         ('"*" =', "names =", 6, 19, "`multiprocessors`: expected a source for it"),
         ('"*" =', "nothing =", 11, 11, "`sources.nothing`: expected the key of a figure"),
         ('"https://example.org/1"', '""', 10, 13, "`sources.total_mib`: expected a source"),
+        (
+            "total_mib = 81_559",
+            "total_mib = 80",
+            4,
+            24,
+            "`free_before_load_gib`: expected at most the card's total, 80 MiB: 0.08 GiB",
+        ),
+        ('"nvlink"', '"NVLink"', 7, 16, "`interconnect`: expected `nvlink`, `pcie`, or `xgmi`"),
         ('names = ["ACME X-1"]', "names = [1]", 2, 10, "`names.0`: expected text"),
         ("[sources]", "shipped = true\n[sources]", 9, 1, "unknown key `shipped`"),
         ("id =", "id", 1, 4, "invalid TOML"),
@@ -438,6 +446,31 @@ def test_a_broken_entry_is_shown_where_it_is_wrong(
     fault = next(each for each in faults if wording in each.summary)
     assert fault.code == "catalogue-invalid"
     assert place(fault) == ("profiles/catalog/gpus/x-1.toml", line, column)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wording"),
+    [
+        ("dense_layers = 0", "dense_layers = 5", "`dense_layers`: expected at most `layers`, "),
+        (
+            "checkpoint_gb",
+            "moe = { routed_experts = 8, active_experts = 9, shared_experts = 0, intermediate = 8 }\ncheckpoint_gb",
+            "`moe.active_experts`: expected at most `moe.routed_experts`, which is 8",
+        ),
+        (
+            'kind = "mla", kv_lora_rank = 512, qk_rope_head_dim = 64, qk_nope_head_dim = 128, v_head_dim = 128, q_lora_rank = 0',
+            'kind = "gqa", kv_heads = 3, head_dim = 8, v_head_dim = 8',
+            "`attention.kv_heads`: expected a divisor of `heads`, which is 8",
+        ),
+    ],
+)
+def test_a_model_whose_figures_do_not_go_together_is_refused(
+    old: str, new: str, wording: str
+) -> None:
+    """Each figure may be right by itself; no engine builds a model of both."""
+    model, faults = team(models=MODEL.replace(old, new)).model("acme/Big-1")
+    assert model is None
+    assert only_fault(faults).summary.startswith(wording)
 
 
 def test_an_unknown_key_has_the_near_one() -> None:

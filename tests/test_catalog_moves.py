@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from compiler.catalog import open_catalog
+from compiler.catalog.flags import FlagTable
 from compiler.catalog.moves import (
     Move,
     Replacement,
@@ -16,6 +17,7 @@ from compiler.catalog.moves import (
     replacement,
     value_replacement,
 )
+from compiler.catalog.series import Series
 from compiler.facts import Release
 from rows import folded
 
@@ -177,3 +179,20 @@ def test_the_releases_that_have_a_flag() -> None:
     assert releases_with("--speculative-dflash-block-size", engine="sglang")[0] == "0.5.11"
     assert releases_with("--tp-size", engine="sglang") == VERSIONS
     assert releases_with("--no-record-nolora-graph", engine="sglang") == ("0.5.11", "0.5.12")
+
+
+def test_names_that_no_release_has_are_looked_up_in_one_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A launch for another engine has dozens of such flags, and each would cost all tables once more."""
+    read: list[str] = []
+    table = Series.table
+
+    def counted(series: Series, version: str) -> FlagTable:
+        read.append(version)
+        return table(series, version)
+
+    monkeypatch.setattr(Series, "table", counted)
+    assert releases_with("--tp-size", engine="sglang")
+    assert not any(releases_with(f"--odd-{each}", engine="sglang") for each in range(9))
+    assert len(read) <= len(VERSIONS)

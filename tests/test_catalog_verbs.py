@@ -116,6 +116,14 @@ def test_a_pipe_beside_the_config_is_not_waited_for(tree: Checkout) -> None:
     assert tree.run("catalog", "add-model", "ckpt", "--id", "acme/x").code == 0
 
 
+def test_a_folders_name_stays_in_its_comment(tree: Checkout) -> None:
+    """A name may hold the end of a line, and what follows would be read as a key."""
+    write_folder(tree.root / "odd\nlayers = 1")
+    assert tree.run("catalog", "add-model", "odd\nlayers = 1", "--id", "acme/x").code == 0
+    entry = tomllib.loads((tree.root / "profiles/catalog/models/acme--x.toml").read_text("utf-8"))
+    assert entry["layers"] == 40
+
+
 def test_weights_that_are_not_read_are_told(tree: Checkout) -> None:
     """Pickled weights are those of the config; GGUF has number formats that the config does not have, and is refused."""
     write_folder(tree.root / "ckpt")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from compiler.language.merge import merge_graph
-from compiler.origins import Level
+from compiler.origins import Level, Origin, SettingPath
 from memory_reader import LIST_SETTINGS, linked, losers, merge_faults, merged, places
 
 
@@ -53,6 +55,22 @@ def test_the_child_settles_a_conflict() -> None:
         ("b", "overridden by root"),
         ("c", "overridden by root"),
     ]
+
+
+def test_one_place_is_worked_out_where_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding has a place or two, and a profile hundreds of settings."""
+    resolved = merged({"root": "".join(f"k{each} = 1\n" for each in range(50))})
+    history = type(resolved.origins.by_path)
+    asked: list[object] = []
+    get = history.__getitem__
+
+    def counted(paths: Mapping[SettingPath, Origin], path: SettingPath) -> Origin:
+        asked.append(path)
+        return get(paths, path)
+
+    monkeypatch.setattr(history, "__getitem__", counted)
+    assert resolved.origins.find("k49") is not None
+    assert asked == [("k49",)]
 
 
 @pytest.mark.parametrize(

@@ -910,6 +910,21 @@ def test_a_number_that_no_profile_may_hold(flags: str, setting: str, expected: s
     assert predictor().layout(words, gpu="h100") is None
 
 
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ("--served-model-name qwen:8b", "model-name-colon"),
+        ("--port 99999", "flag-value"),
+        ("--port -1", "flag-value"),
+        ("--cuda-graph-bs 0 8", "flag-value"),
+    ],
+)
+def test_what_no_server_starts_with_is_refused_of_a_command(flags: str, code: str) -> None:
+    """A command says by a flag what a profile says by a setting, and the same is wrong with it."""
+    judged = ask(server(f"--model-path Qwen/Qwen3-8B {flags}"), gpu="h100", count=1)
+    assert code in {each.code for each in judged.diagnostics if each.is_error}
+
+
 def test_attention_over_one_group_is_counted_with() -> None:
     """The engine drops it only after it has picked its fraction (0.5.11 server_args.py, `__post_init__`), as for a profile."""
     words = server("--model-path deepseek-ai/DeepSeek-R1-0528 --tp 8")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from attrs import AttrsInstance, evolve, fields_dict
 
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, whole_file
+from compiler.catalog.together import figures_together
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Boot, Build
 from compiler.language.scalars import Key
@@ -75,8 +76,8 @@ def read_entry(
         return None, tuple(evolve(each, code=code) for each in faults)
     fact, found = structure_value(values, cls, given=given)
     found = (*found, *_id_faults(values, id_), *_figure_faults(values, cls))
-    if isinstance(fact, Boot) and not found:
-        found = tuple(_boot_faults(fact))
+    if fact is not None and not found:
+        found = tuple(figures_together(fact))
     if found:
         return None, _diagnose(found, source, code=code)
     return fact, ()
@@ -131,17 +132,6 @@ def _figure_faults(values: Mapping[str, Any], cls: type[AttrsInstance]) -> Itera
             yield Fault(path, FaultKind.BAD_VALUE, "expected more than zero")
     if cls is not Boot:
         yield from _source_faults(values, figures)
-
-
-def _boot_faults(boot: Boot) -> Iterator[Fault]:
-    """Figures that do not go with each other: a pool is of whole pages, and weights are part of what was free."""
-    if boot.page_size > boot.pool_tokens:
-        message = f"expected at most the pool, which is {boot.pool_tokens:,} tokens in whole pages"
-        yield Fault(("page_size",), FaultKind.BAD_VALUE, message)
-    free, weights = boot.free_before_load_gib, boot.weights_gib
-    if free is not None and weights is not None and weights >= free:
-        message = f"expected less than `free_before_load_gib`, which is {free:g}"
-        yield Fault(("weights_gib",), FaultKind.BAD_VALUE, message)
 
 
 def _figures(value: object, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], float]]:

@@ -164,14 +164,21 @@ def value_replacement(flag: str, value: str, *, release: Release) -> Replacement
     return None
 
 
-@cache
 def releases_with(flag: str, *, engine: str) -> tuple[str, ...]:
     """The releases read whose parser takes a flag by this name, the oldest first."""
+    return _releases_by_name(engine).get(flag, ())
+
+
+@cache
+def _releases_by_name(engine: str) -> Mapping[str, tuple[str, ...]]:
+    """All names that a parser took, each with its releases: a launch for another engine has dozens that none takes."""
     file, _ = shipped_shelf().open(f"engines/{engine}/{SERIES}.json")
     series, _ = read_series(file, engine=engine) if file is not None else (None, ())
-    return tuple(
-        version
-        for version in (series.releases if series else ())
-        for table in [series.table(version) if series else None]
-        if table is not None and (flag in table.flags or flag in table.aliases)
-    )
+    found: dict[str, tuple[str, ...]] = {}
+    if series is None:
+        return found
+    for version in series.releases:
+        table = series.table(version)
+        for name in (*table.flags, *table.aliases):
+            found[name] = (*found.get(name, ()), version)
+    return found

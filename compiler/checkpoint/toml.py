@@ -8,7 +8,7 @@ from enum import Enum
 import attrs
 
 from compiler.facts import Model
-from compiler.language.written import key_toml, number_toml, text_toml
+from compiler.language.written import comment_toml, key_toml, number_toml, text_toml
 
 
 _WIDTH = 100
@@ -20,7 +20,7 @@ def model_toml(model: Model, *, heading: Iterable[str] = ()) -> str:
 
     `heading` are lines of comment for its top.
     """
-    lines = [f"# {line}".rstrip() for line in heading]
+    lines = [comment_toml(line) for line in heading]
     lines += [""] if lines else []
     lines += [f"{name} = {_value(value)}" for name, value in _said(model)]
     if model.sources:

@@ -158,7 +158,7 @@ def _finite(
     required=True,
     help="Streaming multiprocessors.",
 )
-@click.option("--interconnect", type=click.Choice(["pcie", "nvlink"]), required=True)
+@click.option("--interconnect", type=click.Choice(["pcie", "nvlink", "xgmi"]), required=True)
 @click.option(
     "--free-before",
     type=float,

@@ -45,6 +45,12 @@ def text_toml(text: str) -> str:
     return f'"{"".join(_escaped(each) for each in text)}"'
 
 
+def comment_toml(text: str) -> str:
+    """A line of comment; a control character, which would end it, is spelled out."""
+    spelled = (_escaped(each) if is_control(each) else each for each in text)
+    return f"# {''.join(spelled)}".rstrip()
+
+
 def _escaped(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from compiler.facts import Unknown
 from compiler.profile import Argument
@@ -11,6 +12,9 @@ from compiler.profile import Argument
 LEAST: Mapping[str, int] = {
     "attention-context-parallel-size": 1,
     "attn-cp-size": 1,
+    "cuda-graph-bs": 1,
+    "cuda-graph-bs-decode": 1,
+    "cuda-graph-bs-prefill": 1,
     "cuda-graph-max-bs": 1,
     "cuda-graph-max-bs-decode": 1,
     "cuda-graph-max-bs-prefill": 1,
@@ -30,6 +34,33 @@ LEAST: Mapping[str, int] = {
 }
 """Sizes and numbers of things; of these flags a smaller one has no meaning, and some parsers take it all the same."""
 
+ASSERTED: Mapping[str, tuple[int, str]] = {
+    "base-gpu-id": (0, "0.4.1"),
+    "detokenizer-worker-num": (1, "0.5.12"),
+    "gpu-id-step": (1, "0.4.6"),
+    "mm-io-worker-num": (0, "0.5.17"),
+    "mm-processor-worker-num": (0, "0.5.17"),
+    "pp-max-micro-batch-size": (1, "0.5.11"),
+    "schedule-conservativeness": (0, "0.5.11"),
+    "tokenizer-worker-num": (1, "0.5.11"),
+}
+"""Numbers that no memory hangs on, and that the server asserts at start: the least, and the first release that was read
+(to 0.5.23, `check_server_args`)."""
+
+PORTS = (
+    "disaggregation-bootstrap-port",
+    "encoder-bootstrap-port",
+    "engine-info-bootstrap-port",
+    "gated-launch-port",
+    "grpc-http-sidecar-port",
+    "grpc-port",
+    "nccl-port",
+    "port",
+    "smg-http-sidecar-port",
+)
+"""Ports that the server listens on; 0 is one that the host picks."""
+LAST_PORT = 65_535
+
 SHARES = frozenset({"mamba-full-memory-ratio", "swa-full-tokens-ratio"})
 """Ratios of two pools: above 0, or one of the two is not there."""
 
@@ -37,13 +68,27 @@ SHARES = frozenset({"mamba-full-memory-ratio", "swa-full-tokens-ratio"})
 def too_small(flags: Mapping[str, Argument]) -> Iterator[tuple[str, float, str]]:
     """Each of these that is given and is less than its least: its name, the value, and what was expected."""
     for name in sorted(flags.keys() & LEAST.keys()):
-        value = flags[name]
-        if isinstance(value, (int, float)) and value < LEAST[name]:
+        for value in below(flags[name], LEAST[name]):
             yield name, value, f"{LEAST[name]} or more"
     for name in sorted(flags.keys() & SHARES):
-        value = flags[name]
-        if isinstance(value, (int, float)) and value <= 0:
-            yield name, value, "more than 0"
+        share = flags[name]
+        if isinstance(share, (int, float)) and share <= 0:
+            yield name, share, "more than 0"
+
+
+def below(value: Argument, least: int) -> Iterator[float]:
+    """The number, or the first of several, that is less than the least."""
+    several = map(_number, value) if isinstance(value, tuple) else (value,)
+    small = (each for each in several if isinstance(each, (int, float)) and each < least)
+    return islice(small, 1)
+
+
+def _number(word: str) -> Argument:
+    """One word of a list as a number, where it is one."""
+    try:
+        return int(word)
+    except ValueError:
+        return word
 
 
 def senseless(flags: Mapping[str, Argument]) -> Iterator[Unknown]:

@@ -6,8 +6,16 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.least import LEAST, SHARES, too_small
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.least import (
+    ASSERTED,
+    LAST_PORT,
+    LEAST,
+    PORTS,
+    SHARES,
+    below,
+    too_small,
+)
+from compiler.engines.sglang.rules.places import ASSERTS, at, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -26,4 +34,41 @@ def sizes_are_sizes(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             at(given, where, name, text="this value"),
             because=f"expected {expected}; the parser takes it, and what the server then does cannot be told",
             help=(f"set `{name}` to {expected}, or leave it out",),
+        )
+
+
+@rule("flag-value", flags=ASSERTED)
+def numbers_are_in_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A number that the server asserts before it starts anything."""
+    given = given_by(plan)
+    for name, (least, first) in ASSERTED.items():
+        value = given.value(name)
+        small = None if value is None else next(below(value, least), None)
+        if small is None or not given.since(first):
+            continue
+        yield refusal(
+            given,
+            "flag-value",
+            f"`--{name}` cannot be {small:g}",
+            at(given, where, name, text="this value"),
+            because=f"expected {least} or more; {ASSERTS}",
+            help=(f"set `{name}` to {least} or more, or leave it out",),
+        )
+
+
+@rule("flag-value", flags=PORTS)
+def ports_are_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The parser takes any whole number, and the server ends where it listens: for its own port once the model is loaded."""
+    given = given_by(plan)
+    for name in PORTS:
+        port = given.whole(name)
+        if port is None or 0 <= port <= LAST_PORT:
+            continue
+        yield refusal(
+            given,
+            "flag-value",
+            f"`--{name}` cannot be {port}",
+            at(given, where, name, text="this value"),
+            because=f"no host has such a port: they end at {LAST_PORT:,}",
+            help=(f"set `{name}` to a port that is free",),
         )

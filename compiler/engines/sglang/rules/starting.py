@@ -81,6 +81,7 @@ def a_request_for_each_group(plan: Plan, where: Origins) -> Iterator[Diagnostic]
     )
 
 
+_SERVED = "served-model-name"
 _OBJECT_STORES = ("s3://", "gs://", "az://")  # utils/runai_utils.py, SUPPORTED_SCHEMES
 
 
@@ -90,24 +91,24 @@ def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic
 
     From 0.5.10 on an address in an object store is let through (`is_runai_obj_uri`; 0.5.9 has no such exception, 0.5.11 has).
     """
-    model = plan.profile.model
-    name = model.served_name or model.path or model.id
-    given = given_by(plan)
+    model, given = plan.profile.model, given_by(plan)
+    served = given.word(_SERVED)
+    name = served or model.path or model.id
     if ":" not in name or given.before("0.5.6"):
         return
     if given.since("0.5.10") and name.lower().startswith(_OBJECT_STORES):
         return
-    setting = "served name" if model.served_name else "path, which is also the served name,"
+    setting = "served name" if served else "path, which is also the served name,"
     yield error(
         "model-name-colon",
         f"the model's {setting} holds a colon: `{name}`",
         where.primary(
-            *(["model.served_name"] if model.served_name else ["model.path", "model.id"]),
+            *([given.setting(_SERVED)] if served else ["model.path", "model.id"]),
             text="a colon separates an adapter's name",
         ),
         notes=("the server refuses to start",),
         help=(f"set `model.served_name`, for instance to `{_plain(name)}`",),
-        path="model.served_name",
+        path=given.setting(_SERVED) if served else "model.served_name",
     )
 
 
