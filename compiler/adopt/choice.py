@@ -8,6 +8,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Launch, Word
+from compiler.adopt.pinned import RELEASE
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.adopting import Adopter, ChangeKind, LeftOpen, Reading, unread
@@ -17,9 +18,8 @@ from compiler.facts import Release
 from compiler.value import Value
 
 
-_RELEASE = r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)"
 _ANY = "any release"
-_IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
+_IN_IMAGE = re.compile(f"[:-]{RELEASE}")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -66,11 +66,14 @@ def choose(
     words = tuple(word.text for word in launch.command.words)
     unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
     tagged = None if version is not None else _named(launch, shelf)
-    named = version or tagged
+    pinned = _pinned(launch, shelf) if version is None and tagged is None else None
+    named = version or tagged or pinned
     if named is not None:
         chosen = _read(launch, shelf, named, words, unknown)
         if chosen is None:
             return None, (_unknown(launch, shelf, named),)
+        if pinned is not None:
+            return _by_file(chosen, launch), ()
         return (chosen if tagged is None else _by_image(chosen, launch)), ()
     known = tuple(reversed(shelf.catalog.versions(launch.engine)))
     tried: list[Chosen] = []
@@ -176,15 +179,35 @@ def _named(launch: Launch, shelf: Shelf) -> str | None:
     Of an image that is called otherwise than the engine (`sglang-runtime:0.6.1`) only a tag with a `v` is one of its own.
     """
     image = launch.command.image
-    if image is None or image.unknown or launch.engine not in image.text:
+    names = "|".join(map(re.escape, ENGINES[launch.engine].image_names))
+    if image is None or image.unknown or not re.search(names, image.text):
         return None
-    beside = re.search(f"{launch.engine}[:-]?{_RELEASE}", image.text)
+    beside = re.search(f"(?:{names})[:-]?{RELEASE}", image.text)
     found = beside or _IN_IMAGE.search(image.text)
     newest = next(iter(reversed(shelf.catalog.versions(launch.engine))), "")
     if found is None or found[1].partition(".")[0] != newest.partition(".")[0]:
         return None
     is_own = beside is not None or "v" in found[0]
     return found[1] if is_own or found[1] in shelf.catalog.versions(launch.engine) else None
+
+
+def _pinned(launch: Launch, shelf: Shelf) -> str | None:
+    """The release that the launch's file installs, where it is one of those of today's count."""
+    pinned = launch.command.pinned
+    newest = next(iter(reversed(shelf.catalog.versions(launch.engine))), "")
+    if pinned is None or pinned.text.partition(".")[0] != newest.partition(".")[0]:
+        return None
+    return pinned.text
+
+
+def _by_file(chosen: Chosen, launch: Launch) -> Chosen:
+    """A word about where the release comes from."""
+    pinned = launch.command.pinned
+    text = f"{launch.engine} {chosen.version}: the one that its file installs, or runs in"
+    taken = Change(
+        kind=ChangeKind.ASSUMED, text=text, span=pinned.span if pinned is not None else None
+    )
+    return evolve(chosen, changes=(*chosen.changes, taken))
 
 
 def _by_image(chosen: Chosen, launch: Launch) -> Chosen:

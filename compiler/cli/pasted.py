@@ -32,7 +32,7 @@ def read_pasted(
     if launch is None:
         others = tuple(map(_without_options, read.diagnostics))
         is_missing = all(each.code == "launch-missing" for each in others if each.is_error)
-        return (_starts_nothing(words),) if is_missing else others
+        return (_starts_nothing(words, others),) if is_missing else others
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
     if engine is None:
         chosen, faults = choose(launch, Shelf(catalog=catalog), version=None, newest=False)
@@ -63,8 +63,11 @@ def _without_options(found: Diagnostic) -> Diagnostic:
     return evolve(found, primary=None, secondary=(), help=advice)
 
 
-def _starts_nothing(words: Sequence[str]) -> Diagnostic:
+def _starts_nothing(words: Sequence[str], others: Sequence[Diagnostic]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
+    relative = next((each for each in others if "starts no server" in each.summary), None)
+    if relative is not None:
+        return error("command-refused", relative.summary, notes=relative.notes, help=relative.help)
     if len(words) == 1 and is_whole_command(words[0]):
         return one_word("command-refused", start="--")
     known = [f"`{each}`" for engine in ENGINES.values() for each in engine.launches]

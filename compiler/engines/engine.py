@@ -261,6 +261,13 @@ class Engine(Protocol):
     def find_launch(self, words: Sequence[str]) -> Found | None:
         """Where a command starts this engine; `None` when it does not."""
 
+    def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """The words of a command that start a relative of it, and what that is, a clause; `None` where none does."""
+
+    @property
+    def image_names(self) -> tuple[str, ...]:
+        """What the images that hold it are called by, a part of each name."""
+
     def adopter(self, release: Release) -> Adopter | None:
         """What reads launches of a release into settings; make it once for many; `None` where nobody wrote one."""
 
