@@ -19,6 +19,7 @@ from compiler.value import Value
 
 
 _ANY = "any release"
+_ENDLESS = 1 << 30
 _IN_IMAGE = re.compile(f"[:-]{RELEASE}")
 
 
@@ -76,20 +77,50 @@ def choose(
             return _by_file(chosen, launch), ()
         return (chosen if tagged is None else _by_image(chosen, launch)), ()
     known = tuple(reversed(shelf.catalog.versions(launch.engine)))
-    tried: list[Chosen] = []
-    for each in known[:1] if newest else known:
-        chosen = _read(launch, shelf, each, words, unknown)
+    if newest:
+        chosen = _read(launch, shelf, known[0], words, unknown) if known else None
         if chosen is None:
-            continue
-        if _fault_count(chosen.reading) == 0:
-            return _assumed(chosen, launch, newest=newest), ()
-        tried.append(chosen)
-        if newest:
-            fits = _fitting(launch, shelf, chosen, words, unknown)
-            return _assumed(chosen, launch, newest=True, fits=fits), ()
+            return None, (_unknown(launch, shelf, _ANY),)
+        fits = _fitting(launch, shelf, chosen, words, unknown)
+        return _assumed(chosen, launch, newest=True, fits=fits), ()
+    tried = _tried(known, launch, shelf, words, unknown)
     if not tried:
         return None, (_unknown(launch, shelf, _ANY),)
-    return _assumed(_least_faulty(tried), launch, newest=newest), ()
+    return _assumed(_least_faulty(tried), launch, newest=False), ()
+
+
+def _tried(
+    known: Sequence[str],
+    launch: Launch,
+    shelf: Shelf,
+    words: Sequence[str],
+    unknown: frozenset[int],
+) -> Sequence[Chosen]:
+    """The launch by the releases that may refuse least of it, newest first; by one alone where that refuses nothing.
+
+    A release that surely refuses more than another does is not asked: its parser takes long to make.
+    """
+    lacks = [(_lacks(launch, shelf, each, words, unknown), at) for at, each in enumerate(known)]
+    tried: dict[int, Chosen] = {}
+    best = (_ENDLESS, 0)
+    for least, at in (lacks[0], *sorted(lacks[1:])) if known else ():
+        if at and (least, at) > best:
+            continue
+        chosen = _read(launch, shelf, known[at], words, unknown)
+        if chosen is None:
+            continue
+        tried[at] = chosen
+        best = min(best, (_fault_count(chosen.reading), at))
+    if best[0] == 0:
+        return (tried[best[1]],)
+    return [tried[at] for at in sorted(tried)]
+
+
+def _lacks(
+    launch: Launch, shelf: Shelf, version: str, words: Sequence[str], unknown: frozenset[int]
+) -> int:
+    known = shelf.adopter(launch.engine, version)
+    return 0 if known is None else known[1].lacks(words, found=launch.found, unknown=unknown)
 
 
 def _least_faulty(tried: Sequence[Chosen]) -> Chosen:
