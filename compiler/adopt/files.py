@@ -67,7 +67,8 @@ _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".job
 _TABLES = frozenset({".yml", ".yaml", ".json"})
 _DOCKER_NAMES = ("dockerfile", "containerfile")
 _MAKE_NAMES = ("makefile", "gnumakefile")
-_PAGES = frozenset({".md", ".markdown", ".mdx"})
+NOTEBOOK = ".ipynb"
+_PAGES = frozenset({".md", ".markdown", ".mdx", NOTEBOOK})
 _TEMPLATES = frozenset({".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl", ".erb", ".example", ".sample"})
 """Of a template the name in front of its ending says what it becomes."""
 
