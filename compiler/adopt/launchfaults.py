@@ -125,6 +125,7 @@ def _holds(whole: Source, kind: FileKind) -> str:
         return f"line {at} speaks of an engine, in a part that is not read"
     others = {
         FileKind.MAKEFILE: "none of its recipes does",
+        FileKind.JUSTFILE: "none of its recipes does",
         FileKind.PAGE: "none of its blocks does",
     }
     return others.get(kind, "it runs nothing")

@@ -61,6 +61,12 @@ def _makefile(source: Source, _: Files, given: _Given) -> Sheet:
     return read_makefile(source, given=given)
 
 
+def _justfile(source: Source, _: Files, given: _Given) -> Sheet:
+    from compiler.adopt.justfile import read_justfile  # noqa: PLC0415 - as above
+
+    return read_justfile(source, given=given)
+
+
 def _page(source: Source, _: Files, given: _Given) -> Sheet:
     if PurePosixPath(source.name).suffix == NOTEBOOK:
         from compiler.adopt.notebook import read_notebook  # noqa: PLC0415 - as above
@@ -93,6 +99,7 @@ _READERS: Mapping[FileKind, Callable[[Source, Files, _Given], Sheet]] = {
     FileKind.DOCKERFILE: _dockerfile,
     FileKind.SUPERVISOR: _supervisor,
     FileKind.MAKEFILE: _makefile,
+    FileKind.JUSTFILE: _justfile,
     FileKind.PAGE: _page,
     FileKind.PROGRAM: _program,
     FileKind.SCRIPT: _script,
