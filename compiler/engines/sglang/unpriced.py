@@ -26,6 +26,7 @@ STATIC: Mapping[str, str] = {
     "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",
     "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
     "dllm-algorithm": "sizes the pool by blocks",
+    "device": "runs the model elsewhere than on such a GPU, where memory is counted otherwise",
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
 
@@ -77,6 +78,7 @@ _AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
     "moe-data-parallel-size": (1,),
     "json-model-override-args": ("{}",),
     "speculative-draft-model-quantization": ("unquant",),
+    "device": ("cuda", "xpu", "auto"),
 }
 """Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace.
 
