@@ -10,8 +10,8 @@ from attrs import field, frozen
 
 from compiler.engines.adopting import Adopter
 from compiler.engines.engine import CommandReader, Facts, Footprint, PortUse, ReadFile, Spelled
-from compiler.engines.sized import Fixed, Sized, Sizer
 from compiler.engines.found import Found
+from compiler.engines.sized import Fixed, Sized, Sizer
 from compiler.facts import Flag, Model, Release, Unknown
 from compiler.plan import Memory, Option, Plan
 from compiler.profile import Argument, Profile
@@ -39,6 +39,7 @@ class OtherEngine(Value):
     name: str = "vllm"
     entry: tuple[str, ...] = ("python3", "-m", "vllm.entrypoints.openai.api_server")
     launches: tuple[str, ...] = ("python3 -m vllm.entrypoints.openai.api_server ...",)
+    image_names: tuple[str, ...] = ("vllm",)
     probe: str | None = None
     tells_free_memory: str | None = None
     first_flags: Mapping[str, Argument] = field(factory=dict)
@@ -109,6 +110,10 @@ class OtherEngine(Value):
             return None
         at = list(words).index(module)
         return Found(entry=at, arguments=at + 1)
+
+    def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """It has no relatives."""
+        return None
 
     def adopter(self, release: Release) -> Adopter | None:
         """None."""
