@@ -9,6 +9,7 @@ from attrs import evolve
 from benchmarks.asking import Answer, Case, ask
 from compiler.catalog.recorded import PUBLIC
 from compiler.facts import Boot
+from compiler.profile import Profile
 
 
 def carried(cases: Iterable[Case]) -> Iterator[Answer]:
@@ -53,12 +54,19 @@ def boot_of(case: Case) -> Boot | None:
         max_running_requests=profile.serve.max_running_requests,
         chunked_prefill=profile.memory.chunked_prefill,
         algorithm=speculative.algorithm if speculative else None,
-        draft=speculative.draft if speculative else None,
+        draft=_draft_of(profile),
         pool_tokens=case.tokens or 0,
         free_before_load_gib=case.free_before_gib,
         flags={k: v for k, v in profile.flags.items() if not isinstance(v, tuple)},
         source=case.source,
     )
+
+
+def _draft_of(profile: Profile) -> str | None:
+    speculative = profile.speculative
+    if speculative is None:
+        return None
+    return speculative.draft or (profile.model.id if speculative.draft_path else None)
 
 
 def published(cases: Iterable[Case]) -> Iterator[tuple[Case, Boot]]:

@@ -19,6 +19,8 @@ REPORT = ROOT / "docs" / "reports.md"
 ROWS = ROOT / "tests" / "data" / "reports.jsonl"
 CASES = ROOT / "tests" / "reports"
 ENGINE = "sglang"
+SECOND = 2
+"""The round of reports that were looked for when the first was done."""
 
 Row = Mapping[str, Any]
 
@@ -32,6 +34,7 @@ def report(rows: Sequence[Row]) -> str:
     """The page."""
     ours = [row for row in rows if row["engine"] == ENGINE]
     told = [row for row in ours if "codes" in row]
+    later = [row for row in ours if row.get("round") == SECOND]
     others = len(rows) - len(ours)
     return "\n".join(
         (
@@ -44,13 +47,16 @@ def report(rows: Sequence[Row]) -> str:
             f"Of {len(ours)} reports about SGLang {len(told)} are told, and {len(ours) - len(told)} are not.",
             f"{others} more are about other engines, and wait for those.",
             "",
+            f"{len(later)} of those about SGLang are of a second round, looked for when the first was done: put to the tool as it was",
+            f"then, {sum(row.get('told_at_first', False) for row in later)} were told, and {sum('codes' in row for row in later)} are now. Their cases are the commands themselves.",
+            "",
             "## Told",
             "",
             "| report | what happened | code | by |",
             "|---|---|---|---|",
             *(_told(row) for row in told),
             "",
-            "`check` needs the profile alone; `switch` looks the host over before it writes anything; `adopt --check` reads",
+            "`check` needs the profile alone, and `predict` the command; `switch` looks the host over before it writes anything; `adopt --check` reads",
             "the file that starts a container.",
             "",
             "## Not told",
@@ -86,6 +92,8 @@ def _verb(id_: str) -> str:
     """Which verb tells it, by the form of its case."""
     if (CASES / id_ / "host.toml").exists():
         return "switch"
+    if (CASES / f"{id_}.cmd").exists():
+        return "predict"
     return "adopt --check" if (CASES / f"{id_}.yaml").exists() else "check"
 
 

@@ -27,6 +27,14 @@ ROUNDS: Mapping[int, str] = {
         " carried, lists of formats over fp8 and of more kinds, 22 kinds of GPU, and more models. Two were set aside once they had"
         " been looked at (249 % and 1,013 % too much at first): the command that was published is not whole"
     ),
+    4: (
+        "what releases 0.5.3 to 0.5.5 decide for sparse MLA (58 % and 37 % too little for two boots of it), scales that Marlin"
+        " repeats for each output where a GPU does not compute in fp8 (14 % and 8 % too much), a draft that is told not to be"
+        " quantized, the rotary table of a draft that is loaded before the pool is sized, a boot in which a path named the"
+        " model's own draft, when it is carried, and two models. A pool of a pull request is judged by the release that has its"
+        " change (14 % too little by the one of its date). Six were set aside once they had been looked at: their engine is"
+        " patched"
+    ),
 }
 """What was mended after each round of boots that nobody had looked at."""
 

@@ -208,6 +208,7 @@ class Boot(Value):
     Attributes:
         name: the file's name (`boots/ct200-0.85`).
         fraction: the static fraction it ran with.
+        draft: the draft's id; the model's own where a path named the draft that the model brings.
         pool_tokens: `max_total_num_tokens` of the log.
         free_before_load_gib, weights_gib: of the log, when it shows them, GiB.
         flags: all other engine flags it ran with, without their dashes; `None` when they were not recorded, and are taken

@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 from compiler.bisection import Margins, least
 from compiler.catalog import Catalog, Kind
 from compiler.diagnostics import Diagnostic, listed
-from compiler.engines.engine import Engine, Facts, KnownBoot, Sized, Sizer, Spelled
+from compiler.engines.engine import Engine, Facts, KnownBoot, Spelled
 from compiler.engines.known import ENGINES
+from compiler.engines.sized import Sized, Sizer
 from compiler.facts import Boot, Unknown
 from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
@@ -86,7 +87,14 @@ _KINDS = {
 def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
     """The same with the name of the catalogue that was probably meant, if there is one."""
     kind = _KINDS.get(unknown.code)
-    return unknown if kind is None else evolve(unknown, near=catalog.near(kind, unknown.name))
+    if kind is None:
+        return unknown
+    if kind is not Kind.GPU:
+        return evolve(unknown, near=catalog.near(kind, unknown.name))
+    from compiler.catalog.gpunames import near_gpu  # noqa: PLC0415 - only a name that is not known pays for it
+
+    near = near_gpu(unknown.name, catalog)
+    return evolve(unknown, near=near or catalog.near(kind, unknown.name))
 
 
 def plan_of(
@@ -204,7 +212,7 @@ def known_boots(boots: Iterable[Boot], profile: Profile, catalog: Catalog) -> tu
     return tuple(
         KnownBoot(
             boot=boot,
-            draft=catalog.draft(boot.draft)[0] if boot.draft else None,
+            draft=catalog.draft(boot.draft)[0] if boot.draft and boot.draft != boot.model else None,
             release=catalog.release(boot.engine, boot.version, boot.build)[0],
         )
         for boot in boots

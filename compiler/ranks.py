@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from math import gcd
 
-from compiler.profile import Parallel
+from compiler.profile import Parallel, Profile
 from compiler.quantities import counted
 
 
-def has_groups(parallel: Parallel) -> bool:
-    """Whether the ranks fall into as many groups as there are replicas, as those of data parallel attention do."""
-    return parallel.data > 1 and parallel.tensor % parallel.data == 0
+def may_share(profile: Profile) -> bool:
+    """Whether data parallel attention is all that its replicas lack: the ranks on these GPUs fall into as many groups."""
+    parallel = profile.parallel
+    alone = profile.gpus.count == parallel.tensor * parallel.pipeline
+    return alone and parallel.data > 1 and parallel.tensor % parallel.data == 0
 
 
 def resized(parallel: Parallel, tensor: int) -> str:

@@ -9,17 +9,8 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from compiler.engines.adopting import Adopter
-from compiler.engines.engine import (
-    CommandReader,
-    Facts,
-    Fixed,
-    Footprint,
-    PortUse,
-    ReadFile,
-    Sized,
-    Sizer,
-    Spelled,
-)
+from compiler.engines.engine import CommandReader, Facts, Footprint, PortUse, ReadFile, Spelled
+from compiler.engines.sized import Fixed, Sized, Sizer
 from compiler.engines.found import Found
 from compiler.facts import Flag, Model, Release, Unknown
 from compiler.plan import Memory, Option, Plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,13 @@ def test_nothing_is_tried_where_no_layer_has_a_state(tmp_path: Path) -> None:
         for text in (FILE, plain)
     ]
     assert names == [["memory.fraction", SLOTS], []]
+
+
+def test_a_review_says_what_bounds_the_requests(tree: Checkout) -> None:
+    """The plan names the slots of states where these decide how many run at once."""
+    tree.write("states", FILE.replace("0.6", '"fit"'))
+    assert tree.run("compile", "states").code == 0
+    told = (tree.root / "out/states/PLAN.md").read_text("utf-8")
+    assert re.search(
+        r"\| requests running at once \| .* by 19\d slots of states, 3 a request \|", told
+    )

@@ -998,3 +998,22 @@ def test_a_wrong_config_is_not_laid_on_the_release(config: str, said: str) -> No
     newest = CATALOG.versions("sglang")[-1]
     assert f"sglang {newest} does not start" in found
     assert said in found
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "0.5.11")])
+def test_a_server_for_images_is_not_judged(engine: tuple[str, ...]) -> None:
+    """It is said to be one, with a release and without, and is no refusal."""
+    words = ("sglang", "serve", "--model-path", "black-forest-labs/FLUX.1-dev", "--num-gpus", "1")
+    code, told = run(*engine, "--gpu", "h100", "--", *words)
+    assert (code, told["outcome"]) == (0, "unknown")
+    (plan,) = told["plans"]
+    assert [each["code"] for each in plan["diagnostics"]] == ["launch-diffusion"]
+
+
+@pytest.mark.parametrize(("device", "is_known"), [("cuda", True), ("npu", False), ("cpu", False)])
+def test_another_kind_of_device(device: str, *, is_known: bool) -> None:
+    """What a server on no such GPU keeps in memory is not worked out from the GPU's."""
+    words = ("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3-8B")
+    _, told = run("--gpu", "h100", "--", *words, "--device", device)
+    (plan,) = told["plans"]
+    assert (plan["pool"] is not None) is is_known

@@ -4,19 +4,24 @@
 with its fault, which gives the codes of its line, and `ID-mended.toml`, which does not. A fault between services is a folder
 of profiles; one of the host a folder of a profile and a `host.toml`, which is looked over as `switch` does (`machines.py`); one
 of a container the file that starts it, which is read as `adopt --check` does; one of a checkpoint a folder with its catalogue.
+One of the second round is the command itself (`ID.cmd`, its first line the options), which is put to `predict`.
 Each of the others says what it waits for.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from assertions import mismatches, read_assertions
 from benchmarks.reports import REPORT, read_rows, report
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.cli.predict import command as predict
 from compiler.diagnostics import Diagnostic
 from deployments import check_text, check_texts
 from launching import read_text
@@ -44,10 +49,10 @@ def catalog(profiles: Path) -> Catalog:
 
 
 def test_every_report_is_decided_or_says_why_not() -> None:
-    """Of 49 reports about SGLang 42 are cases here, and 7 name what they wait for; 24 are about other engines."""
+    """Of 82 reports about SGLang 57 are cases here, and 25 name what they wait for; 24 are about other engines."""
     assert all(("codes" in row) != bool(row.get("waits")) for row in ROWS)
     engines = [row["engine"] == "sglang" for row in ROWS]
-    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (49, 24, 42)
+    assert (sum(engines), len(engines) - sum(engines), len(DECIDED)) == (82, 24, 57)
     assert {row["engine"] for row in ROWS if "codes" in row} == {"sglang"}
 
 
@@ -68,6 +73,9 @@ def test_every_decided_report_has_its_two_cases() -> None:
 def test_a_report_is_told_beforehand(id_: str, end: str, profiles: Path, catalog: Catalog) -> None:
     """The profile with the fault gives the report's codes, the mended one none of them; nothing else is found unsaid."""
     (path,) = (each for each in PROFILES.iterdir() if each.stem == f"{id_}{end}")
+    if path.suffix == ".cmd":
+        assert codes_of_command(path) & DECIDED[id_] == (frozenset() if end else DECIDED[id_])
+        return
     found = told_of(path, profiles, catalog)
     codes = {each.code for each in found}
     assert codes & DECIDED[id_] == (frozenset() if end else DECIDED[id_])
@@ -78,6 +86,15 @@ def test_a_report_is_told_beforehand(id_: str, end: str, profiles: Path, catalog
         asserted = read_assertions(case.read_text("utf-8"))
         name = "profile" if path.is_dir() else "case"
         assert mismatches(asserted, placed, case_file=f"profiles/{name}.toml") == ()
+
+
+def codes_of_command(path: Path) -> frozenset[str]:
+    """What `predict` finds in a command as somebody wrote it."""
+    options, _, words = path.read_text("utf-8").partition("\n")
+    asked = [*shlex.split(options.removeprefix("#")), "--json", "--", *shlex.split(words)]
+    result = CliRunner().invoke(predict, asked)
+    (plan,) = json.loads(result.stdout)["plans"]
+    return frozenset(each["code"] for each in plan["diagnostics"])
 
 
 def told_of(path: Path, profiles: Path, catalog: Catalog) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from compiler.adopt.around import Around, Wanted, look_around, with_kind
 from compiler.adopt.choice import Chosen, Shelf, choose
-from compiler.adopt.diffusion import diffusion_findings
+from compiler.adopt.diffusion import diffusion_findings, is_diffusion
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
@@ -214,7 +214,7 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
     release = f"{launch.engine} {chosen.version}"
     words = launch.command.words
     yield from diffusion_findings(launch)
-    if chosen.reading.refusal is not None:
+    if chosen.reading.refusal is not None and not is_diffusion(launch):
         span = entry_span(launch)
         yield error(
             "launch-refused",

@@ -22,11 +22,11 @@ from compiler.adopt.spent import (
 )
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
-from compiler.catalog import Catalog, Kind
+from compiler.catalog import Catalog
+from compiler.catalog.gpunames import gpu_id
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
-from compiler.near import in_any_case
 from compiler.profile import AUTO, Profile, Text
 from compiler.value import Value
 
@@ -112,11 +112,11 @@ def with_kind(
 ) -> tuple[Wanted, tuple[Change, ...]]:
     """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it.
 
-    One that is said is meant in any case.
+    One that is said is meant in any case, and may be what the driver prints.
     """
     label = launch.command.gpu
     if wanted.gpu is not None:
-        return evolve(wanted, gpu=in_any_case(wanted.gpu, catalog.ids(Kind.GPU))), ()
+        return evolve(wanted, gpu=gpu_id(wanted.gpu, catalog)), ()
     if label is None:
         return wanted, ()
     kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, MutableMapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Launch, Word
+from compiler.adopt.named import by_file, by_image, how_to_tell, installed, other_than_image, tagged
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import Adopter, ChangeKind, Reading, Unfolded, unread
@@ -17,9 +17,8 @@ from compiler.facts import Release
 from compiler.value import Value
 
 
-_RELEASE = r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)"
 _ANY = "any release"
-_IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
+_ENDLESS = 1 << 30
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -65,29 +64,70 @@ def choose(
     """
     words = tuple(word.text for word in launch.command.words)
     unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
-    tagged = None if version is not None else _named(launch, shelf)
-    named = version or tagged
+    versions = shelf.catalog.versions(launch.engine)
+    image = None if version is not None else tagged(launch, versions)
+    pinned = installed(launch, versions) if version is None and image is None else None
+    named = version or image or (None if pinned is None else pinned.text)
     if named is not None:
         chosen = _read(launch, shelf, named, words, unknown)
         if chosen is None:
             return None, (_unknown(launch, shelf, named),)
-        said = _by_image(chosen, launch) if tagged else other_than_image(launch, shelf, named)
+        if pinned is not None:
+            said: Change | None = by_file(launch, pinned)
+        elif image is not None:
+            said = by_image(launch, version=named)
+        else:
+            said = other_than_image(launch, versions, version=named)
         return (chosen if said is None else evolve(chosen, changes=(*chosen.changes, said))), ()
-    known = tuple(reversed(shelf.catalog.versions(launch.engine)))
-    tried: list[Chosen] = []
-    for each in known[:1] if newest else known:
-        chosen = _read(launch, shelf, each, words, unknown)
+    known = tuple(reversed(versions))
+    if newest:
+        chosen = _read(launch, shelf, known[0], words, unknown) if known else None
         if chosen is None:
-            continue
-        if _fault_count(chosen.reading) == 0:
-            return _assumed(chosen, launch, newest=newest, newer=tried[-1:]), ()
-        tried.append(chosen)
-        if newest:
-            fits = _fitting(launch, shelf, chosen, words, unknown)
-            return _assumed(chosen, launch, newest=True, fits=fits), ()
+            return None, (_unknown(launch, shelf, _ANY),)
+        fits = _fitting(launch, shelf, chosen, words, unknown)
+        return _assumed(chosen, launch, newest=True, fits=fits), ()
+    tried = _tried(known, launch, shelf, words, unknown)
     if not tried:
         return None, (_unknown(launch, shelf, _ANY),)
-    return _assumed(_least_faulty(tried), launch, newest=newest), ()
+    chosen = _least_faulty(tried)
+    at = known.index(chosen.version)
+    driven = at > 0 and _fault_count(chosen.reading) == 0
+    newer = _read(launch, shelf, known[at - 1], words, unknown) if driven else None
+    return _assumed(chosen, launch, newest=False, newer=newer), ()
+
+
+def _tried(
+    known: Sequence[str],
+    launch: Launch,
+    shelf: Shelf,
+    words: Sequence[str],
+    unknown: frozenset[int],
+) -> Sequence[Chosen]:
+    """The launch by the releases that may refuse least of it, newest first; by one alone where that refuses nothing.
+
+    A release that surely refuses more than another does is not asked: its parser takes long to make.
+    """
+    lacks = [(_lacks(launch, shelf, each, words, unknown), at) for at, each in enumerate(known)]
+    tried: dict[int, Chosen] = {}
+    best = (_ENDLESS, 0)
+    for least, at in (lacks[0], *sorted(lacks[1:])) if known else ():
+        if at and (least, at) > best:
+            continue
+        chosen = _read(launch, shelf, known[at], words, unknown)
+        if chosen is None:
+            continue
+        tried[at] = chosen
+        best = min(best, (_fault_count(chosen.reading), at))
+    if best[0] == 0:
+        return (tried[best[1]],)
+    return [tried[at] for at in sorted(tried)]
+
+
+def _lacks(
+    launch: Launch, shelf: Shelf, version: str, words: Sequence[str], unknown: frozenset[int]
+) -> int:
+    known = shelf.adopter(launch.engine, version)
+    return 0 if known is None else known[1].lacks(words, found=launch.found, unknown=unknown)
 
 
 def _least_faulty(tried: Sequence[Chosen]) -> Chosen:
@@ -173,74 +213,21 @@ def _fault_count(reading: Reading) -> int:
     return len(reading.refused) + len(reading.lost) + (1000 if reading.refusal is not None else 0)
 
 
-def _named(launch: Launch, shelf: Shelf) -> str | None:
-    """The release that the image's tag names; a count that its builder keeps of his own is none.
-
-    Of an image that is called otherwise than the engine (`sglang-runtime:0.6.1`) only a tag with a `v` is one of its own.
-    """
-    image = launch.command.image
-    if image is None or image.unknown or launch.engine not in image.text:
-        return None
-    beside = re.search(f"{launch.engine}[:-]?{_RELEASE}", image.text)
-    found = beside or _IN_IMAGE.search(image.text)
-    newest = next(iter(reversed(shelf.catalog.versions(launch.engine))), "")
-    if found is None or found[1].partition(".")[0] != newest.partition(".")[0]:
-        return None
-    is_own = beside is not None or "v" in found[0]
-    return found[1] if is_own or found[1] in shelf.catalog.versions(launch.engine) else None
-
-
-def other_than_image(launch: Launch, shelf: Shelf, version: str) -> Change | None:
-    """A word about a release that is asked for where the image's tag names another one."""
-    image, tagged = launch.command.image, _named(launch, shelf)
-    if image is None or tagged is None or tagged == version:
-        return None
-    text = f"{launch.engine} {version}, as `--engine` asks: the tag of the image names {tagged} (`{image.text}`)"
-    return Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
-
-
-def _by_image(chosen: Chosen, launch: Launch) -> Change | None:
-    """A word about where the release comes from; one before the release itself is not the same."""
-    image = launch.command.image
-    if image is None:
-        return None
-    early = re.search(rf"{re.escape(chosen.version)}((?:rc|a|b|\.dev)\d+)", image.text)
-    told = f", of which `{chosen.version}{early[1]}` is an early build" if early else ""
-    text = f"{launch.engine} {chosen.version}{told}: the tag of the image names it"
-    return Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
-
-
-def _how_to_tell(launch: Launch) -> str:
-    """How somebody learns which release a launch runs on."""
-    image, engine = launch.command.image, launch.engine
-    say = f"`--engine {engine}@VERSION`"
-    if image is None:
-        return f"the launch does not say its release ({say})"
-    if image.unknown:
-        names = dict.fromkeys(
-            name for each in image.unknown if (name := each.strip("${}").partition(":")[0])
-        )
-        shown = " ".join(f"--var {each}=..." for each in names if each.isidentifier())
-        return f"the image is known at start only ({f'`{shown}`, or ' if shown else ''}{say})"
-    ask = f"python3 -c 'import {engine}; print({engine}.__version__)'"
-    return f"the image `{image.text}` does not name its release: `{ask}` in it does ({say})"
-
-
 def _assumed(
     chosen: Chosen,
     launch: Launch,
     *,
     newest: bool,
     fits: Chosen | None = None,
-    newer: Sequence[Chosen] = (),
+    newer: Chosen | None = None,
 ) -> Chosen:
     """The same with a word about how it was chosen; `newer` is the release after it, where that was tried."""
     why = "the newest" if newest else "the newest that takes all of its flags"
-    for each in newer:
-        why += f" ({_stops(each)})"
+    if newer is not None:
+        why += f" ({_stops(newer)})"
     if not newest and _fault_count(chosen.reading):
         why = "the newest that takes most of its flags"
-    text = f"{launch.engine} {chosen.version}, {why}: {_how_to_tell(launch)}"
+    text = f"{launch.engine} {chosen.version}, {why}: {how_to_tell(launch)}"
     if fits is not None:
         text += f"; {fits.version} takes all of its flags"
     return evolve(chosen, changes=(*chosen.changes, Change(kind=ChangeKind.ASSUMED, text=text)))

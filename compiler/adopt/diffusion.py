@@ -7,10 +7,11 @@ the checkpoint, which is not here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compiler.adopt.launch import Launch
-from compiler.diagnostics import Diagnostic, Label, warning
+from compiler.diagnostics import Diagnostic, Label, Span, warning
+from compiler.engines.found import Found
 
 
 _ENTRY = "serve"
@@ -29,12 +30,16 @@ OF_ANOTHER_SERVER = frozenset({"flag-unknown", "flag-value", "model-unknown"})
 
 def is_diffusion(launch: Launch) -> bool:
     """Whether it is said by the type, by a flag that no server of language models has, or by the model's series."""
-    words = [each.text for each in launch.command.words]
-    if _ENTRY not in words[launch.found.entry : launch.found.arguments]:
+    return serves_diffusion([each.text for each in launch.command.words], launch.found)
+
+
+def serves_diffusion(words: Sequence[str], found: Found) -> bool:
+    """The same of a command's words."""
+    if _ENTRY not in words[found.entry : found.arguments]:
         return False
-    behind = words[launch.found.arguments :]
+    behind = words[found.arguments :]
     # `sglang serve` takes this one for itself, wherever it stands.
-    own = words[launch.found.entry :]
+    own = words[found.entry :]
     told = [part for each in own for part in each.split("=", 1)]
     if _TYPE in told[:-1]:
         return told[told.index(_TYPE) + 1] == "diffusion"
@@ -51,8 +56,12 @@ def diffusion_findings(launch: Launch) -> Iterator[Diagnostic]:
     """`launch-diffusion`."""
     if not is_diffusion(launch):
         return
-    span = launch.command.words[launch.found.entry].span
-    yield warning(
+    yield diffusion(launch.command.words[launch.found.entry].span)
+
+
+def diffusion(span: Span | None = None) -> Diagnostic:
+    """`launch-diffusion`."""
+    return warning(
         "launch-diffusion",
         "the launch starts the server for images and video, of which nothing is judged",
         Label(span, "another server, by its flags or its model") if span is not None else None,

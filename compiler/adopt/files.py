@@ -26,6 +26,7 @@ class FileKind(StrEnum):
     SUPERVISOR = "supervisor file"
     PAGE = "page"
     MAKEFILE = "Makefile"
+    JUSTFILE = "justfile"
     PROGRAM = "program"
     SCRIPT = "script"
 
@@ -67,7 +68,9 @@ _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".job
 _TABLES = frozenset({".yml", ".yaml", ".json"})
 _DOCKER_NAMES = ("dockerfile", "containerfile")
 _MAKE_NAMES = ("makefile", "gnumakefile")
-_PAGES = frozenset({".md", ".markdown", ".mdx"})
+_JUST_NAMES = frozenset({"justfile", ".justfile"})
+NOTEBOOK = ".ipynb"
+_PAGES = frozenset({".md", ".markdown", ".mdx", NOTEBOOK})
 _TEMPLATES = frozenset({".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl", ".erb", ".example", ".sample"})
 """Of a template the name in front of its ending says what it becomes."""
 
@@ -92,6 +95,8 @@ _KINDS: tuple[tuple[FileKind, Callable[[PurePosixPath, str], bool]], ...] = (
     (FileKind.PROGRAM, lambda path, text: language_of(path, text) is not None),
     (FileKind.MAKEFILE, lambda path, _: path.name.lower().startswith(_MAKE_NAMES)),
     (FileKind.MAKEFILE, lambda path, _: path.suffix == ".mk"),
+    (FileKind.JUSTFILE, lambda path, _: path.name.lower() in _JUST_NAMES),
+    (FileKind.JUSTFILE, lambda path, _: path.suffix == ".just"),
     (FileKind.SCRIPT, lambda path, text: path.suffix in _SCRIPTS or text.startswith(_SHEBANG)),
     (FileKind.QUADLET, lambda _, text: bool(_SECTION.match(text) and _QUADLET.search(text))),
     (FileKind.UNIT, lambda path, text: path.suffix == ".service" or bool(_UNIT.match(text))),

@@ -134,6 +134,7 @@ class Command(Value):
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
         is_untaken: whether it stands in a branch that is known not to be taken.
+        pinned: the release that its file installs.
     """
 
     words: tuple[Word, ...]
@@ -152,6 +153,7 @@ class Command(Value):
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None
     is_untaken: bool = False
+    pinned: Word | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

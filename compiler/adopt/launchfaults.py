@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from compiler.adopt.files import FileKind
-from compiler.adopt.launch import Launch, Sheet
+from compiler.adopt.launch import Command, Launch, Sheet
 from compiler.adopt.nested import EVAL
 from compiler.adopt.programming import not_run
 from compiler.diagnostics import Diagnostic, Label, Span, error, listed, warning
@@ -56,7 +56,8 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
         PurePosixPath(each.words[0].text).name for each in sheet.commands if each.words
     )
     most = 8
-    names = [f"`{each}`" for each in programs if each.isprintable()][:most]
+    names = [f"`{each}`" for each in programs if each.isprintable() and kind is not FileKind.PAGE]
+    names = names[:most]
     composed = any(
         [PurePosixPath(word.text).name for word in each.words[:2]] == ["docker", "compose"]
         for each in sheet.commands
@@ -64,13 +65,19 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
     runs = f"it runs {', '.join(names)}{' and more' if len(programs) > most else ''}"
     span = first.words[0].span if first is not None else None
     top = Span(file=whole.name, line=1, column=1, end_line=1, end_column=1)
+    for each in sheet.commands:
+        other = _other(each)
+        if other is not None:
+            return _relative(other, each, where_else=top)
     where = f"on line {line} of this {kind}" if line is not None else f"in this {kind}"
     return error(
         "launch-missing",
         f"no command {where} starts an engine that is known",
         Label(
             span
-            if span is not None and span.file == whole.name and kind is not FileKind.SCRIPT
+            if span is not None
+            and span.file == whole.name
+            and kind not in {FileKind.SCRIPT, FileKind.PAGE}
             else top
         ),
         notes=(runs if names else _holds(whole, kind),),
@@ -86,6 +93,29 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
     )
 
 
+def _other(command: Command) -> tuple[str, str] | None:
+    """A relative of an engine that a command starts, maybe in a script in one word of it."""
+    texts = [word.text for word in command.words]
+    several = (texts, *(each.split() for each in texts if " " in each))
+    told = (engine.other_program(each) for each in several for engine in ENGINES.values())
+    return next((each for each in told if each is not None), None)
+
+
+def _relative(other: tuple[str, str], command: Command, *, where_else: Span) -> Diagnostic:
+    """`launch-missing`, for a program of an engine's family that is no server of it."""
+    words, is_ = other
+    last = words.split()[-1]
+    span = next((word.span for word in command.words if last in word.text.split()), None)
+    what, _, advice = is_.partition(": ")
+    return error(
+        "launch-missing",
+        f"`{words}` starts no server whose launch is read here",
+        Label(span or where_else, "a relative of it"),
+        notes=(f"it is {what}",),
+        help=(advice,) if advice else (),
+    )
+
+
 def _holds(whole: Source, kind: FileKind) -> str:
     """What is said of a file in which no command is found: one that speaks of an engine may start it all the same."""
     entries = [engine.entry[-1] for engine in ENGINES.values()]
@@ -95,6 +125,7 @@ def _holds(whole: Source, kind: FileKind) -> str:
         return f"line {at} speaks of an engine, in a part that is not read"
     others = {
         FileKind.MAKEFILE: "none of its recipes does",
+        FileKind.JUSTFILE: "none of its recipes does",
         FileKind.PAGE: "none of its blocks does",
     }
     return others.get(kind, "it runs nothing")

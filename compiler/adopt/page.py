@@ -6,7 +6,7 @@ spec.commonmark.org, "Fenced code blocks"; the word behind a fence says the lang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from attrs import evolve, field, frozen
@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from compiler.adopt.launch import Document, Sheet, Word
 from compiler.adopt.placeholders import filled, placeholders
 from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
+from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
 from compiler.value import Value
@@ -22,7 +23,8 @@ from compiler.value import Value
 _FENCE = re.compile(
     r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?(?P<language>[\w+.-]*+)[^`]*+"
 )
-_PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?[$#>%] ")
+_PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?[$#>%] ")
+_DOLLAR = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?[$>] ")
 _SCRIPT = "page.sh"
 _SHELL = frozenset({"", "sh", "bash", "shell", "zsh", "text", "cmd", "command"})
 _SESSIONS = frozenset({"console", "shell-session", "terminal", "sh-session"})
@@ -79,9 +81,9 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 def _document(block: _Block, source: Source, given: Mapping[str, str]) -> Document:
     lines = [each.removeprefix(block.indent) for each in block.lines]
-    # A block without a language may show a terminal, too.
-    if block.language in _SESSIONS or (not block.language and _PROMPT.match(lines[0])):
-        lines = list(_typed(lines))
+    prompt = _prompt(block.language, lines) if _NAMES[block.language] == _SCRIPT else None
+    if prompt is not None:
+        lines = list(_typed(lines, prompt))
     whole = "\n".join(lines) + "\n"
     text = filled(whole, given)
     left = placeholders(text)
@@ -100,11 +102,24 @@ def _document(block: _Block, source: Source, given: Mapping[str, str]) -> Docume
     )
 
 
-def _typed(lines: list[str]) -> Iterator[str]:
+def _prompt(language: str, lines: Sequence[str]) -> re.Pattern[str] | None:
+    """What stands before each command where a block shows a terminal; `None` where it is a script."""
+    if language in _SESSIONS:
+        return _PROMPT if any(map(_PROMPT.match, lines)) else None
+    if _DOLLAR.match(next(filter(str.strip, lines), "")):
+        return _DOLLAR if language else _PROMPT
+    # `#` is a prompt where an engine is started behind it and nowhere else; of a script it is a comment.
+    typed = list(_typed(lines, _PROMPT))
+    left = (line for line, told in zip(lines, typed, strict=True) if not told)
+    is_typed = not language and starts_engine(" ".join(typed))
+    return _PROMPT if is_typed and not starts_engine(" ".join(left)) else None
+
+
+def _typed(lines: Sequence[str], prompt: re.Pattern[str]) -> Iterator[str]:
     """What somebody typed, each on its line; what was printed is left out."""
     goes_on = False
     for line in lines:
-        prompt = _PROMPT.match(line)
-        told = line[prompt.end() :] if prompt is not None else line if goes_on else ""
+        found = prompt.match(line)
+        told = line[found.end() :] if found is not None else line if goes_on else ""
         goes_on = told.endswith("\\")
         yield told

@@ -14,7 +14,6 @@ from compiler.source import Source
 PYTHON = "Python"
 _LANGUAGES = {
     ".py": PYTHON,
-    ".ipynb": PYTHON,
     ".ps1": "PowerShell",
     ".bat": "batch",
     ".cmd": "batch",

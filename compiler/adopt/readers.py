@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from compiler.adopt.files import FileKind, Files
+from compiler.adopt.files import NOTEBOOK, FileKind, Files
 from compiler.adopt.launch import Sheet
 from compiler.adopt.programming import PYTHON, language_of
 from compiler.source import Source
@@ -61,7 +61,17 @@ def _makefile(source: Source, _: Files, given: _Given) -> Sheet:
     return read_makefile(source, given=given)
 
 
+def _justfile(source: Source, _: Files, given: _Given) -> Sheet:
+    from compiler.adopt.justfile import read_justfile  # noqa: PLC0415 - as above
+
+    return read_justfile(source, given=given)
+
+
 def _page(source: Source, _: Files, given: _Given) -> Sheet:
+    if PurePosixPath(source.name).suffix == NOTEBOOK:
+        from compiler.adopt.notebook import read_notebook  # noqa: PLC0415 - as above
+
+        return read_notebook(source)
     from compiler.adopt.page import read_page  # noqa: PLC0415 - as above
 
     return read_page(source, given=given)
@@ -89,6 +99,7 @@ _READERS: Mapping[FileKind, Callable[[Source, Files, _Given], Sheet]] = {
     FileKind.DOCKERFILE: _dockerfile,
     FileKind.SUPERVISOR: _supervisor,
     FileKind.MAKEFILE: _makefile,
+    FileKind.JUSTFILE: _justfile,
     FileKind.PAGE: _page,
     FileKind.PROGRAM: _program,
     FileKind.SCRIPT: _script,

@@ -23,6 +23,7 @@ from compiler.adopt.launchfaults import (
 )
 from compiler.adopt.mounts import on_host
 from compiler.adopt.names import told_names
+from compiler.adopt.pinned import pinned_release
 from compiler.adopt.places import locate
 from compiler.adopt.readers import read_sheet_of
 from compiler.adopt.templates import undecided
@@ -114,15 +115,16 @@ def _of_documents(
             inner = _of_documents(sheet, whole, files=files, given=given, of=kind)
         if inner is not None:
             sheet, several, faults, kind = inner
-        if several:
+        if several or of is FileKind.PAGE:
             sheets.append(sheet)
             launches += several
-            found += faults
+            found += faults if several else ()
             kinds.append(kind)
-    if not launches:
+    if not launches and of is not FileKind.PAGE:
         return None
     sources = {name: each for sheet in sheets for name, each in sheet.sources.items()}
     merged = Sheet(
+        commands=tuple(each for sheet in sheets for each in sheet.commands),
         documents=tuple(each for sheet in sheets for each in sheet.documents),
         findings=tuple(each for sheet in sheets for each in sheet.findings),
         sources=sources,
@@ -177,8 +179,13 @@ def _chosen(
     tag = undecided(launch, whole) if launch is not None else None
     if tag is not None:
         return Read(launch=None, diagnostics=(*found, tag), sources=sheet.sources)
-    if launch is not None and kind is FileKind.SCRIPT:
+    if launch is not None and whole.name != PASTED:
+        bare = launch.command.image is None
+        pinned = pinned_release(whole, launch.engine, of_images=bare)
+        launch = evolve(launch, command=evolve(launch.command, pinned=pinned))
+    if launch is not None and kind in {FileKind.SCRIPT, FileKind.PAGE}:
         found += cut_short(launch, sheet)
+    if launch is not None and kind is FileKind.SCRIPT:
         launch = _beside(launch, sheet)
     findings = (*sheet.findings, *(launch.command.findings if launch is not None else ()))
     return Read(

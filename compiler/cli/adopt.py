@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     """Turn what runs already into a profile that is compiled to the same.
 
     FILE is a systemd unit, a script, a compose file, a quadlet, a manifest of a cluster, a playbook, a Dockerfile, a
-    Makefile, a configuration of supervisord, or a page with such a thing in it. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
+    Makefile, a justfile, a configuration of supervisord, a program in Python or a notebook (neither is run), or a page with such a thing in it. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
     """
     from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
     from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above

@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 
 from attrs import evolve
 
-from compiler.adopt.choice import Shelf, choose, other_than_image
+from compiler.adopt.choice import Shelf, choose
 from compiler.adopt.launch import Command
+from compiler.adopt.named import other_than_image
 from compiler.adopt.reading import read_words
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
@@ -32,7 +33,7 @@ def read_pasted(
     if launch is None:
         others = tuple(map(_without_options, read.diagnostics))
         is_missing = all(each.code == "launch-missing" for each in others if each.is_error)
-        return (_starts_nothing(words),) if is_missing else others
+        return (_starts_nothing(words, others),) if is_missing else others
     version, assumed = (engine[1] if engine is not None else ""), list[str]()
     shelf = Shelf(catalog=catalog)
     if engine is None:
@@ -41,7 +42,9 @@ def read_pasted(
             return faults
         version = chosen.version
         assumed += (each.text for each in chosen.changes if each.kind is ChangeKind.ASSUMED)
-    elif engine[0] == launch.engine and (said := other_than_image(launch, shelf, version)):
+    elif engine[0] == launch.engine and (
+        said := other_than_image(launch, catalog.versions(launch.engine), version=version)
+    ):
         assumed.append(said.text)
     command = launch.command
     assumed += (each.text for each in command.changes if each.kind is ChangeKind.UNKNOWN)
@@ -66,8 +69,11 @@ def _without_options(found: Diagnostic) -> Diagnostic:
     return evolve(found, primary=None, secondary=(), help=advice)
 
 
-def _starts_nothing(words: Sequence[str]) -> Diagnostic:
+def _starts_nothing(words: Sequence[str], others: Sequence[Diagnostic]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
+    relative = next((each for each in others if "starts no server" in each.summary), None)
+    if relative is not None:
+        return error("command-refused", relative.summary, notes=relative.notes, help=relative.help)
     if len(words) == 1 and is_whole_command(words[0]):
         return one_word("command-refused", start="--")
     known = [f"`{each}`" for engine in ENGINES.values() for each in engine.launches]

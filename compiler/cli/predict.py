@@ -10,7 +10,8 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
-from compiler.catalog import Catalog, Kind
+from compiler.catalog import Catalog
+from compiler.catalog.gpunames import gpu_id
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
@@ -20,10 +21,10 @@ from compiler.cli.seengpus import gpus_of, unseen
 from compiler.cli.session import catalogue_here, engine_release, show, write_lines
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines.engine import Measured
+from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Model
 from compiler.judged import Checked, Judged
 from compiler.memory.weights import Split
-from compiler.near import in_any_case
 from compiler.predict import Predictor, Question, make_predictor, unjudged
 from compiler.ranges import Range
 from compiler.secrecy import given_secrets, hide, secret_values
@@ -104,12 +105,16 @@ def command(  # noqa: PLR0913 - click hands over each option
     """
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
-    gpu = in_any_case(gpu, catalog.ids(Kind.GPU))
+    gpu = gpu_id(gpu, catalog)
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)
     if not isinstance(said, Said):
         judged = (unjudged(*said),)
+    elif _is_of_images(said):
+        from compiler.adopt.diffusion import diffusion  # noqa: PLC0415 - of few commands
+
+        judged = (unjudged(diffusion()),)
     elif not any(each.is_error for each in read.diagnostics):
         name = said.engine if engine is None else engine[0]
         predictor = make_predictor(catalog, engine=name, version=said.version, read_file=named_text)
@@ -134,6 +139,17 @@ def command(  # noqa: PLR0913 - click hands over each option
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
+
+
+def _is_of_images(said: Said) -> bool:
+    """Whether the command starts a server that has no pool."""
+    known = ENGINES.get(said.engine)
+    found = None if known is None else known.find_launch(said.words)
+    if found is None or found.arguments - found.entry == 1:
+        return False  # started as a module, it is one of language models
+    from compiler.adopt.diffusion import serves_diffusion  # noqa: PLC0415 - as above
+
+    return serves_diffusion(said.words, found)
 
 
 def _secrets(words: Sequence[str], *, flags: Iterable[str] = ()) -> frozenset[str]:

@@ -157,6 +157,9 @@ class Adopter(Protocol):
     ) -> Unfolded | None:
         """Put the flags of a file that the launch names among its words; `None` where it names none that is known."""
 
+    def lacks(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> int:
+        """At least so many flags of a launch are refused, told without the release's parser."""
+
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """Read a launch; `unknown` are the words that hold what is known at start only."""
 

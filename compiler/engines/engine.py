@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from compiler.beside import Adapters, StateSlots, Unfolds
+from compiler.engines.sized import Sizer
 from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
 from compiler.memory.weights import Split
-from compiler.plan import Balance, Memory, Option, Plan, Variable
+from compiler.plan import Memory, Option, Plan, Variable
 from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
@@ -71,72 +71,6 @@ class Spelled(Value):
     command: tuple[str, ...]
     options: tuple[Option, ...]
     environment: tuple[Variable, ...]
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Sized(Value):
-    """What the engine will do with the GPU.
-
-    Attributes:
-        memory: both budgets; `None` when `unknowns` says why not.
-        prefill_chunk: tokens of a prefill step; `None` when unknown.
-        unfolds: what a prefill step unfolds; `None` when nothing.
-        adapters: the buffers of adapters; `None` where there are none.
-        attention_backend: what the engine will use; `None` when unknown.
-        required_tokens: slots the promise needs of each pool, also where memory is not known.
-        verify_width: slots the last verify step of a request wants.
-        running_requests: most requests at once, over all replicas, defaults filled in.
-        states: the pool of states; `None` when no layer has one.
-        assumptions: sentences about what was taken for granted.
-    """
-
-    memory: Memory | None
-    required_tokens: int
-    verify_width: int
-    running_requests: int | None
-    attention_backend: str | None = None
-    prefill_chunk: int | None = None
-    unfolds: Unfolds | None = None
-    states: StateSlots | None = None
-    adapters: Adapters | None = None
-    unknowns: tuple[Unknown, ...] = ()
-    assumptions: tuple[str, ...] = ()
-
-
-class Sizer(Protocol):
-    """A fraction in; what the engine does with the GPU out."""
-
-    def __call__(self, fraction: float) -> Sized:
-        """All of it, in words too."""
-
-    def balance(self, fraction: float) -> Balance | None:
-        """What both budgets come to, sooner: a search asks for it hundreds of times; `None` where memory is not known."""
-
-    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
-        """What is surely there beside the promise, sooner again; `None` where memory is not known.
-
-        Slots of the pool, and requests that its states admit, where a larger budget admits more of them.
-        """
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Fixed(Value):
-    """A size that no fraction changes."""
-
-    sized: Sized
-
-    def __call__(self, fraction: float) -> Sized:  # noqa: ARG002 - as it says
-        """It."""
-        return self.sized
-
-    def balance(self, fraction: float) -> Balance | None:  # noqa: ARG002 - as it says
-        """What its budgets come to."""
-        return None if self.sized.memory is None else self.sized.memory.balance
-
-    def least_spare(self, fraction: float) -> tuple[float, ...] | None:
-        """What its pool has to spare."""
-        balance = self.balance(fraction)
-        return None if balance is None else (balance.tokens.low - balance.required_tokens,)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -273,6 +207,13 @@ class Engine(Protocol):
 
     def find_launch(self, words: Sequence[str]) -> Found | None:
         """Where a command starts this engine; `None` when it does not."""
+
+    def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """The words of a command that start a relative of it, and what that is, a clause; `None` where none does."""
+
+    @property
+    def image_names(self) -> tuple[str, ...]:
+        """What the images that hold it are called by, a part of each name."""
 
     def adopter(self, release: Release) -> Adopter | None:
         """What reads launches of a release into settings; make it once for many; `None` where nobody wrote one."""

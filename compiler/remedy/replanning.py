@@ -7,8 +7,9 @@ from collections.abc import Hashable
 from attrs import define, evolve, field
 
 from compiler.catalog import Catalog
-from compiler.engines.engine import Engine, Facts, Sizer
+from compiler.engines.engine import Engine, Facts
 from compiler.engines.known import ENGINES
+from compiler.engines.sized import Sizer
 from compiler.facts import Unknown
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, look_up, plan_of

@@ -10,7 +10,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
-from compiler.quantities import Duration
+from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
 from compiler.render.templates import fill
 from compiler.value import Value
@@ -162,7 +162,15 @@ def _running(plan: Plan) -> str:
         return "not known"
     replicas = plan.profile.parallel.data
     of_each = f", {plan.running_each} on each of {replicas} replicas" if replicas > 1 else ""
-    return f"{plan.running_requests}{of_each}"
+    return f"{plan.running_requests}{of_each}{_by_states(plan)}"
+
+
+def _by_states(plan: Plan) -> str:
+    """What bounds them where it is a pool that no setting names."""
+    states = plan.states
+    if states is None or states.requests != plan.running_each:
+        return ""
+    return f", by {counted(states.slots, 'slot')} of states, {states.per_request} a request"
 
 
 def _pool_sentence(plan: Plan, memory: Memory) -> str:

@@ -33,6 +33,8 @@ def verdict_line(judged: Judged) -> str:
 def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -> str:
     """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
     codes = [each.code for each in (*beside, *judged.diagnostics) if each.is_error]
+    if judged.plan is None and not codes:
+        return judged.verdict.value
     if judged.plan is None:
         return f"refused by {', '.join(dict.fromkeys(codes))}; not planned: see the errors"
     if not codes or judged.verdict is Verdict.REFUSED:

@@ -12,7 +12,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from compiler.engines.engine import Engine, Facts, Fixed, Sized, Sizer
+from compiler.engines.engine import Engine, Facts
+from compiler.engines.sized import Fixed, Sized, Sizer
 from compiler.origins import dotted
 from compiler.plan import Balance, Plan
 from compiler.planner import SizerOf, new_sizer, plans_of

@@ -20,6 +20,7 @@ from compiler.engines.adopting import (
 )
 from compiler.engines.engine import ReadFile
 from compiler.engines.found import Found
+from compiler.engines.sglang.adoptnotes import not_known, repeated
 from compiler.engines.sglang.arguments import Entry, Given, Parsed, Parser, RefusalKind, make_parser
 from compiler.engines.sglang.arguments.actions import RefusedError
 from compiler.engines.sglang.arguments.parsed import Refusal
@@ -27,7 +28,17 @@ from compiler.engines.sglang.arguments.words import CONFIG, Word, serve_words
 from compiler.engines.sglang.commandline import entry_of
 from compiler.engines.sglang.comparing import differences, same, values_of
 from compiler.engines.sglang.configunfold import unfolded
-from compiler.engines.sglang.grouping import Group, argument, by_name, culprits, groups, lacks_value
+from compiler.engines.sglang.grouping import (
+    Group,
+    argument,
+    by_name,
+    culprits,
+    groups,
+    lacks_value,
+    places_of,
+    texts_of,
+    unresolved,
+)
 from compiler.engines.sglang.unspelling import setting_of_flag, settings_of_flag
 from compiler.facts import Action, Release
 from compiler.profile import Argument
@@ -72,6 +83,14 @@ class Adopter(Value):
             return None  # `read` says so
         return unfolded(own, unknown=unknown, read_file=read_file, release=self.release)
 
+    def lacks(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> int:
+        """As `engines.adopting.Adopter` says."""
+        try:
+            own = self._server_words(words, found)
+        except RefusedError:
+            return 0
+        return unresolved(own, release=self.release, unknown=unknown)
+
     def read(self, words: Sequence[str], *, found: Found, unknown: frozenset[int]) -> Reading:
         """As `engines.adopting.Adopter` says."""
         try:
@@ -96,8 +115,8 @@ class Adopter(Value):
             open=tuple(self._open(doubtful)),
             notes=(
                 *self._notes(parsed, kept),
-                *(_unknown(each) for each in doubtful),
-                *(_repeated(each) for each in refused if each.flag and each is not last[each.flag]),
+                *(not_known(each) for each in doubtful),
+                *(repeated(each) for each in refused if each.flag and each is not last[each.flag]),
                 *self._other_notes(words, own, found),
             ),
             values=values_of(parsed),
@@ -122,7 +141,7 @@ class Adopter(Value):
                 kept.append(group)
             else:
                 left.remove(known)
-        got = self.parser.parse(_texts(kept))
+        got = self.parser.parse(texts_of(kept))
         return (
             *(Difference(dest=each.flag, wanted=each.argument, found=None) for each in left),
             *differences(reading, got),
@@ -145,9 +164,9 @@ class Adopter(Value):
         if any(each.full_name == CONFIG for each in several):
             # Its file may say what is needed, and is not here.
             rest = tuple(each for each in several if each.full_name != CONFIG)
-            several = (*self._stand_in(self.parser.parse(_texts(rest)).refusal), *several)
+            several = (*self._stand_in(self.parser.parse(texts_of(rest)).refusal), *several)
         while True:
-            parsed = self.parser.parse(_texts(several))
+            parsed = self.parser.parse(texts_of(several))
             needed = self._stand_in(parsed.refusal)
             if needed:
                 # In front: behind a `--` it would be no flag, and be needed for ever.
@@ -183,7 +202,7 @@ class Adopter(Value):
         words = [word for group in kept for word in group.words]
         if parsed.config is not None:
             at = next(at for at, word in enumerate(words) if word.text == CONFIG)
-            places = _places(words, (at, at + 1))
+            places = places_of(words, (at, at + 1))
             yield Carried(
                 flag=CONFIG,
                 argument=parsed.config,
@@ -197,7 +216,7 @@ class Adopter(Value):
             yield Carried(
                 flag=given.flag,
                 argument=self._argument(given, words),
-                words=_places(words, given.places),
+                words=places_of(words, given.places),
                 settings=settings_of_flag(given.flag, given.value, release=self.release),
                 dest=given.dest,
             )
@@ -228,10 +247,10 @@ class Adopter(Value):
             yield Noted(
                 kind=ChangeKind.FOLDED,
                 text=f"`{_shown(given, words)}` has no effect: `{_shown(last[given.dest], words)}` comes later",
-                words=_places(words, given.places),
+                words=places_of(words, given.places),
             )
         for given in parsed.given:
-            places = _places(words, given.places)
+            places = places_of(words, given.places)
             if given.flag == CONFIG:
                 yield Noted(
                     kind=ChangeKind.DROPPED,
@@ -270,30 +289,6 @@ def _is_secret(group: Group) -> bool:
     return group.name is not None and any(
         is_secret(group.full_name, value) for value in group.values
     )
-
-
-def _repeated(carried: Carried) -> Noted:
-    text = f"`{carried.flag}` is given again later; only the last one is carried"
-    return Noted(kind=ChangeKind.FOLDED, text=text, words=carried.words)
-
-
-def _unknown(group: Group) -> Noted:
-    shown = " ".join(word.text for word in group.words)
-    text = (
-        f"`{shown}` is not known before the start"
-        if group.name is not None
-        else f"`{shown}` may hold more flags, known at the start only"
-    )
-    return Noted(kind=ChangeKind.UNKNOWN, text=text, words=group.places)
-
-
-def _texts(several: Sequence[Group]) -> tuple[str, ...]:
-    return tuple(word.text for group in several for word in group.words)
-
-
-def _places(words: Sequence[Word], indices: Sequence[int]) -> tuple[int, ...]:
-    places = (words[at].place for at in indices)
-    return tuple(dict.fromkeys(each for each in places if each is not None))
 
 
 def _shown(given: Given, words: Sequence[Word]) -> str:

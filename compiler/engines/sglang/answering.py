@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from compiler.engines.engine import CommandReader, Facts, Footprint, ReadFile, Sizer, Spelled
+from compiler.engines.engine import CommandReader, Facts, Footprint, ReadFile, Spelled
 from compiler.engines.sglang import sizing, spelling
 from compiler.engines.sglang.following import untold
 from compiler.engines.sglang.overrides import declared
 from compiler.engines.sglang.rules import rules_for
 from compiler.engines.sglang.settings import settings_of
+from compiler.engines.sized import Sizer
 from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory, Plan
 from compiler.profile import Argument, Profile
@@ -31,6 +32,8 @@ class _Sglang(Value):
     name: str = "sglang"
     entry: tuple[str, ...] = ("python3", *spelling.ENTRY)
     launches: tuple[str, ...] = ("python -m sglang.launch_server ...", "sglang serve ...")
+    # AMD's own image is `rocm/sgl-dev`.
+    image_names: tuple[str, ...] = ("sglang", "sgl-dev")
     probe: str = "sglang/ready.py"
     # The probe reads the size of the pool there as well, without a key.
     first_flags: Mapping[str, Argument] = field(factory=lambda: {"enable-metrics": True})
@@ -65,6 +68,11 @@ class _Sglang(Value):
         from compiler.engines.sglang.commandline import entry_of  # noqa: PLC0415 - as above
 
         return entry_of(words)
+
+    def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
+        from compiler.engines.sglang.others import other_program  # noqa: PLC0415 - as above
+
+        return other_program(words)
 
     def adopter(self, release: Release) -> Adopter:
         from compiler.engines.sglang.adopting import make_adopter  # noqa: PLC0415 - as above

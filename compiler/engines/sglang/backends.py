@@ -244,7 +244,10 @@ def _automatic(gpu: Gpu, model: Model, rule: Counting) -> str:
 
 
 def _keeps_scales(settings: Settings, gpu: Gpu, rule: Counting) -> bool:
-    """Not with TensorRT-LLM's kernels, the default on Blackwell, and not with TileLang on AMD."""
+    """Not with TensorRT-LLM's kernels, the default on Blackwell since 0.5.10, and not with TileLang on AMD.
+
+    0.5.3 server_args.py, 838; 0.5.9 and 0.5.10 server_args.py, `_set_default_nsa_backends`.
+    """
     names = (
         "nsa-prefill-backend",
         "dsa-prefill-backend",
@@ -257,4 +260,4 @@ def _keeps_scales(settings: Settings, gpu: Gpu, rule: Counting) -> bool:
     if platform(gpu) is Platform.HIP:
         plain = "tilelang" in asked or not asked
         return not (plain and rule.hip_plain_rows)
-    return bool(asked) or generation(gpu) < _BLACKWELL
+    return bool(asked) or generation(gpu) < _BLACKWELL or not rule.sparse_trtllm

@@ -16,7 +16,7 @@ from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
 from compiler.facts import Boot, Model
-from compiler.profile import Memory, Name, Parallel, Profile, Speculative, Text
+from compiler.profile import CheckpointPath, Memory, Name, Parallel, Profile, Speculative, Text
 from compiler.same import Same
 from compiler.value import Value
 
@@ -100,7 +100,7 @@ def _settings(
         "memory.page_size": (launch.page, boot.page_size),
         "memory.max_pool_tokens": (profile.memory.max_pool_tokens, None),
         "speculative.algorithm": (speculative.algorithm if speculative else None, boot.algorithm),
-        "speculative.draft": (speculative.draft if speculative else None, boot.draft),
+        "speculative.draft": (_draft_of(speculative, boot), boot.draft),
         "speculative.block_size": (launch.draft_width if speculative else None, boot.block_size),
         "speculative.draft_window": (
             speculative.draft_window if speculative else None,
@@ -119,6 +119,14 @@ def _settings(
         "flags": (None if boot.flags is None else dict(profile.flags), boot.flags),
         "memory.chunked_prefill": (launch.chunk, boot.chunked_prefill),
     }
+
+
+def _draft_of(speculative: Speculative | None, boot: Boot) -> str | None:
+    """A profile's draft, said as the boot says its own."""
+    if speculative is None:
+        return None
+    named = boot.draft == boot.model and speculative.draft is None and speculative.draft_path
+    return boot.model if named else speculative.draft
 
 
 def matching(
@@ -151,7 +159,7 @@ def _has_draft(known: KnownBoot, model: Model) -> bool:
     """Whether the boot's draft is described: else its weights, and the cell it had, cannot be told."""
     if known.boot.algorithm in {None, NGRAM} or known.draft is not None:
         return True
-    return known.boot.draft is None and model.nextn is not None
+    return known.boot.draft in {None, known.boot.model} and model.nextn is not None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -227,14 +235,20 @@ def _profile_of(boot: Boot, profile: Profile) -> Profile:
             chunked_prefill=boot.chunked_prefill,
         ),
         flags=profile.flags if boot.flags is None else dict(boot.flags),
-        speculative=None if boot.algorithm is None else _speculative_of(boot),
+        speculative=None if boot.algorithm is None else _speculative_of(boot, profile),
     )
 
 
-def _speculative_of(boot: Boot) -> Speculative:
+def _speculative_of(boot: Boot, profile: Profile) -> Speculative:
+    # Whether a path named the model's own draft decides what a token costs; where a boot does not say, it is as in the profile.
+    own = boot.draft == boot.model
+    ours = profile.speculative
+    unsaid = ours is not None and (ours.algorithm, ours.draft) == (boot.algorithm, boot.draft)
+    path = CheckpointPath(f"/models/{boot.model}") if own else None
     return Speculative(
         algorithm=boot.algorithm,  # type: ignore[arg-type]  # as the boot's file has it
-        draft=None if boot.draft is None else Text(boot.draft),
+        draft=None if own or boot.draft is None else Text(boot.draft),
+        draft_path=ours.draft_path if ours is not None and unsaid else path,
         block_size=boot.block_size,
         draft_window=boot.draft_window,
         tree_budget=boot.tree_budget,

@@ -57,6 +57,15 @@ def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     return Range(embedding, embedding if model.architecture.startswith(_TIES) else both, both)
 
 
+def loaded_gib(guess: Speculation, model: Model, *, split: Split, ranks: int) -> Range:
+    """What a draft that is loaded before the pool has when it is sized, GiB."""
+    kept = draft_weights_gib(guess, model, split=split) + given_up_gib(guess, model, split=split)
+    if guess.draft is None:
+        return kept
+    beside, _ = draft_rotary_gib(guess.draft, ranks=ranks, stacked=guess.drafts_blocks)
+    return kept + Range.exactly(beside)
+
+
 _WEIGHED = 128
 """So many drafts and layouts are remembered."""
 
@@ -72,14 +81,19 @@ def _nextn_gib(same: Same[Model], nextn: Same[Nextn], split: Split) -> Range:
     return allocated(nextn_tensors(same.value, nextn.value, split=split))
 
 
-def draft_rotary_gib(draft: Draft, *, ranks: int) -> tuple[float, str]:
-    """One fp32 cosine and sine table over the draft's context, and a copy of all layers' stacked K and V weights; GiB."""
+def draft_rotary_gib(draft: Draft, *, ranks: int, stacked: bool = True) -> tuple[float, str]:
+    """One fp32 cosine and sine table over the draft's context, and a copy of all layers' stacked K and V weights; GiB.
+
+    A block drafter makes that copy when its worker is made (0.5.14 and 0.5.19 speculative/dflash_worker_v2.py, 244 and 404).
+    """
     shape = draft.attention
     rotary = draft.context * shape.head_dim * 4 / GIB
+    if not stacked:
+        return rotary, f"{draft.context:,} x {shape.head_dim} x 4 B"
     heads = max(1, shape.kv_heads // ranks)
-    stacked = draft.layers * heads * (shape.head_dim + shape.v_head_dim) * draft.hidden * 2 / GIB
+    copied = draft.layers * heads * (shape.head_dim + shape.v_head_dim) * draft.hidden * 2 / GIB
     table = f"{draft.context:,} x {shape.head_dim} x 4 B"
     copies = (
         f"{draft.layers} x {heads} x ({shape.head_dim} + {shape.v_head_dim}) x {draft.hidden} x 2 B"
     )
-    return rotary + stacked, f"{table} + {copies}"
+    return rotary + copied, f"{table} + {copies}"

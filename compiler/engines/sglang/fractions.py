@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from compiler.engines.sglang.backends import is_sparse
 from compiler.engines.sglang.graphs import prefill_sizes
 from compiler.engines.sglang.releases import Counting, FractionRule, PrefillGraphs, at_least
 from compiler.engines.sglang.roles import Role, role_of
@@ -31,6 +32,8 @@ _CAPTURED_SIZE_MIB, _CAPTURED_LATENT_MIB = 8, 1536
 _FLOOR_ABOVE_MIB, _FLOOR_MIB = 60 * _GIB, 10 * _GIB
 _STANDALONE_MIB = 6 * _GIB
 _A2A_MIB = {"deepep": 2 * _GIB}
+# This release sets the fraction for sparse MLA, and no other does (server_args.py, 823).
+_SPARSE_SET_BY, _SPARSE_FRACTION = "0.5.3", 0.8
 _CAPTURED_A2A_MIB, _SINCE_ROLES = {"deepep": _GIB}, "0.5.17"
 
 
@@ -57,6 +60,8 @@ def automatic(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting, siz
     """The fraction a server picks when none is given."""
     total = gpu.total_mib
     ranks = settings.profile.parallel.tensor * settings.profile.parallel.pipeline
+    if rule.since == _SPARSE_SET_BY and is_sparse(model):
+        return _SPARSE_FRACTION
     if rule.fraction is FractionRule.STEPS:
         return _by_ranks(ranks)
     if rule.fraction is FractionRule.REST:

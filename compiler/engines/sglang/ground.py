@@ -11,12 +11,12 @@ from attrs import field, frozen
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang import boots, promise
 from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
-from compiler.engines.sglang.drafts import draft_weights_gib, given_up_gib
+from compiler.engines.sglang.drafts import given_up_gib, loaded_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
-from compiler.engines.sglang.loading import as_loaded, quantizes_late
+from compiler.engines.sglang.loading import as_loaded, as_repacked, quantizes_late
 from compiler.engines.sglang.offloading import offloaded_gib
-from compiler.engines.sglang.pool import Hypothesis, Layout
+from compiler.engines.sglang.pool import Hypothesis, Layout, share_pricing
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
@@ -163,14 +163,13 @@ class Ground(Value):
 
     def _loaded_gib(self, guess: Speculation) -> Range:
         """What a draft has loaded when the pool is sized, GiB."""
-        kept = draft_weights_gib(guess, self.model, split=self.split)
-        return kept + given_up_gib(guess, self.model, split=self.split)
+        return loaded_gib(guess, self.model, split=self.split, ranks=self.launch.attention_ranks)
 
     @cached_property
     def unquantized_gib(self) -> Range | None:
         """What a checkpoint takes that is quantized while loading; `None` for any other."""
         loaded = self.facts.model
-        if loaded is None or loaded is self.model or not quantizes_late(self.settings):
+        if loaded is None or loaded.quantization is not None or not quantizes_late(self.settings):
             return None
         return weights_gib(loaded, split=self.split)
 
@@ -203,10 +202,11 @@ class Ground(Value):
         own = self.free_gib(known)
         doubt = own.high - own.low
         piece = 0.0 if alike and self._is_of(known, fraction) else DRIVER_PAGE_GIB
+        priced_alike = alike and share_pricing(self.layouts, start.layouts)
         for free, budget in self._budgets(known, start, fraction):
             for layout in self.layouts:
                 for theirs in start.layouts:
-                    if alike and theirs.cell.pricing != layout.cell.pricing:
+                    if priced_alike and theirs.cell.pricing != layout.cell.pricing:
                         continue
                     # A recorded pool is a whole number of pages: the rest was up to one more.
                     for part, slip in ((0.5, 0.0), (0.0, -piece), (1.0, piece)):
@@ -289,7 +289,7 @@ def make_ground(settings: Settings, facts: Facts, *, started: Launch) -> Ground:
     """Put together what sizing needs; GPU and model are known."""
     if facts.gpu is None or facts.model is None:
         raise ValueError("nothing to size without a GPU and a model")
-    model = as_loaded(facts.model, settings)
+    model = as_repacked(as_loaded(facts.model, settings), facts.gpu, version=started.version)
     return Ground(
         settings=settings,
         facts=facts,

@@ -157,3 +157,25 @@ def by_name(several: Sequence[Group]) -> Mapping[str, tuple[int, ...]]:
     for each in several:
         places[each.full_name] = (*places.get(each.full_name, ()), *each.places)
     return places
+
+
+def unresolved(words: Sequence[Word], *, release: Release, unknown: frozenset[int]) -> int:
+    """How many flags the release surely refuses by their names alone, those apart of which a word is not known."""
+    return len(
+        {
+            each.name
+            for each in groups(words, release=release)
+            if each.name is not None and each.flag is None and unknown.isdisjoint(each.places)
+        }
+    )
+
+
+def texts_of(several: Sequence[Group]) -> tuple[str, ...]:
+    """The words of flags, in their order."""
+    return tuple(word.text for group in several for word in group.words)
+
+
+def places_of(words: Sequence[Word], indices: Sequence[int]) -> tuple[int, ...]:
+    """Where words stand in the launch."""
+    places = (words[at].place for at in indices)
+    return tuple(dict.fromkeys(each for each in places if each is not None))

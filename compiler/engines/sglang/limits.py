@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import between, unread
-from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, platform
+from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, is_sparse, platform
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
@@ -102,7 +102,7 @@ def _draft_unknown(profile: Profile) -> Unknown:
     path = asked.draft_path if asked is not None else None
     return Unknown(
         code="draft-unknown",
-        name=draft or f"in {path}",
+        name=draft or f"{path}",
         setting="speculative.draft" if draft else "speculative.draft_path",
         missing="its shape" if draft else "its id: set `speculative.draft`",
     )
@@ -171,7 +171,21 @@ def _unshaped(asked: Settings, model: Model, rule: Counting) -> str | None:
     old_split = rule.windows is WindowPools.BY_LAYERS and has_window_pool(asked, model)
     if old_split and model.architecture.startswith("Llama4"):
         return "how the release deals tokens out to chunked attention"
-    return None
+    return _replicated(asked, model)
+
+
+# With sparse MLA these turn on data parallel attention over all GPUs, whatever the flags say (0.5.3 server_args.py, 816, and
+# 0.5.5.post3, 1107; not from 0.5.6 on).
+_REPLICATES_SINCE, _REPLICATES_UNTIL = "0.5.3", "0.5.6"
+
+
+def _replicated(asked: Settings, model: Model) -> str | None:
+    version, parallel = asked.profile.engine.version, asked.profile.parallel
+    those = at_least(version, _REPLICATES_SINCE) and not at_least(version, _REPLICATES_UNTIL)
+    replicas = parallel.data if parallel.dp_attention else 1
+    if not (is_sparse(model) and those) or replicas == parallel.tensor:
+        return None
+    return f"data parallel attention over all GPUs, which sglang {version} turns on by itself"
 
 
 def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting) -> str | None:

@@ -1,13 +1,15 @@
-"""What `--quantization` makes of a checkpoint that is not quantized itself."""
+"""What `--quantization` makes of a checkpoint that is not quantized itself, and what kernels make of one that is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from attrs import evolve
 
 from compiler.architecture import Format, Quantization, Role
 from compiler.engines.sglang.backends import Platform, platform
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Mla, Model
 from compiler.memory.weights import PLAIN_BITS
@@ -22,7 +24,7 @@ _FP8 = Quantization(method="fp8", formats=(Format(roles=(*_MATRICES, Role.STATE)
 # has of a matrix is whole groups, or the engine does not load it (0.5.12 layers/quantization/awq/schemes/awq_linear.py).
 _GROUPS = (128, 64, 32)
 _AWQ = frozenset({"awq", "awq_marlin"})
-_MAKES = frozenset({"fp8", "w8a8_fp8"})
+_MAKES, _FP8_BITS = frozenset({"fp8", "w8a8_fp8"}), 8
 
 
 def as_loaded(model: Model, settings: Settings) -> Model:
@@ -43,6 +45,45 @@ _MADE = 128
 def _made(model: Same[Model], group: int) -> Model:
     """In four bits with groups of a size, or in fp8 without."""
     return evolve(model.value, quantization=_awq(group) if group else _FP8)
+
+
+# Linear layers in fp8 run on Marlin on GPUs that do not compute in fp8; a scale of a block becomes one for each output of the
+# block, in 16 bits. Experts stay as they are (0.5.1 and 0.5.19 layers/quantization/fp8.py, `use_marlin`, fp8_utils.py,
+# `can_auto_enable_marlin_fp8`, and marlin_utils_fp8.py, `prepare_fp8_layer_for_marlin`).
+_REPACKED_SINCE = "0.5.1"
+_REPACKED_ON = frozenset({"8.0", "8.6", "8.7"})
+_BLOCK, _LINE, _SCALE_BITS = 128 * 128, 128, 16
+
+
+def as_repacked(model: Model, gpu: Gpu, *, version: str) -> Model:
+    """The model as the kernels of a GPU want its weights."""
+    kind = model.quantization
+    if kind is None or kind.method != "fp8" or gpu.compute_capability not in _REPACKED_ON:
+        return model
+    if not at_least(version, _REPACKED_SINCE):
+        return model
+    return _repacked(Same(model))
+
+
+@lru_cache(_MADE)
+def _repacked(same: Same[Model]) -> Model:
+    model = same.value
+    kind = model.quantization
+    if kind is None:
+        raise ValueError("nothing to repack")
+    formats = (part for each in kind.formats for part in _lines(each))
+    return evolve(model, quantization=evolve(kind, formats=tuple(formats)))
+
+
+def _lines(stored: Format) -> Iterator[Format]:
+    if stored.bits != _FP8_BITS or stored.group_size != _BLOCK:
+        yield stored
+        return
+    linear = tuple(role for role in stored.roles if role is not Role.EXPERTS)
+    if linear:
+        yield evolve(stored, roles=linear, group_size=_LINE, scale_bits=_SCALE_BITS)
+    if Role.EXPERTS in stored.roles:
+        yield evolve(stored, roles=(Role.EXPERTS,))
 
 
 def _awq(group: int) -> Quantization:

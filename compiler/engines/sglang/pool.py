@@ -163,3 +163,9 @@ def combine(
     for free, weights in budgets:
         for layout in several:
             yield Hypothesis(free_gib=free, weights_gib=weights, layout=layout)
+
+
+def share_pricing(ours: Iterable[Layout], theirs: Iterable[Layout]) -> bool:
+    """Whether a draft is counted in the same way in one of each."""
+    found = {each.cell.pricing for each in ours}
+    return not found.isdisjoint(each.cell.pricing for each in theirs)

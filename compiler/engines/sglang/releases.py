@@ -119,7 +119,7 @@ class Counting(Value):
         sparse_rows: whether a token's bytes are those of the rows that sparse MLA keeps.
         hip_plain_rows: whether TileLang, the default on AMD, keeps rows of sparse MLA without scales.
         checkpoint_kv: whether `auto` follows the KV number format a checkpoint asks for.
-        sparse_fp8: whether sparse MLA chooses fp8 on Blackwell.
+        sparse_fp8: whether sparse MLA chooses fp8 on Blackwell; `sparse_trtllm`: with kernels whose rows have no scales.
         compressed: how the pools of attention that compresses over time are sized.
         pooled_keys: whether tokens share keys of an indexer that may pool them.
         extra_buffer: whether states have an extra buffer unless told otherwise.
@@ -152,6 +152,7 @@ class Counting(Value):
     hip_plain_rows: bool = False
     checkpoint_kv: bool = False
     sparse_fp8: bool = False
+    sparse_trtllm: bool = False
     pooled_keys: bool = False
     states: StatePools = StatePools.ABSENT
     compressed: CompressedPools = CompressedPools.ABSENT
@@ -203,13 +204,13 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "states": StatePools.GIVEN,
             "table_draft_columns": True,
             "index_bytes": 8,
+            "sparse_fp8": True,
         },
     ),
+    ("0.5.3.post1", {"indexer": True}),
     (
         "0.5.6",
         {
-            "indexer": True,
-            "sparse_fp8": True,
             "states": StatePools.DIVIDED,
             "prefill_graphs": PrefillGraphs.ASKED_BY_SIZE,
         },
@@ -230,6 +231,7 @@ _CHANGES: tuple[tuple[str, Mapping[str, Any]], ...] = (
             "speculation_mib": 4096,
             "prefill_graphs": PrefillGraphs.USUAL,
             "hip_plain_rows": True,
+            "sparse_trtllm": True,
             "table_spare_row": True,
         },
     ),

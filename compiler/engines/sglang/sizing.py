@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import field, frozen
 
-from compiler.engines.engine import Facts, Fixed, Sized, Sizer
+from compiler.engines.engine import Facts
 from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
@@ -20,6 +20,7 @@ from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.engines.sglang.reserve.aiter import asks_unified
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
+from compiler.engines.sized import Fixed, Sized, Sizer
 from compiler.facts import Evidence
 from compiler.memory.weights import GIB
 from compiler.plan import Balance, Line, Memory, Pool, Reserve

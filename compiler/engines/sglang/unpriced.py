@@ -26,6 +26,7 @@ STATIC: Mapping[str, str] = {
     "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",
     "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
     "dllm-algorithm": "sizes the pool by blocks",
+    "device": "runs the model elsewhere than on such a GPU, where memory is counted otherwise",
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
 
@@ -76,8 +77,13 @@ _AS_USUAL: Mapping[str, tuple[Argument, ...]] = {
     "moe-dp-size": (1,),
     "moe-data-parallel-size": (1,),
     "json-model-override-args": ("{}",),
+    "speculative-draft-model-quantization": ("unquant",),
+    "device": ("cuda", "xpu", "auto"),
 }
-"""Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace."""
+"""Values that change nothing: sixteen bits are sixteen bits, and the way files are read leaves no trace.
+
+A draft that is not to be quantized is loaded as its own config says (0.5.19 arg_groups/serving_hook.py, 648).
+"""
 
 RESERVE: Mapping[str, str] = {
     "enable-symm-mem": "allocates symmetric memory, 4 GB by default",

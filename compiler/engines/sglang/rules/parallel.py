@@ -9,7 +9,7 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import ASSERTS, at, caution, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.ranks import has_groups
+from compiler.ranks import may_share
 from compiler.rules import rule
 
 
@@ -41,7 +41,7 @@ def head_needs_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "`--enable-dp-lm-head` needs data parallel attention",
         at(given, where, "enable-dp-lm-head", text="a data parallel head"),
         help=(
-            f"{'set `parallel.dp_attention = true`, or ' if has_groups(parallel) else ''}leave `enable-dp-lm-head = true` out",
+            f"{'set `parallel.dp_attention = true`, or ' if may_share(plan.profile) else ''}leave `enable-dp-lm-head = true` out",
         ),
     )
 
@@ -188,7 +188,7 @@ def two_batches(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             'set `moe-a2a-backend`, for instance to `"deepep"`',
             *(
                 ("or set `parallel.dp_attention = true`",)
-                if attention_does and has_groups(plan.profile.parallel)
+                if attention_does and may_share(plan.profile)
                 else ()
             ),
             "or leave `enable-two-batch-overlap = true` out",

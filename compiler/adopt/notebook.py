@@ -1,0 +1,103 @@
+"""A notebook goes in; its cells of code come out as files of their own, with their places in it.
+
+nbformat.readthedocs.io, "Code cells"; ipython.readthedocs.io, "System shell access" (`!`) and "Cell magics" (`%%bash`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import cast
+
+from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.placeholders import placeholders
+from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
+from compiler.diagnostics import Span
+from compiler.source import Source
+
+
+_SCRIPT = "page.sh"
+_PROGRAM = "page.py"
+_OF_A_SHELL = ("%%bash", "%%sh", "%%script bash", "%%script sh", "%%shell")
+_WRITES = "%%writefile"
+
+
+def read_notebook(source: Source) -> Sheet:
+    """The cells that speak of an engine; nothing where it is no notebook."""
+    try:
+        told: object = json.loads(source.text)
+    except (ValueError, RecursionError):
+        told = None
+    documents = islice(_documents(told, source), MOST_PARTS)
+    return Sheet(documents=tuple(documents), sources={source.name: source})
+
+
+def _documents(told: object, source: Source) -> Iterator[Document]:
+    at = 0
+    for lines in _cells(told):
+        at, span = _place(lines, source, at)
+        for name, kept in _parts(lines):
+            text = "\n".join(kept) + "\n"
+            if speaks_of_engine(text):
+                word = Word(text=text, span=span, unknown=placeholders(text))
+                yield Document(name=name, text=word, is_exact=False)
+
+
+def _cells(told: object) -> Iterator[list[str]]:
+    """The lines of each cell of code."""
+    cells = cast("dict[str, object]", told).get("cells") if isinstance(told, dict) else None
+    for cell in cast("list[object]", cells) if isinstance(cells, list) else []:
+        if not isinstance(cell, dict):
+            continue
+        about = cast("dict[str, object]", cell)
+        source = about.get("source")
+        parts = cast("list[object]", source) if isinstance(source, list) else [source]
+        texts = [each for each in parts if isinstance(each, str)]
+        if about.get("cell_type") == "code" and any(each.strip() for each in texts):
+            yield "".join(texts).split("\n")
+
+
+def _place(lines: list[str], source: Source, at: int) -> tuple[int, Span]:
+    """Where a cell stands, behind the cell before; mostly each of its lines is one of the file."""
+    blank = next((number for number, each in enumerate(lines) if each.strip()), 0)
+    written = (json.dumps(lines[blank], ensure_ascii=plain)[1:-1] for plain in (True, False))
+    places = (source.text.find(each, at) for each in written)
+    found = next((each for each in places if each >= 0), at)
+    place = source.span(found, found + 1)
+    return found, Span(
+        file=source.name,
+        line=max(1, place.line - blank),
+        column=1,
+        end_line=place.line + len(lines) - 1,
+        end_column=2,
+    )
+
+
+def _parts(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A cell as the script and the program that it is, each on the lines where it stands."""
+    if lines[0].startswith((*_OF_A_SHELL, _WRITES)):
+        yield _SCRIPT, ["", *lines[1:]]
+    elif not lines[0].startswith("%%"):
+        script, program = list[str](), list[str]()
+        goes_on = False
+        for line in lines:
+            bare = line.lstrip()
+            is_shell = goes_on or bare.startswith(("!", "%"))
+            # `!!` keeps what a command prints; `%env A=b` is a variable of all commands below.
+            typed = line if goes_on else _typed(bare)
+            script.append(typed if is_shell else "")
+            program.append("" if is_shell else line)
+            goes_on = is_shell and line.endswith("\\")
+        yield _SCRIPT, script
+        yield _PROGRAM, program
+
+
+def _typed(line: str) -> str:
+    """What a shell is given of a line that is not of Python."""
+    if line.startswith("!"):
+        return line.lstrip("!")
+    magic, _, rest = line.partition(" ")
+    if magic == "%env" and "=" in rest:
+        return f"export {rest}"
+    return rest if magic in {"%sx", "%system"} else ""

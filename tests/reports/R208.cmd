@@ -1,0 +1,2 @@
+# --gpu h100 --engine sglang@0.5.2
+python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3.1 --tp 32 --dp 8 --enable-dp-attention --nnodes 4 --node-rank 0 --dist-init-addr 10.0.0.1:5000 --trust-remote-code

@@ -1,0 +1,59 @@
+"""What a draft takes before the pool is sized, and boots in which a path named the draft that a model brings."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from benchmarks.asking import ask, read_cases
+from benchmarks.recorded import boot_of
+from servers import lines, sized
+
+
+GIB = 2**30
+INT4 = "--model-path Frozenlock/Qwen3.8-27B-int4-AutoRound --tp 2 --max-running-requests 1 --mem-fraction-static 0.85"
+DRAFT = (
+    "--speculative-algorithm DFLASH --speculative-draft-model-path z-lab/Qwen3.8-27B-DFlash2"
+    " --speculative-draft-model-quantization unquant"
+)
+
+
+def test_a_draft_of_its_own_has_its_tables() -> None:
+    """From 0.5.14 on its rotary table and its stacked K and V are there when the pool is sized."""
+    plain, drafted = (
+        lines(sized(f"{INT4} {more}", version="0.5.19", gpu="rtx-3090", count=2))["weights"]
+        for more in ("", DRAFT)
+    )
+    layers = 5 * (5120 * (32 + 2 * 8) * 128 + 32 * 128 * 5120 + 3 * 5120 * 17_408) // 2
+    whole = 5 * 5120 * 5120 + 193_986_560
+    table, stacked = 262_144 * 128 * 4, 5 * 4 * 2 * 128 * 5120 * 2
+    wanted = (2 * (layers + whole) + table + stacked) / GIB
+    assert drafted.gib.best - plain.gib.best == pytest.approx(wanted, abs=0.02)
+
+
+MTP, BLOCKS = "qwen38-27b-int4-2x3090-mtp-f090", "qwen38-27b-int4-2x3090-dflash2-f082"
+
+
+@pytest.mark.parametrize(("about", "known"), [(MTP, BLOCKS), (BLOCKS, MTP)])
+def test_a_boot_says_that_its_draft_was_named(about: str, known: str) -> None:
+    """A token costs the draft's layers, too, where a path names the model's own draft: a boot says so by the model's id."""
+    cases = {case.id: case for case in read_cases()}
+    boot = boot_of(cases[known])
+    assert boot is not None
+    answer = ask(cases[about], boots=(boot,))
+    assert answer.memory is not None
+    assert answer.memory.pool.boot is not None
+    assert answer.covers
+
+
+def test_a_boot_that_does_not_say_is_as_the_profile() -> None:
+    """Boots that were recorded before have no draft there: they are taken to be like the profile."""
+    case = next(case for case in read_cases() if case.id == MTP)
+    boot = boot_of(case)
+    assert boot is not None
+    assert boot.draft == boot.model
+    for each in (boot, evolve(boot, draft=None)):
+        answer = ask(case, boots=(each,))
+        assert answer.memory is not None
+        assert answer.memory.pool.tokens is not None
+        assert answer.memory.pool.tokens.best == case.tokens
