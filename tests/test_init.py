@@ -65,6 +65,16 @@ def test_a_new_tree_uses_its_gpus(tmp_path: Path) -> None:
     assert float(found[1]) >= fraction
 
 
+def test_a_host_that_shares_its_memory_is_left_some(tmp_path: Path) -> None:
+    """On a DGX Spark the engine's own pick would take what the host's processes need, and the tree would begin with a warning."""
+    words = ("--model", "openai/gpt-oss-120b", "--gpu", "gb10", "--count", "1", "--host", "spark")
+    assert poolproof(tmp_path, "init", *words, "--context", "131072").code == 0
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    text = (tmp_path / "profiles/gpt-oss-120b-spark.toml").read_text("utf-8")
+    assert "fraction = 0.8\n" in text
+    assert "the host uses the same memory" in text
+
+
 def test_a_reserve_that_wants_more_gets_a_lower_fraction(tmp_path: Path) -> None:
     """Where the engine's own pick would leave the reserve in doubt, the fraction is as much lower as it has to be."""
     words = ("--model", "Qwen/Qwen3-30B-A3B", "--gpu", "rtx-5090", "--count", "4", "--host", "a")

@@ -276,6 +276,11 @@ def test_a_cut_model_has_no_more_dense_layers_than_layers() -> None:
     assert described({**config, "num_hidden_layers": 2}).dense_layers == 2
 
 
+def test_plain_attention_may_say_that_it_has_no_parts() -> None:
+    """DeepSeek-OCR has the keys of MLA, with nothing in them."""
+    assert described(changed(qk_nope_head_dim=0, qk_rope_head_dim=0)) == described(changed())
+
+
 def test_one_fault_is_told_once() -> None:
     """A key of the wrong type is not held against another as if it were 1."""
     assert missing(changed(num_attention_heads="32")) == (

@@ -626,6 +626,8 @@ def test_flags_that_a_profile_has_a_place_for_keep_no_help_away(flags: str) -> N
         ("env CUDA_VISIBLE_DEVICES=2,3,4,5", 0),
         ("CUDA_VISIBLE_DEVICES=0", 1),
         ("CUDA_VISIBLE_DEVICES=", 1),
+        ("CUDA_VISIBLE_DEVICES=GPU-1f3c,MIG-77a0", 0),
+        ("CUDA_VISIBLE_DEVICES=0,all", 1),
         ("docker run --gpus 2 image", 0),
         ("docker run --gpus device=0 image", 1),
         ("docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image", 1),
@@ -691,6 +693,7 @@ def test_flags_that_the_release_lost_are_named() -> None:
         ("--tp two", "invalid int value: 'two'"),
         ("--mem-fraction-static=", "invalid float value: ''"),
         ("--tp", "expected one argument"),
+        ("--tp $TP", "write a value for `$TP`, which is known at start only"),
     ],
 )
 def test_a_wrong_value_is_not_taken_for_a_wrong_flag(flags: str, said: str) -> None:

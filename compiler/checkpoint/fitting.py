@@ -39,7 +39,7 @@ def _experts(model: Model) -> Iterator[str]:
 def _half_latent(model: Model, keys: Keys) -> Iterator[str]:
     """A head that splits into parts with and without positions is one of MLA, whose cache is as wide as its rank says.
 
-    DeepSeek's small models have plain attention, and say zero for both parts.
+    A model of the family with plain attention, such as DeepSeek-OCR's, says zero for both parts.
     """
     if isinstance(model.attention, Gqa) and keys.count("qk_nope_head_dim"):
         yield "`kv_lora_rank` is missing, and `qk_nope_head_dim` is there"

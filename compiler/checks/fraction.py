@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
+from compiler.memory.cards import UNIFIED_MOST
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -51,18 +52,13 @@ def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
-_UNIFIED_MOST = (
-    0.8  # https://github.com/hasso5703/dgx-spark-qwen38: hangs above, and 0.50 to 0.80 that ran
-)
-
-
 @rule("unified-memory")
 def host_needs_some(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Where the GPU's memory is the host's, the fraction takes from the host's own processes."""
     gpu, fraction = plan.gpu, plan.profile.memory.fraction
     if gpu is None or not gpu.unified or isinstance(fraction, str):
         return
-    if not _UNIFIED_MOST < fraction < 1:
+    if not UNIFIED_MOST < fraction < 1:
         return
     yield warning(
         "unified-memory",
@@ -73,7 +69,7 @@ def host_needs_some(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "files that are read and other processes take from the same memory; public reports have the machine hang",
         ),
         help=(
-            f"set `memory.fraction` to {_UNIFIED_MOST} or less, and bound the service's memory on the host",
+            f"set `memory.fraction` to {UNIFIED_MOST} or less, and bound the service's memory on the host",
         ),
         path="memory.fraction",
     )

@@ -161,7 +161,8 @@ def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstSe
 
     trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
     usual = usual_fraction(plan, trials)
-    return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials))
+    shares = plan.gpu is not None and plan.gpu.unified
+    return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials), shares=shares)
 
 
 def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:

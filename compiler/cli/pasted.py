@@ -92,6 +92,9 @@ _VISIBLE_OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 """What ROCm counts beside: each leaves some of those that the others do (ROCm documentation, "GPU isolation techniques")."""
 
 
+_BY_NAME = ("GPU-", "MIG-")
+
+
 def _sees(command: Command, variables: Sequence[str]) -> int | None:
     """The GPUs that variables and the container leave it."""
     given = (command.environment.get(name) for name in variables)
@@ -107,7 +110,7 @@ def _first_valid(text: str) -> list[str]:
     """CUDA takes the devices up to the first that is none (CUDA programming guide, "CUDA environment variables")."""
     names: list[str] = []
     for each in map(str.strip, text.split(",")):
-        if not each or each.startswith("-"):
+        if not (each[:1].isdigit() or each.startswith(_BY_NAME)):
             break
         names.append(each)
     return names

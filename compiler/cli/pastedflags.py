@@ -64,6 +64,9 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
         advice += (f"`{each.flag}`: {line}" for line in meant)
         if not meant and not any(told):
             notes.append(f"`{each.flag}`: no release that was read has such a flag")
+    for word in launch.command.words:
+        if word.unknown:
+            advice.append(f"write a value for `{word.text}`, which is known at start only")
     asked = evolve(found, notes=(*found.notes, *notes, *said.assumed), help=tuple(advice))
     return in_flags(asked, flags_of(ENGINES[release.engine], release))
 

@@ -6,6 +6,7 @@ import math
 
 from attrs import evolve
 
+from compiler.memory.cards import UNIFIED_MOST
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import AUTO
@@ -18,9 +19,13 @@ from compiler.remedy.trials import Trials, holds
 def usual_fraction(plan: Plan, trials: Trials) -> float | None:
     """What the engine would pick, or as near to it as promise and reserve surely hold; `None` where no fraction does.
 
-    The least fraction that keeps the promise leaves the rest of the GPU idle, while a larger pool keeps prefixes.
+    The least fraction that keeps the promise leaves the rest of the GPU idle, while a larger pool keeps prefixes. Where the
+    host uses the same memory, no more is taken than leaves it enough, but for a promise that needs it.
     """
-    usual = with_fraction(plan.profile, max(thousandths_of(plan), _picked(plan, trials))).profile
+    wished = _picked(plan, trials)
+    if plan.gpu is not None and plan.gpu.unified:
+        wished = min(wished, round(UNIFIED_MOST * THOUSANDTHS))
+    usual = with_fraction(plan.profile, max(thousandths_of(plan), wished)).profile
     if not holds(trials.balance(usual), CERTAIN) or trials.objection(usual) is not None:
         surest = most_that_passes(Most.POOL, plan, trials)
         if surest is None or not holds(surest.plan.balance, CERTAIN):

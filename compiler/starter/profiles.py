@@ -225,6 +225,8 @@ def _usual(wanted: FirstService) -> str:
         return "What the engine would pick by itself: the rest of the pool keeps prefixes for later requests."
     if wanted.fraction > wanted.picked:
         return f"The engine would pick {wanted.picked:g}, and the promise needs more than that."
+    if wanted.shares:
+        return f"The engine would pick {wanted.picked:g}, and the host uses the same memory: this leaves it some."
     return f"The engine would pick {wanted.picked:g}, which leaves too little beside the pool: this is the most that surely passes."
 
 

@@ -88,6 +88,7 @@ class FirstService(Value):
         kv_dtype: the number format of the KV cache; empty for the model's own.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         picked: the fraction that the engine would take by itself, where `fraction` is one.
+        shares: whether the host uses the GPU's memory, too.
         is_described: whether the model, the GPU, and what the engine does with memory are, so that the fraction can be found.
         custom_code: the parts of the checkpoint that come as code, as words of a sentence.
         target: the host's name.
@@ -117,6 +118,7 @@ class FirstService(Value):
     kv_dtype: str = ""
     fraction: float | None = None
     picked: float | None = None
+    shares: bool = False
 
     @property
     def name(self) -> str:
