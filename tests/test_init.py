@@ -350,6 +350,10 @@ def _judged(wanted: FirstService) -> Checked:
     return check_profiles((wanted.profile,), inputs)
 
 
+# 193 GiB on each of eight GPUs.
+_TOO_LARGE = frozenset({"moonshotai/Kimi-K3"})
+
+
 @pytest.mark.parametrize("every", [45, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gpu", ["h100", "l40s"])
 def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str, every: int) -> None:
@@ -364,7 +368,7 @@ def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str, every: int) -
             assert codes <= ABOUT_MEMORY, (model, count)
             passing = dict(offers(wanted, found.judged[0], CATALOGUE, judge=_judged))
             counts = [int(each.split()[1]) for each in passing if each.startswith("--count ")]
-            assert passing or gpu == "l40s", (model, count)
+            assert passing or gpu == "l40s" or model in _TOO_LARGE, (model, count)
             assert all(each > count for each in counts), (model, count)
 
 

@@ -132,11 +132,11 @@ def test_aiter_unfolds_whole_sequences() -> None:
 
 
 def test_the_indexer_scored_all_at_once() -> None:
-    """Sparse MLA: chunk times context in fp32 up to 0.5.5, then in parts of what is free."""
-    words = "--model-path deepseek-ai/DeepSeek-V3.2 --tp 8 --chunked-prefill-size 8192 --context-length 163840"
+    """Sparse MLA: chunk times context in fp32 up to 0.5.5, then in parts of what is free; beside it stand the heads of a replica."""
+    words = "--model-path deepseek-ai/DeepSeek-V3.2 --tp 1 --chunked-prefill-size 8192 --context-length 163840"
     before, after = (peak(words, version=version).gib for version in ("0.5.5", "0.5.6"))
     assert before.best == pytest.approx(8192 * 163_840 * 4 / GIB)
-    assert after.best < before.best / 2
+    assert after.best < before.best
 
 
 def test_heads_are_padded_for_the_sparse_kernel() -> None:
