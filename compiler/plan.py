@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from compiler.beside import Adapters, StateSlots, Unfolds
+from compiler.buffers import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range

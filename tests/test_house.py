@@ -31,7 +31,7 @@ ROWS = (
     ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
-    ("beside", "ranks"),
+    ("buffers", "ranks"),
     ("plan",),
     ("rules", "judged", "planjson", "writtenplan", "bars"),
     # text and files in

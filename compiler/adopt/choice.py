@@ -7,7 +7,14 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Change, Launch, Word
-from compiler.adopt.named import by_file, by_image, how_to_tell, installed, other_than_image, tagged
+from compiler.adopt.release import (
+    by_file,
+    by_image,
+    how_to_tell,
+    installed,
+    other_than_image,
+    tagged,
+)
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import Adopter, ChangeKind, Reading, Unfolded, unread

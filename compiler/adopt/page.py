@@ -23,8 +23,10 @@ from compiler.value import Value
 _FENCE = re.compile(
     r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?(?P<language>[\w+.-]*+)[^`]*+"
 )
-_PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?[$#>%] ")
-_DOLLAR = re.compile(r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?[$>] ")
+_BEFORE = r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?"
+"""An environment, and who works where: `(venv) root@node-1:/work`."""
+_PROMPT = re.compile(f"{_BEFORE}[$#>%] ")
+_DOLLAR = re.compile(f"{_BEFORE}[$>] ")
 _SCRIPT = "page.sh"
 _SHELL = frozenset({"", "sh", "bash", "shell", "zsh", "text", "cmd", "command"})
 _SESSIONS = frozenset({"console", "shell-session", "terminal", "sh-session"})

@@ -23,9 +23,9 @@ from compiler.adopt.launchfaults import (
 )
 from compiler.adopt.mounts import on_host
 from compiler.adopt.names import told_names
-from compiler.adopt.pinned import pinned_release
 from compiler.adopt.places import locate
 from compiler.adopt.readers import read_sheet_of
+from compiler.adopt.release import pinned_release
 from compiler.adopt.templates import undecided
 from compiler.adopt.written import prepared, with_written
 from compiler.diagnostics import Diagnostic, Span

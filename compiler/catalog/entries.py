@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from attrs import AttrsInstance, evolve, fields_dict
 
+from compiler.catalog.misfits import misfits
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, whole_file
-from compiler.catalog.together import figures_together
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.facts import Boot, Build
 from compiler.language.scalars import Key
@@ -77,7 +77,7 @@ def read_entry(
     fact, found = structure_value(values, cls, given=given)
     found = (*found, *_id_faults(values, id_), *_figure_faults(values, cls))
     if fact is not None and not found:
-        found = tuple(figures_together(fact))
+        found = tuple(misfits(fact))
     if found:
         return None, _diagnose(found, source, code=code)
     return fact, ()

@@ -16,8 +16,8 @@ from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
 from compiler.checkpoint.beside import other_parameters, tables_of
 from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.families import FAMILIES, UNREAD, Family
-from compiler.checkpoint.fitting import misfits
 from compiler.checkpoint.keys import Keys, open_keys
+from compiler.checkpoint.misfits import misfits
 from compiler.checkpoint.mixers import attention_of, heads_of, pattern_of, state_of, window_of
 from compiler.checkpoint.modules import ATTENDING, BESIDE, MODULES, Naming
 from compiler.checkpoint.positions import context_of, rope_of

@@ -52,9 +52,8 @@ def rope_of(
         tables = 2 if keys.has("compress_rope_theta") else 1
         return Rope(kind=kind, dims=(attention.rope_head_dim,) * tables, reaches=reaches)
     if keys.has("linear_attn_config"):
-        return Rope(
-            dims=()
-        )  # none is made, whatever the config says (models/kimi_linear.py, `skip_rope`)
+        # None is made, whatever the config says (models/kimi_linear.py, `skip_rope`).
+        return Rope(dims=())
     if isinstance(attention, Mla):
         dim = attention.qk_rope_head_dim
         return Rope(kind=kind, dims=(dim,), reaches=reaches) if kind != "default" else None

@@ -10,8 +10,8 @@ from attrs import evolve
 
 from compiler.adopt.choice import Shelf, choose
 from compiler.adopt.launch import Command
-from compiler.adopt.named import other_than_image
 from compiler.adopt.reading import read_words
+from compiler.adopt.release import other_than_image
 from compiler.catalog import Catalog
 from compiler.checks.environment import VISIBLE
 from compiler.cli.launchfiles import files_here, is_whole_command, one_word

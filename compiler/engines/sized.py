@@ -6,7 +6,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from compiler.beside import Adapters, StateSlots, Unfolds
+from compiler.buffers import Adapters, StateSlots, Unfolds
 from compiler.facts import Unknown
 from compiler.plan import Balance, Memory
 from compiler.value import Value

@@ -16,12 +16,12 @@ CUSTOM = "custom"
 # 3090 (24.0 and 23.11), 1.6 on four RTX PRO 6000 (95.6 and 94.0), 2.5 to 3.1 on eight H200 (140.4 and 137.3).
 _ALONE_GIB, _TOGETHER_GIB = Range(0.6, 0.8, 1.2), Range(0.9, 1.6, 3.1)
 MIB = 1024
+"""MiB in a GiB."""
 UNIFIED_MOST = 0.8
 """The largest fraction that leaves the host enough where it uses the GPU's memory, too.
 
 https://github.com/hasso5703/dgx-spark-qwen38: hangs above, and 0.50 to 0.80 that ran.
 """
-"""MiB in a GiB."""
 
 
 def resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from compiler.beside import Adapters, Unfolds
+from compiler.buffers import Adapters, Unfolds
 from compiler.language.written import written
 from compiler.plan import Plan
 from compiler.profile import Text

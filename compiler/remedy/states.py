@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from compiler.beside import StateSlots
+from compiler.buffers import StateSlots
 from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.remedy.change import Budget, Change, Cost, Lever, Moves

@@ -18,45 +18,10 @@ from compiler.engines.adopting import ChangeKind
 _RUNS = re.compile(
     r"run|popen|call|output|exec|system|spawn|shell|launch|start|command|cmd|ssh", re.IGNORECASE
 )
-_SAYS = frozenset(
-    {
-        *(
-            "print",
-            "pprint",
-            "info",
-            "debug",
-            "warning",
-            "error",
-            "exception",
-            "log",
-            "echo",
-            "secho",
-        ),
-        *(
-            "join",
-            "len",
-            "str",
-            "list",
-            "tuple",
-            "set",
-            "sorted",
-            "repr",
-            "copy",
-            "isinstance",
-            "dumps",
-        ),
-        *(
-            "append",
-            "extend",
-            "insert",
-            "index",
-            "add_argument",
-            "ArgumentParser",
-            "write",
-            "markdown",
-        ),
-    }
-)
+_PRINTING = "print pprint info debug warning error exception log echo secho write markdown"
+_MAKING = "join len str list tuple set sorted repr copy isinstance dumps"
+_ADDING = "append extend insert index add_argument ArgumentParser"
+_SAYS = frozenset(f"{_PRINTING} {_MAKING} {_ADDING}".split())
 """Calls to which a launch is text."""
 _ENVIRONMENT = "env"
 _FEWEST = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from compiler.adopt.launch import Change, Word
 from compiler.diagnostics import Span
@@ -70,24 +70,12 @@ def text_of(known: Known | None) -> Word | None:
     return known.word if isinstance(known, Scalar) else None
 
 
-def is_open(known: Known | None) -> bool:
-    """Whether a value hangs on the start."""
-    return not isinstance(known, Scalar) or known.value is OPEN
-
-
 def taken(known: Known, change: Change) -> Known:
     """A value with what was taken for granted to come to it."""
     if not isinstance(known, Scalar):
         return known
-    word = known.word
-    told = Word(
-        text=word.text,
-        span=word.span,
-        unknown=word.unknown,
-        changes=(*word.changes, change),
-        names=word.names,
-    )
-    return Scalar(word=told, value=known.value)
+    word = evolve(known.word, changes=(*known.word.changes, change))
+    return evolve(known, word=word)
 
 
 def together(parts: Sequence[Word], *, span: Span | None, between: str = "") -> Scalar:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from compiler.beside import Adapters
+from compiler.buffers import Adapters
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gqa, Model

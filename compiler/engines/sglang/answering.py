@@ -70,7 +70,7 @@ class _Sglang(Value):
         return entry_of(words)
 
     def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
-        from compiler.engines.sglang.others import other_program  # noqa: PLC0415 - as above
+        from compiler.engines.sglang.relatives import other_program  # noqa: PLC0415 - as above
 
         return other_program(words)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import frozen
 
-from compiler.beside import StateSlots
+from compiler.buffers import StateSlots
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB

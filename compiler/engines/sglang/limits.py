@@ -102,7 +102,7 @@ def _draft_unknown(profile: Profile) -> Unknown:
     path = asked.draft_path if asked is not None else None
     return Unknown(
         code="draft-unknown",
-        name=draft or f"{path}",
+        name=draft or str(path),
         setting="speculative.draft" if draft else "speculative.draft_path",
         missing="its shape" if draft else "its id: set `speculative.draft`",
     )

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from compiler.beside import Unfolds
+from compiler.buffers import Unfolds
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, number_in

@@ -17,8 +17,8 @@ from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.weights import PLAIN_BITS, Split, Tensors
 
 
-# Scales of NVFP4 come in rows of 128, and the values follow where an expert has one matrix in.
 _MXFP4_METHODS = frozenset({"mxfp4", "compressed-tensors"})
+# Scales of NVFP4 come in rows of 128, and the values follow where an expert has one matrix in.
 _NVFP4_STEP = 128
 _NVFP4_BITS = 4
 _NVFP4_GROUP = 16

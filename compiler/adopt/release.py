@@ -1,4 +1,8 @@
-"""The release that a launch names by itself, by its image's tag or by what its file installs, and a word about that."""
+"""A launch and its file in; the release that they name, by the tag of an image or by what is installed, and a word about it out.
+
+A script installs before it launches (`pip install "sglang[all]==0.4.6"`), an image where it is built; a program names the image
+that it runs in.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ import re
 from collections.abc import Sequence
 
 from compiler.adopt.launch import Change, Launch, Word
-from compiler.adopt.pinned import RELEASE
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
+from compiler.source import Source
 
 
-_IN_IMAGE = re.compile(f"[:-]{RELEASE}")
+_RELEASE = r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)"
+"""As a package or a tag writes it."""
+_IN_IMAGE = re.compile(f"[:-]{_RELEASE}")
 
 
 def tagged(launch: Launch, versions: Sequence[str]) -> str | None:
@@ -20,16 +26,21 @@ def tagged(launch: Launch, versions: Sequence[str]) -> str | None:
     Of an image that is called otherwise than the engine (`sglang-runtime:0.6.1`) only a tag with a `v` is one of its own.
     """
     image = launch.command.image
-    names = "|".join(map(re.escape, ENGINES[launch.engine].image_names))
+    names = _image_names(launch.engine)
     if image is None or image.unknown or not re.search(names, image.text):
         return None
-    beside = re.search(f"(?:{names})[:-]?{RELEASE}", image.text)
+    beside = re.search(f"(?:{names})[:-]?{_RELEASE}", image.text)
     found = beside or _IN_IMAGE.search(image.text)
     newest = versions[-1] if versions else ""
     if found is None or found[1].partition(".")[0] != newest.partition(".")[0]:
         return None
     is_own = beside is not None or "v" in found[0]
     return found[1] if is_own or found[1] in versions else None
+
+
+def _image_names(engine: str) -> str:
+    """A part of a pattern: what the images that hold an engine are called."""
+    return "|".join(map(re.escape, ENGINES[engine].image_names))
 
 
 def other_than_image(launch: Launch, versions: Sequence[str], *, version: str) -> Change | None:
@@ -39,6 +50,25 @@ def other_than_image(launch: Launch, versions: Sequence[str], *, version: str) -
         return None
     text = f"{launch.engine} {version}, as `--engine` asks: the tag of the image names {named} (`{image.text}`)"
     return Change(kind=ChangeKind.ASSUMED, text=text, span=image.span)
+
+
+def pinned_release(source: Source, engine: str, *, of_images: bool) -> Word | None:
+    """The one release of an engine that a file pins, with its place; `None` where it pins none, or several.
+
+    `of_images`: a tag of an image counts, too, as it does where the launch has no image of its own. Comments do not.
+    """
+    pattern = rf"\b{re.escape(engine)}(?:\[[\w,\s-]*\])?\s*==\s*{_RELEASE}"
+    if of_images:
+        pattern += rf"|(?:{_image_names(engine)})[\w.-]*:{_RELEASE}"
+    found = {
+        next(filter(None, each.groups())): each
+        for each in re.finditer(pattern, source.text)
+        if "#" not in source.text[source.text.rfind("\n", 0, each.start()) + 1 : each.start()]
+    }
+    if len(found) != 1:
+        return None
+    ((version, match),) = found.items()
+    return Word(text=version, span=source.span(match.start(), match.end()))
 
 
 def installed(launch: Launch, versions: Sequence[str]) -> Word | None:

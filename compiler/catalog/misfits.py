@@ -13,7 +13,7 @@ _MIB = 1024
 _INTERCONNECTS = ("nvlink", "pcie", "xgmi")
 
 
-def figures_together(fact: object) -> Iterator[Fault]:
+def misfits(fact: object) -> Iterator[Fault]:
     """Each figure that another of the same file rules out; each by itself may be right."""
     if isinstance(fact, Boot):
         yield from _boot(fact)

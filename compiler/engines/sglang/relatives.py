@@ -10,25 +10,24 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 
+_BEHIND = "which holds no model: adopt the launches of the servers behind it"
+_OWN = "which has a parser and pools of its own"
 _MODULES: Mapping[str, str] = {
     "sglang_router.launch_server": "SGLang's router with a server behind it for each of its `--dp-size`: adopt one of these, `python -m sglang.launch_server` with the flags that are not the router's, and without `--dp-size`",
-    "sglang_router": "SGLang's router, which holds no model: adopt the launches of the servers behind it",
-    "sglang.srt.disaggregation.mini_lb": "SGLang's balancer, which holds no model: adopt the launches of the servers behind it",
-    "sglang.srt.disaggregation.launch_lb": "SGLang's balancer, which holds no model: adopt the launches of the servers behind it",
+    "sglang_router": f"SGLang's router, {_BEHIND}",
+    "sglang.srt.disaggregation.mini_lb": f"SGLang's balancer, {_BEHIND}",
+    "sglang.srt.disaggregation.launch_lb": f"SGLang's balancer, {_BEHIND}",
     "dynamo.sglang": "a worker of Dynamo, which hands the flags of SGLang on: judge these by `poolproof adopt --check -- python -m sglang.launch_server ...`",
     "sglang.bench": "a benchmark of SGLang",
     "sglang.multimodal_gen": "SGLang's server for images and video, which has no KV pool",
     "sgl_jax": "SGLang for TPUs, which counts memory in another way",
-    "minisgl": "Mini-SGLang, which has a parser and a pool of its own",
+    "minisgl": f"Mini-SGLang, {_OWN}",
 }
 _COMMANDS: Mapping[tuple[str, str], str] = {
     ("sglang", "generate"): "SGLang's generator of images and video, which has no KV pool",
-    ("sgl-omni", "serve"): "SGLang-Omni, which has a parser and pools of its own",
-    ("sglang-omni", "serve"): "SGLang-Omni, which has a parser and pools of its own",
-    (
-        "smg",
-        "launch",
-    ): "SGLang's gateway, which holds no model: adopt the launches of the servers behind it",
+    ("sgl-omni", "serve"): f"SGLang-Omni, {_OWN}",
+    ("sglang-omni", "serve"): f"SGLang-Omni, {_OWN}",
+    ("smg", "launch"): f"SGLang's gateway, {_BEHIND}",
 }
 
 
