@@ -5,6 +5,7 @@ Every figure of a catalogue file has a source; `sources` maps a key of the file 
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Literal
 
 from attrs import field, frozen
 
@@ -45,6 +46,7 @@ __all__ = [
     "Gpu",
     "Gqa",
     "Indexer",
+    "Interconnect",
     "LayerKind",
     "Mla",
     "Model",
@@ -77,6 +79,10 @@ class Evidence(StrEnum):
     """A bound we reason about; nobody measured it here."""
 
 
+Interconnect = Literal["nvlink", "pcie", "xgmi"]
+"""What joins the GPUs of a host."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Gpu(Value):
     """One kind of GPU.
@@ -90,7 +96,6 @@ class Gpu(Value):
         free_alone_gib: the same of a server on one GPU, which starts no NCCL; `None` where no log tells it apart.
         compute_capability: `12.0`.
         multiprocessors: streaming multiprocessors.
-        interconnect: `pcie` or `nvlink`.
         unified: whether the host's processes use the same memory.
     """
 
@@ -101,7 +106,7 @@ class Gpu(Value):
     free_alone_gib: Range | None = None
     compute_capability: str
     multiprocessors: int
-    interconnect: str
+    interconnect: Interconnect
     unified: bool = False
     sources: Sources = field(factory=dict)
     shipped: bool = True

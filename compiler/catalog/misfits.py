@@ -10,7 +10,6 @@ from compiler.language.typed import Fault, FaultKind
 
 
 _MIB = 1024
-_INTERCONNECTS = ("nvlink", "pcie", "xgmi")
 
 
 def misfits(fact: object) -> Iterator[Fault]:
@@ -47,8 +46,6 @@ def _gpu(gpu: Gpu) -> Iterator[Fault]:
         if free is not None and free.high > total:
             most = f"expected at most the card's total, {gpu.total_mib:,} MiB: {total:.2f} GiB"
             yield _fault(most, name)
-    if gpu.interconnect not in _INTERCONNECTS:
-        yield _fault("expected `nvlink`, `pcie`, or `xgmi`", "interconnect")
 
 
 def _model(model: Model) -> Iterator[Fault]:

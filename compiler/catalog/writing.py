@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
-from compiler.facts import Gpu
+from compiler.facts import Gpu, Interconnect
 from compiler.language.written import key_toml, number_toml, text_toml
 from compiler.ranges import Range
 
@@ -28,7 +29,7 @@ def gpu_toml(gpu: Gpu) -> str:
         f"compute_capability = {text_toml(gpu.compute_capability)}",
         f"multiprocessors = {number_toml(gpu.multiprocessors)}",
         "",
-        "# `pcie` or `nvlink`.",
+        f"# {', '.join(f'`{each}`' for each in get_args(Interconnect))}: what joins the cards of a host.",
         f"interconnect = {text_toml(gpu.interconnect)}",
         "",
         '# Where each figure is from: an address, a log, or how it was worked out. "*" stands for all the others.',

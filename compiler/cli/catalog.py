@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from math import isfinite
+from typing import get_args
 
 import click
 
@@ -16,7 +17,7 @@ from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
 from compiler.cli.session import catalogue_here, find_tree, show
 from compiler.diagnostics import Diagnostic, error, listed
-from compiler.facts import Gpu
+from compiler.facts import Gpu, Interconnect
 from compiler.language.syntax import parse_toml
 from compiler.near import near
 from compiler.ranges import Range
@@ -158,7 +159,7 @@ def _finite(
     required=True,
     help="Streaming multiprocessors.",
 )
-@click.option("--interconnect", type=click.Choice(["pcie", "nvlink", "xgmi"]), required=True)
+@click.option("--interconnect", type=click.Choice(get_args(Interconnect)), required=True)
 @click.option(
     "--free-before",
     type=float,
@@ -175,7 +176,7 @@ def add_gpu(  # noqa: PLR0913 - click hands over each option
     total_mib: int,
     compute_capability: str,
     multiprocessors: int,
-    interconnect: str,
+    interconnect: Interconnect,
     free_before: tuple[float, ...],
     source: str,
 ) -> int:

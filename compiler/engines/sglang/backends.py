@@ -35,6 +35,12 @@ def generation(gpu: Gpu) -> int:
     return int(major) if major.isdigit() else 0
 
 
+def tenfold(gpu: Gpu) -> int:
+    """The whole generation of an NVIDIA GPU, ten times: 89 for 8.9; 0 for others."""
+    minor = gpu.compute_capability.partition(".")[2]
+    return 10 * generation(gpu) + (int(minor) if platform(gpu) is Platform.CUDA and minor else 0)
+
+
 _HOPPER, _DATACENTRE_BLACKWELL, _BLACKWELL = 9, 10, 10
 SPARSE = "nsa"
 """The backend of sparse MLA; called `dsa` later."""

@@ -20,6 +20,12 @@ from compiler.versions import version_key
 
 ALGORITHM = "speculative-algorithm"
 """The flag that every speculation has."""
+BACKENDS = BACKEND, PREFILL_BACKEND, DECODE_BACKEND = (
+    "attention-backend",
+    "prefill-attention-backend",
+    "decode-attention-backend",
+)
+"""The attention backend of both steps, and of each."""
 
 _NOT_GIVEN: tuple[str, Argument | None] = ("", None)
 _FRACTION = "mem-fraction-static"

@@ -11,7 +11,14 @@ from compiler.engines.sglang.backends import (
     is_sparse,
     platform,
 )
-from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.given import (
+    BACKEND,
+    BACKENDS,
+    DECODE_BACKEND,
+    PREFILL_BACKEND,
+    Given,
+    given_by,
+)
 from compiler.engines.sglang.rules.places import at, caution, refusal
 from compiler.facts import Gpu, Mla, StateKind
 from compiler.origins import Origins
@@ -19,12 +26,6 @@ from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_BOTH, _PREFILL, _DECODE = (
-    "attention-backend",
-    "prefill-attention-backend",
-    "decode-attention-backend",
-)
-_FLAGS = (_BOTH, _PREFILL, _DECODE)
 _AMPERE, _HOPPER, _LARGE, _SMALL = 8, 9, 10, 12
 _MLA_ONLY = frozenset({"trtllm_mla", "tokenspeed_mla", "cutedsl_mla"})
 _BLACKWELL = (_LARGE, _SMALL)
@@ -32,7 +33,7 @@ _BLACKWELL = (_LARGE, _SMALL)
 
 def _asked(given: Given) -> Iterator[tuple[str, str]]:
     """Each backend that is asked for, with the flag that does."""
-    for name in _FLAGS:
+    for name in BACKENDS:
         backend = given.word(name)
         if backend is not None:
             yield name, backend
@@ -55,15 +56,15 @@ def _generations(given: Given, flag: str, backend: str, *, latent: bool) -> tupl
     if backend == "cutedsl_mla":
         return (_LARGE,)
     if backend == "trtllm_mha":
-        alone = flag == _BOTH and given.word(_PREFILL) is None
-        prefills = flag == _PREFILL or alone
+        alone = flag == BACKEND and given.word(PREFILL_BACKEND) is None
+        prefills = flag == PREFILL_BACKEND or alone
         if given.before("0.5.10") or (prefills and given.before("0.5.19")):
             return (_LARGE,)
         return (_HOPPER, *_BLACKWELL)
     return None
 
 
-@rule("backend-gpu", flags=_FLAGS)
+@rule("backend-gpu", flags=BACKENDS)
 def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A backend's kernels are built for some generations; see `_generations` for the sources."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
@@ -99,7 +100,7 @@ def _alternatives(gpu: Gpu, *, latent: bool) -> str:
     return "`triton`" if latent else "`flashinfer` or `triton`"
 
 
-@rule("backend-untried", flags=_FLAGS)
+@rule("backend-untried", flags=BACKENDS)
 def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """From 0.5.9 the check lets `trtllm_mla` pass on compute capability 12 (`is_blackwell_supported`).
 
@@ -109,7 +110,7 @@ def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnosti
     if gpu is None or generation(gpu) != _SMALL or given.before("0.5.9"):
         return
     for flag, backend in _asked(given):
-        if backend == "trtllm_mla" and flag != _DECODE:
+        if backend == "trtllm_mla" and flag != DECODE_BACKEND:
             yield caution(
                 "backend-untried",
                 f"the attention backend `{backend}` passes the check on compute capability {gpu.compute_capability}, and may fail in the first prefill",
@@ -125,7 +126,7 @@ def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnosti
             )
 
 
-@rule("backend-model", flags=_FLAGS)
+@rule("backend-model", flags=BACKENDS)
 def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some backends are for latent attention only, one for any other (0.5.1 to 0.5.23, attention_registry.py)."""
     given, model = given_by(plan), plan.model
@@ -173,7 +174,7 @@ def _hybrid_backends(given: Given, gpu: Gpu) -> frozenset[str] | None:
     return frozenset({"triton", "trtllm_mha", "fa4", "flashinfer"})
 
 
-@rule("backend-hybrid", flags=_FLAGS)
+@rule("backend-hybrid", flags=BACKENDS)
 def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Models with Gated DeltaNet layers take few backends on Blackwell (0.5.3 to 0.5.23; see `_hybrid_backends`)."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
@@ -183,8 +184,8 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     if allowed is None:
         return
     for flag, backend in _asked(given):
-        split = given.word(_PREFILL) is not None and given.word(_DECODE) is not None
-        if backend in allowed or (split and flag == _BOTH):
+        split = given.word(PREFILL_BACKEND) is not None and given.word(DECODE_BACKEND) is not None
+        if backend in allowed or (split and flag == BACKEND):
             continue
         named = ", ".join(f"`{each}`" for each in sorted(allowed))
         yield refusal(
@@ -204,23 +205,25 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             because=f"the server stops with an assertion after the load; it takes {named}",
             help=(
                 'set `engine.attention_backend = "triton"`'
-                if flag == _BOTH
+                if flag == BACKEND
                 else f'set `{flag} = "triton"` under `[flags]`',
             ),
         )
 
 
-@rule("backend-changed", flags=(_BOTH,))
+@rule("backend-changed", flags=(BACKEND,))
 def backend_stays(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """FlashAttention 3 does not read fp8_e5m2: the server takes Triton (0.5.5 to 0.5.23, server_args.py and overrides.py)."""
     given = given_by(plan)
     kv = given.word("kv-cache-dtype")
-    if given.word(_BOTH) != "fa3" or kv != "fp8_e5m2" or not given.since("0.5.5"):
+    if given.word(BACKEND) != "fa3" or kv != "fp8_e5m2" or not given.since("0.5.5"):
         return
     yield caution(
         "backend-changed",
         "the server runs with the attention backend `triton`, not `fa3`",
-        at(given, where, _BOTH, text="`fa3`", beside={"kv-cache-dtype": "`fa3` cannot read this"}),
+        at(
+            given, where, BACKEND, text="`fa3`", beside={"kv-cache-dtype": "`fa3` cannot read this"}
+        ),
         because="FlashAttention 3 reads fp8_e4m3 only; the server changes the backend with a warning in its log",
         help=('set `memory.kv_dtype = "fp8_e4m3"`, or leave the backend to the server',),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.backends import Platform, platform
+from compiler.engines.sglang.backends import Platform, platform, tenfold
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.rules.places import at, line, refusal
-from compiler.facts import Gpu, Model, Role
+from compiler.facts import Model, Role
 from compiler.memory.tensors.mlp import is_nvfp4
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -65,7 +65,7 @@ def capability(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         or given.word(_DEVICE) not in {None, "cuda"}
     ):
         return
-    has = _tenfold(gpu)
+    has = tenfold(gpu)
     if has < OLDEST:
         yield refusal(
             given,
@@ -139,11 +139,6 @@ def scheme_capability(model: Model, stored: str, version: str) -> int | None:
     if any(is_nvfp4(each) for each in formats) and not at_least(version, _NVFP4_WEIGHTS_SINCE):
         return _BLACKWELL
     return _AMPERE
-
-
-def _tenfold(gpu: Gpu) -> int:
-    major, _, minor = gpu.compute_capability.partition(".")
-    return 10 * int(major) + int(minor or 0)
 
 
 def _said(tenfold: int) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.given import ALGORITHM, Given, given_by
+from compiler.engines.sglang.given import (
+    ALGORITHM,
+    BACKEND,
+    BACKENDS,
+    DECODE_BACKEND,
+    PREFILL_BACKEND,
+    Given,
+    given_by,
+)
 from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.engines.sglang.speculation import NGRAM, STEPWISE
 from compiler.origins import Origins
@@ -13,11 +21,6 @@ from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_BOTH, _PREFILL, _DECODE = (
-    "attention-backend",
-    "prefill-attention-backend",
-    "decode-attention-backend",
-)
 _DRAFTS_OWN = "speculative-draft-attention-backend"
 _NATIVE, _FLEXIBLE = "torch_native", "flex_attention"
 
@@ -59,10 +62,10 @@ def backend_of_the_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     if asked.algorithm in STEPWISE:
         own = given.word(_DRAFTS_OWN)
-        flags = (_DRAFTS_OWN,) if own is not None else (_BOTH, _PREFILL, _DECODE)
+        flags = (_DRAFTS_OWN,) if own is not None else BACKENDS
         because = "the draft worker stops at start: it has no such backend"
     elif asked.algorithm == NGRAM:
-        flags = (_BOTH, _PREFILL, _DECODE)
+        flags = BACKENDS
         because = (
             "the server dies in the first step that verifies a draft, which its own warm-up is"
         )
@@ -107,11 +110,11 @@ def one_backend_for_both(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     given = given_by(plan)
     if plan.profile.speculative is None or not given.since("0.4.9.post5"):
         return
-    prefill = given.word(_PREFILL) or given.word(_BOTH)
-    decode = given.word(_DECODE) or given.word(_BOTH)
+    prefill = given.word(PREFILL_BACKEND) or given.word(BACKEND)
+    decode = given.word(DECODE_BACKEND) or given.word(BACKEND)
     if given.since("0.5.2") or prefill is None or decode is None or prefill == decode:
         return
-    flag = _PREFILL if given.word(_PREFILL) is not None else _DECODE
+    flag = PREFILL_BACKEND if given.word(PREFILL_BACKEND) is not None else DECODE_BACKEND
     yield refusal(
         given,
         "draft-two-backends",

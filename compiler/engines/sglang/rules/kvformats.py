@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
-from compiler.engines.sglang.given import Given, given_by
+from compiler.engines.sglang.given import BACKEND, DECODE_BACKEND, PREFILL_BACKEND, Given, given_by
 from compiler.engines.sglang.rules.places import at, refusal
 from compiler.facts import Mla
 from compiler.origins import Origins
@@ -15,11 +15,6 @@ from compiler.rules import rule
 
 
 _KV = "kv-cache-dtype"
-_BACKEND, _PREFILL, _DECODE = (
-    "attention-backend",
-    "prefill-attention-backend",
-    "decode-attention-backend",
-)
 _FP4 = "fp4_e2m1"
 _FP4_LATENT = frozenset({"cutlass_mla", "flashinfer", "trtllm_mla", "flashmla"})
 _FP4_OTHERS = frozenset({"triton", "torch_native", "flex_attention", "trtllm_mha"})
@@ -38,7 +33,7 @@ def _latent_formats(given: Given) -> frozenset[str]:
     return frozenset({"fp8_e4m3", "bf16", "auto"})
 
 
-@rule("kv-dtype-backend", flags=(_DECODE, _BACKEND))
+@rule("kv-dtype-backend", flags=(DECODE_BACKEND, BACKEND))
 def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The backend must read the KV format.
 
@@ -47,7 +42,7 @@ def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """
     given = given_by(plan)
     kv = given.word(_KV) or "auto"
-    backend = given.word(_DECODE) or given.word(_BACKEND)
+    backend = given.word(DECODE_BACKEND) or given.word(BACKEND)
     allowed = _allowed(plan, given, kv, backend)
     if backend is None or allowed is None or kv in allowed:
         return
@@ -61,7 +56,7 @@ def format_fits_backend(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where,
             _KV,
             text=f"`{kv}`",
-            beside={_DECODE: f"`{backend}`", _BACKEND: f"`{backend}`"},
+            beside={DECODE_BACKEND: f"`{backend}`", BACKEND: f"`{backend}`"},
         ),
         because=f"the server refuses to start; here it takes {named}"
         if allowed
@@ -79,11 +74,11 @@ def _allowed(plan: Plan, given: Given, kv: str, backend: str | None) -> frozense
     """The formats that a backend takes; `None` when the release does not ask."""
     if backend == "trtllm_mla":
         return _latent_formats(given)
-    both = given.word(_PREFILL) or backend
+    both = given.word(PREFILL_BACKEND) or backend
     if kv == _FP4 and plan.model is not None and both == backend and _judges_fp4(given):
         taken = _FP4_LATENT if isinstance(plan.model.attention, Mla) else _FP4_OTHERS
         return None if backend in taken else frozenset({"auto", "bf16", "bfloat16", "fp8_e4m3"})
-    prefill = given.word(_PREFILL) or given.word(_BACKEND)
+    prefill = given.word(PREFILL_BACKEND) or given.word(BACKEND)
     small = plan.gpu is not None and platform(plan.gpu) is Platform.CUDA
     if prefill == "trtllm_mha" and small and given.since("0.5.19"):
         newer = plan.gpu is not None and generation(plan.gpu) == _SMALL_BLACKWELL

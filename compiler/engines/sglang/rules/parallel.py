@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.exchange import DEALS_OUT
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import ASSERTS, at, caution, refusal
 from compiler.origins import Origins
@@ -20,8 +21,6 @@ _EXPERTS = ("moe-data-parallel-size", "moe-dp-size")
 _RUNNER = "moe-runner-backend"
 OLD_SWITCHES = ("enable-ep-moe", "enable-deepep-moe")
 """What asked for expert parallel groups before there were sizes and backends."""
-_DEAL_OUT = frozenset({"deepep", "mooncake", "ascend_fuseep", "mori", "flashinfer", "nixl"})
-"""All-to-all backends that deal experts out over all ranks, in every release that has them (0.5.1 on)."""
 
 
 @rule("dp-head-alone", flags=("enable-dp-lm-head",))
@@ -118,12 +117,12 @@ def expert_groups(given: Given) -> int:
 def _dealt_out(given: Given) -> str | None:
     """The all-to-all backend that makes expert parallel size the tensor parallel one."""
     backend = given.word(EXCHANGE)
-    return backend if backend in _DEAL_OUT else None
+    return backend if backend in DEALS_OUT else None
 
 
 @rule("expert-size-changed", flags=(EXCHANGE,))
 def experts_over_all_ranks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """All-to-all backends set expert parallel size to tensor parallel size (`_handle_a2a_moe`, 0.5.1 to 0.5.23)."""
+    """All-to-all backends set expert parallel size to tensor parallel size (0.5.1 to 0.5.23; see `DEALS_OUT`)."""
     given, parallel = given_by(plan), plan.profile.parallel
     backend = _dealt_out(given)
     if backend is None or parallel.expert in {1, parallel.tensor}:

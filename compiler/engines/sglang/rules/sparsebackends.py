@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
+from compiler.engines.sglang.backends import (
+    Platform,
+    generation,
+    is_sparse,
+    platform,
+    tenfold,
+)
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.facts import Gpu
@@ -21,7 +27,7 @@ _GLM = "GlmMoeDsaForCausalLM"
 _TILELANG, _TRITON = "tilelang", "triton"
 _FP8 = "fp8_e4m3"
 _BLACKWELL, _SMALL_BLACKWELL = 10, 12
-_WITH_FP8 = (8, 9)
+_WITH_FP8 = 89  # ten times the capability
 
 
 @rule("sparse-backend", flags=(*_PREFILL, *_DECODE))
@@ -79,14 +85,9 @@ def _fault(
         return summary, "set both backends to `tilelang`, or leave {line} out"
     if (given.whole("dcp-size") or 1) > 1:
         return "sparse attention by `tilelang` takes KV in fp8 with `--dcp-size 1` only", leave
-    if _capability(gpu) < _WITH_FP8:
+    if tenfold(gpu) < _WITH_FP8:
         return (
             "sparse attention by `tilelang` takes KV in fp8 from compute capability 8.9 on",
             leave,
         )
     return None
-
-
-def _capability(gpu: Gpu) -> tuple[int, int]:
-    major, _, minor = gpu.compute_capability.partition(".")
-    return generation(gpu), int(minor) if major.isdigit() and minor.isdigit() else 0

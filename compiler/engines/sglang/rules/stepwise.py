@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.given import ALGORITHM, Given, given_by
+from compiler.engines.sglang.given import ALGORITHM, BACKEND, BACKENDS, Given, given_by
 from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import STOPS, at, caution, line, refusal
 from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
@@ -20,7 +20,6 @@ _STEPS, _TOPK, _TOKENS = (
     "speculative-eagle-topk",
     "speculative-num-draft-tokens",
 )
-_BACKENDS = ("attention-backend", "prefill-attention-backend", "decode-attention-backend")
 _ADAPTIVE = "speculative-adaptive"
 _BREADTH = "speculative-ngram-max-bfs-breadth"
 _USUAL_BREADTH = 10
@@ -142,7 +141,7 @@ def _paged_tree_backends(plan: Plan, given: Given) -> frozenset[str] | None:
 
 def _for_both_steps(plan: Plan, given: Given) -> str | None:
     """The backend that the server compares; `None` where one step has another and the common one is not said."""
-    both, *split = (given.word(each) for each in _BACKENDS)
+    both, *split = (given.word(each) for each in BACKENDS)
     if both is not None:
         return both
     return None if any(split) else plan.attention_backend
@@ -177,7 +176,7 @@ def tree_over_pages(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             width,
             "speculative.algorithm",
             text=f"{branches} branches",
-            beside={"memory.page_size": f"pages of {page}", _BACKENDS[0]: f"`{backend}`"},
+            beside={"memory.page_size": f"pages of {page}", BACKEND: f"`{backend}`"},
         ),
         because=f"the server refuses to start: of the backends {named} can",
         help=(
@@ -205,9 +204,9 @@ def tree_needs_a_mask(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         at(
             given,
             where,
-            *((_TOPK, *_BACKENDS) if tree else (_BACKENDS[0],)),
+            *((_TOPK, *BACKENDS) if tree else (BACKEND,)),
             text=f"{branches} branches" if tree else f"`{backend}`",
-            beside=dict.fromkeys(_BACKENDS, f"`{backend}`") if tree else {},
+            beside=dict.fromkeys(BACKENDS, f"`{backend}`") if tree else {},
         ),
         help=(f"set `{_TOPK} = 1`, or another backend" if tree else "choose another backend",),
     )
@@ -219,9 +218,9 @@ def _unverified(given: Given, branches: int) -> tuple[str, int] | None:
     `flex_attention`: 0.5.3 to 0.5.23 (`_handle_attention_backend_compatibility`). With a tree, `trtllm_mha`: 0.5.1 to 0.5.23;
     `fa3`: an assertion in 0.4.4.post4 to 0.4.5.post2 (layers/attention/flashattention_backend.py).
     """
-    if given.word(_BACKENDS[0]) == "flex_attention" and given.since("0.5.3"):
+    if given.word(BACKEND) == "flex_attention" and given.since("0.5.3"):
         return "flex_attention", 1
-    asked = {given.word(each) for each in _BACKENDS}
+    asked = {given.word(each) for each in BACKENDS}
     if branches == 1 or _algorithm(given.plan) not in STEPWISE:
         return None
     if "trtllm_mha" in asked and given.since("0.5.1"):
