@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from compiler.profile import Profile
 from compiler.value import Value
 
 
@@ -40,6 +41,11 @@ class StateSlots(Value):
     def requests(self) -> int:
         """Most requests at once that it admits, of one replica."""
         return max(0, self.slots // self.per_request)
+
+    def slots_for(self, profile: Profile) -> int:
+        """Slots of the whole server that the states of its promise take, as `flag` sets them."""
+        parallel = profile.parallel
+        return parallel.limit_of(parallel.share(profile.serve.concurrency) * self.per_request)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

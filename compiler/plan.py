@@ -256,6 +256,12 @@ class Plan(Value):
         return None if running is None else running // self.profile.parallel.data
 
     @property
+    def bounding_states(self) -> StateSlots | None:
+        """The pool of states, where that decides how many requests run at once."""
+        states = self.states
+        return states if states is not None and states.requests == self.running_each else None
+
+    @property
     def title(self) -> str:
         """What the unit is called: the profile's own line, else the name clients ask for."""
         model = self.profile.model

@@ -118,6 +118,15 @@ def test_an_interpreter_that_was_asked_for_is_not_replaced(tree: Path) -> None:
     assert "--python /opt/sglang-0.5.13/bin/python" in done.err
 
 
+def test_an_interpreter_by_its_release_needs_no_other(tmp_path: Path) -> None:
+    """Whoever names one as it is advised hears of no other service on the host where there is none."""
+    own = "/opt/sglang-0.5.23/bin/python"
+    done = init(tmp_path, *FIRST, "--engine", "0.5.23", "--python", own)
+    assert done.code == 0, done.err
+    assert profile(tmp_path, "base/sglang-0.5.23")["engine"]["python"] == own
+    assert "others on" not in done.err
+
+
 def test_from_within_a_tree_it_is_that_tree(tree: Path) -> None:
     """Whoever stands in a folder of the tree adds to the tree, and no second one is made there."""
     done = init(tree / "profiles" / "base", *SECOND, "--host", "node-c")

@@ -93,6 +93,10 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
     )
 
 
+IS_RELATIVE = "starts no server whose launch is read here"
+"""What is said of a program of an engine's family that is no server of it."""
+
+
 def _other(command: Command) -> tuple[str, str] | None:
     """A relative of an engine that a command starts, maybe in a script in one word of it."""
     texts = [word.text for word in command.words]
@@ -109,7 +113,7 @@ def _relative(other: tuple[str, str], command: Command, *, where_else: Span) -> 
     what, _, advice = is_.partition(": ")
     return error(
         "launch-missing",
-        f"`{words}` starts no server whose launch is read here",
+        f"`{words}` {IS_RELATIVE}",
         Label(span or where_else, "a relative of it"),
         notes=(f"it is {what}",),
         help=(advice,) if advice else (),

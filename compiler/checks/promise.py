@@ -37,8 +37,8 @@ def _pool_bounds(plan: Plan) -> bool:
 
 
 def _labels(plan: Plan, where: Origins, limit: int) -> Iterator[Label | None]:
-    states = plan.states
-    if states is None or states.requests != plan.running_each:
+    states = plan.bounding_states
+    if states is None:
         does = f"{counted(limit, 'request', does='run')} at once"
         yield where.label("serve.max_running_requests", does)
     elif states.flag is not None:
@@ -46,8 +46,8 @@ def _labels(plan: Plan, where: Origins, limit: int) -> Iterator[Label | None]:
 
 
 def _notes(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
-    replicas, states = plan.profile.parallel.data, plan.states
-    if states is not None and states.requests == plan.running_each:
+    replicas, states = plan.profile.parallel.data, plan.bounding_states
+    if states is not None:
         has = f"its pool of states has {counted(states.slots, 'slot')}"
         yield f"{has}{' in each replica' if replicas > 1 else ''}, and a request may hold {states.per_request}"
         return
@@ -64,12 +64,12 @@ def _help(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
     share = parallel.share(plan.profile.serve.concurrency)
     needed = parallel.limit_of(share)
     raised: list[str] = []
-    if states is None or states.requests != plan.running_each or (own is not None and own < needed):
+    if plan.bounding_states is None or (own is not None and own < needed):
         raised.append(
             f"`serve.max_running_requests` to {needed} or more; it takes from the reserve"
         )
     if states is not None and states.requests < share and states.flag is not None:
-        slots = share * states.per_request * parallel.limit_shares
+        slots = states.slots_for(plan.profile)
         raised.append(
             f"`flags.{states.flag}` to {slots:,} or more; it takes from the pool of tokens"
         )

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from compiler.adopt.choice import Shelf, choose
 from compiler.adopt.launch import Command
+from compiler.adopt.launchfaults import IS_RELATIVE
 from compiler.adopt.reading import read_words
 from compiler.adopt.release import other_than_image
 from compiler.catalog import Catalog
@@ -71,7 +72,7 @@ def _without_options(found: Diagnostic) -> Diagnostic:
 
 def _starts_nothing(words: Sequence[str], others: Sequence[Diagnostic]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
-    relative = next((each for each in others if "starts no server" in each.summary), None)
+    relative = next((each for each in others if each.summary.endswith(IS_RELATIVE)), None)
     if relative is not None:
         return error("command-refused", relative.summary, notes=relative.notes, help=relative.help)
     if len(words) == 1 and is_whole_command(words[0]):

@@ -184,6 +184,7 @@ def _with_python(
     if own.plan.profile.engine.python != usual or not has_other_release(own, others):
         return wanted
     python = default_python(f"{wanted.engine}-{wanted.version}")
+    wanted = evolve(wanted, taken_python=usual)
     return evolve(wanted, own_python=python) if stands else evolve(wanted, python=python)
 
 

@@ -11,7 +11,7 @@ import click
 from compiler.cli.exits import Exit
 from compiler.cli.session import write_lines
 from compiler.cli.startplace import Place
-from compiler.cli.startwanted import ONE_HOST, default_python
+from compiler.cli.startwanted import ONE_HOST
 from compiler.diagnostics import listed, reason_of
 from compiler.facts import comes_as_code
 from compiler.starter import FirstService, files_around, profile_files
@@ -66,10 +66,9 @@ def _told(place: Place, wanted: FirstService) -> Iterator[str]:
     if wanted.indices:
         indices = listed([str(each) for each in wanted.indices])
         yield f"others on `{wanted.target}` use GPUs: this one gets {indices}; see that the host has them"
-    python = default_python(f"{wanted.engine}-{wanted.version}")
-    if python in (wanted.own_python, wanted.python):
-        usual = default_python(wanted.engine)
-        yield f"others on `{wanted.target}` have another release at `{usual}`: this one is started by `{python}`; install it there"
+    if wanted.taken_python:
+        python = wanted.own_python or wanted.python
+        yield f"others on `{wanted.target}` have another release at `{wanted.taken_python}`: this one is started by `{python}`; install it there"
     folder = place.folder
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     yield f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/"

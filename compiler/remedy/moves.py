@@ -59,6 +59,11 @@ def _serve_change(profile: Profile, serve: Serve, set_: tuple[str, int]) -> Chan
     )
 
 
+def powers_below(now: int, *, least: int) -> tuple[int, ...]:
+    """The powers of two below a number, down to the least that is tried, which is one."""
+    return tuple(2**each for each in range((now - 1).bit_length() - 1, least.bit_length() - 2, -1))
+
+
 def memory_of(plan: Plan) -> Memory:
     """Both budgets; only what was planned with them is fitted."""
     if plan.memory is None:
@@ -122,8 +127,8 @@ def fewer_requests(plan: Plan) -> Moves | str:
 
 def more_requests(plan: Plan) -> Moves | str:
     """Running requests, up to those that are promised, on each replica."""
-    states = plan.states
-    if states is not None and states.requests == plan.running_each:
+    states = plan.bounding_states
+    if states is not None:
         return f"the states of {states.requests} have room, whatever is asked for"
     change = with_requests(
         plan.profile, plan.profile.parallel.share(plan.profile.serve.concurrency)
@@ -149,18 +154,16 @@ def smaller_graphs(plan: Plan) -> Moves | str:
 
 def smaller_chunk(plan: Plan) -> Moves | str:
     """A prefill step, down through the powers of two."""
-    now = plan.prefill_chunk or 0
-    largest = (now - 1).bit_length() - 1 if now > 1 else 0  # 2 ** largest is below it
-    count = largest - _LEAST_CHUNK.bit_length() + 2
-    if count < 1:
+    chunks = powers_below(plan.prefill_chunk or 0, least=_LEAST_CHUNK)
+    if not chunks:
         return f"no smaller one than {_LEAST_CHUNK} is tried"
 
     def at(number: int) -> Change:
-        chunk = 2 ** (largest + 1 - number)
+        chunk = chunks[number - 1]
         memory = evolve(plan.profile.memory, chunked_prefill=chunk)
         return _memory_change(plan.profile, memory, ("chunked_prefill", number_toml(chunk)))
 
-    return Moves(count=count, at=at)
+    return Moves(count=len(chunks), at=at)
 
 
 def narrow_cache(plan: Plan) -> Moves | str:

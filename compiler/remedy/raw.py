@@ -5,7 +5,7 @@ There are none where a plan has nothing that they move, so that a search of it a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
@@ -14,6 +14,7 @@ from compiler.language.written import written
 from compiler.plan import Plan
 from compiler.profile import Text
 from compiler.remedy.change import Budget, Change, Cost, Lever, Moves
+from compiler.remedy.moves import powers_below
 from compiler.remedy.saying import pool, reserve_needs
 
 
@@ -37,14 +38,11 @@ def _less_unfolding(unfolds: Unfolds, variable: str) -> Lever:
     """What a prefill step makes keys of at once, down through the powers of two."""
 
     def moves(plan: Plan) -> Moves | str:
-        most = _unfolded(plan)
-        largest = (most - 1).bit_length() - 1  # 2 ** largest is below it
-        count = largest - _LEAST_UNFOLDED.bit_length() + 2
-        if count < 1:
+        fewer = powers_below(_unfolded(plan), least=_LEAST_UNFOLDED)
+        if not fewer:
             return f"no less than {_LEAST_UNFOLDED} at once is tried"
         return Moves(
-            count=count,
-            at=lambda number: _with_variable(plan, variable, 2 ** (largest + 1 - number)),
+            count=len(fewer), at=lambda number: _with_variable(plan, variable, fewer[number - 1])
         )
 
     return Lever(
@@ -86,20 +84,14 @@ def _no_unfolding(switch: str) -> Lever:
 def _fewer_adapters(adapters: Adapters) -> Lever:
     """Buffers of adapters, down to those that must be there."""
     flag, now, fewest = adapters.number_flag, adapters.number, adapters.fewest
-
-    def moves(plan: Plan) -> Moves | str:
-        if now <= fewest:
-            return f"a batch may use {now}, and no fewer is possible"
-        return Moves(
-            count=now - fewest, at=lambda number: with_flag(plan, flag, value=now - number)
-        )
-
+    fewer = range(now - 1, fewest - 1, -1)
+    none = f"a batch may use {now}, and no fewer is possible"
     return Lever(
         setting=f"flags.{flag}",
         eases=Budget.POOL,
         cost=Cost.WAITING,
         advised=Budget.POOL,
-        moves=moves,
+        moves=lambda plan: flag_moves(plan, flag, fewer, none=none),
         gives=lambda _, after: f"{pool(after)}; fewer adapters in one batch",
         loses=lambda _, after: (
             f"one batch may use {_number(after)} different adapters, not {now}, and the base model counts as one: "
@@ -114,24 +106,14 @@ def _number(plan: Plan) -> int:
 
 def _lower_rank(adapters: Adapters) -> Lever:
     """The largest rank of an adapter, down through the powers of two."""
-    flag, now = adapters.rank_flag, adapters.rank
-    largest = (now - 1).bit_length() - 1  # 2 ** largest is below it
-    count = largest - _LEAST_RANK.bit_length() + 2
-
-    def moves(plan: Plan) -> Moves | str:
-        if count < 1:
-            return f"no lower one than {_LEAST_RANK} is tried"
-        return Moves(
-            count=count,
-            at=lambda number: with_flag(plan, flag, value=2 ** (largest + 1 - number)),
-        )
-
+    flag, lower = adapters.rank_flag, powers_below(adapters.rank, least=_LEAST_RANK)
+    none = f"no lower one than {_LEAST_RANK} is tried"
     return Lever(
         setting=f"flags.{flag}",
         eases=Budget.POOL,
         cost=Cost.LOADING,
         advised=Budget.POOL,
-        moves=moves,
+        moves=lambda plan: flag_moves(plan, flag, lower, none=none),
         gives=lambda _, after: f"{pool(after)}; only where no adapter has a higher rank",
         loses=lambda _, after: (
             f"an adapter of a higher rank than {_rank(after)} is not loaded: look at `r` in the adapter_config.json of each"
@@ -141,6 +123,15 @@ def _lower_rank(adapters: Adapters) -> Lever:
 
 def _rank(plan: Plan) -> int:
     return plan.adapters.rank if plan.adapters is not None else 0
+
+
+def flag_moves(plan: Plan, flag: str, values: Sequence[int], *, none: str) -> Moves | str:
+    """Numbers of a flag, the first the smallest move; `none` says why there is no such number."""
+    if not values:
+        return none
+    return Moves(
+        count=len(values), at=lambda number: with_flag(plan, flag, value=values[number - 1])
+    )
 
 
 def with_flag(plan: Plan, flag: str, *, value: int) -> Change:

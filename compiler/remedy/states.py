@@ -14,7 +14,7 @@ from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.remedy.change import Budget, Change, Cost, Lever, Moves
 from compiler.remedy.moves import memory_of
-from compiler.remedy.raw import with_flag
+from compiler.remedy.raw import flag_moves, with_flag
 from compiler.remedy.saying import pool, reserve_moves, tokens
 
 
@@ -61,7 +61,7 @@ def _more_slots(states: StateSlots, flag: str) -> Lever:
         eases=Budget.NONE,  # it is a rule that they fall short of
         cost=Cost.NOTHING,
         moves=lambda plan: Moves(
-            count=1, at=lambda _: with_flag(plan, flag, value=_promised_slots(plan, states))
+            count=1, at=lambda _: with_flag(plan, flag, value=states.slots_for(plan.profile))
         ),
         gives=lambda _, after: f"states of as many as are promised; {pool(after)}",
         loses=lambda before, after: (
@@ -74,13 +74,9 @@ def _fewer_slots(states: StateSlots, flag: str) -> Lever:
     """Slots for states, down to those of as many requests as are promised."""
 
     def moves(plan: Plan) -> Moves | str:
-        each = plan.profile.parallel.limit_shares
-        now, fewest = states.slots * each, _promised_slots(plan, states)
-        if now <= fewest:
-            return f"{now} are there, and {fewest} are needed"
-        return Moves(
-            count=now - fewest, at=lambda number: with_flag(plan, flag, value=now - number)
-        )
+        now, fewest = plan.profile.parallel.limit_of(states.slots), states.slots_for(plan.profile)
+        fewer = range(now - 1, fewest - 1, -1)
+        return flag_moves(plan, flag, fewer, none=f"{now} are there, and {fewest} are needed")
 
     return Lever(
         setting=f"flags.{flag}",
@@ -94,10 +90,3 @@ def _fewer_slots(states: StateSlots, flag: str) -> Lever:
             "and fewer prefixes are kept"
         ),
     )
-
-
-def _promised_slots(plan: Plan, states: StateSlots) -> int:
-    """Slots of all replicas for the states of the promise."""
-    parallel = plan.profile.parallel
-    share = parallel.share(plan.profile.serve.concurrency)
-    return share * states.per_request * parallel.limit_shares

@@ -167,8 +167,8 @@ def _running(plan: Plan) -> str:
 
 def _by_states(plan: Plan) -> str:
     """What bounds them where it is a pool that no setting names."""
-    states = plan.states
-    if states is None or states.requests != plan.running_each:
+    states = plan.bounding_states
+    if states is None:
         return ""
     return f", by {counted(states.slots, 'slot')} of states, {states.per_request} a request"
 

@@ -85,6 +85,7 @@ class FirstService(Value):
         requests: that run at once, where the engine's own limit is too many for the memory.
         requests_because: what that limit was refused for, in a clause.
         own_python: the interpreter, where the one of its engine's fragment has another release on its host.
+        taken_python: the usual interpreter, where another service of its host has another release there; else empty.
         kv_dtype: the number format of the KV cache; empty for the model's own.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         picked: the fraction that the engine would take by itself, where `fraction` is one.
@@ -113,6 +114,7 @@ class FirstService(Value):
     port: int | None = None
     indices: tuple[int, ...] = ()
     own_python: str | None = None
+    taken_python: str = ""
     requests: int | None = None
     requests_because: str = ""
     kv_dtype: str = ""
