@@ -94,7 +94,9 @@ def command(  # noqa: PLR0913 - click hands over each option
     """Turn what runs already into a profile that is compiled to the same.
 
     FILE is a systemd unit, a script, a compose file, a quadlet, a manifest of a cluster, a playbook, a Dockerfile, a
-    Makefile, a justfile, a configuration of supervisord, a program in Python or a notebook (neither is run), or a page with such a thing in it. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with its place.
+    Makefile, a justfile, a configuration of supervisord, a program in Python or a notebook (neither is run), or a page
+    with such a thing in it. The profile goes to stdout, or to PROFILE. What could not be carried is listed, each with
+    its place.
     """
     from compiler.adopt.around import Wanted  # noqa: PLC0415 - only this verb
     from compiler.cli.launchfiles import read_launch  # noqa: PLC0415 - as above
@@ -110,6 +112,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     """Judge a launch as `check` judges a profile."""
     from compiler.adopt.around import known_name  # noqa: PLC0415 - only this verb
     from compiler.adopt.diffusion import is_diffusion  # noqa: PLC0415 - as above
+    from compiler.adopt.judging import entry_file, has_gpu, is_guess, known_findings, of_launch  # noqa: PLC0415 - as above
     from compiler.adopt.leftopen import doubted  # noqa: PLC0415 - as above
     from compiler.adopt.reach import unreached  # noqa: PLC0415 - as above
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
@@ -133,7 +136,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
             )
             flags = flags_of_settings(adopted)
             judged = tuple(
-                doubted(_for_launch(each, adopted, flags=flags), adopted) for each in several
+                doubted(of_launch(each, adopted, flags=flags), adopted) for each in several
             )
     checked = Checked(judged=judged, diagnostics=top)
     if as_json:
@@ -158,6 +161,8 @@ def _write(
     read: Read, wanted: Wanted, *, output: Path | None, overwrite: bool, as_json: bool
 ) -> int:
     """Write the profile of a launch, once it is proved to be compiled to the same."""
+    from compiler.adopt.judging import known_findings  # noqa: PLC0415 - only this verb
+
     inputs = _inputs()
     adopted, faults = _adopt(read, wanted, inputs.catalog)
     found = (*read.diagnostics, *faults, *known_findings(read, adopted))
@@ -236,57 +241,6 @@ def _inputs() -> Inputs:
     folder = workspace.profiles if workspace is not None else Path()
     known = open_catalog(FolderReader(folder) if workspace is not None else None)
     return Inputs(reader=DiskReader(folder), catalog=known)
-
-
-def has_gpu(adopted: Adopted) -> bool:
-    """Whether the kind of GPU is known: said, or named by the launch."""
-    from compiler.adopt.around import UNKNOWN_GPU  # noqa: PLC0415 - only this verb
-
-    kinds = (each.value for each in adopted.settings if each.path == ("gpus", "kind"))
-    return any(each != UNKNOWN_GPU for each in kinds)
-
-
-def entry_file(adopted: Adopted) -> str:
-    """The file that holds the launch."""
-    from compiler.adopt.launchfaults import entry_span  # noqa: PLC0415 - only this verb
-
-    span = entry_span(adopted.launch)
-    return span.file if span is not None else ""
-
-
-def is_guess(read: Read, adopted: Adopted) -> bool:
-    """Whether a launch is read in part only, so that what it does not say may stand where nobody could look."""
-    unread = any(each.is_error for each in read.diagnostics)
-    return unread and bool(adopted.chosen.reading.missing or adopted.chosen.reading.open)
-
-
-def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...]:
-    """What is found in a launch, without what an unread part of it may say."""
-    if adopted is None:
-        return ()
-    is_part = is_guess(read, adopted)
-    return tuple(
-        each for each in adopted.diagnostics if not (is_part and each.code == "launch-incomplete")
-    )
-
-
-def _for_launch(judged: Judged, adopted: Adopted, *, flags: Mapping[str, str]) -> Judged:
-    """Without what is about a profile that is not written, and with advice in the launch's own lines."""
-    from compiler.adopt.advice import in_flags  # noqa: PLC0415 - only this verb
-    from compiler.adopt.fitting import fitted  # noqa: PLC0415 - as above
-    from compiler.checks.outside import ABOUT_PROFILES  # noqa: PLC0415 - as above
-
-    by_file = adopted.chosen.reading.secrets_by_file
-    fitting = (
-        fitted(in_flags(each, flags), adopted.launch.command, by_file=by_file)
-        for each in judged.diagnostics
-        if each.code not in ABOUT_PROFILES
-        and not (each.code == "gpu-unknown" and not has_gpu(adopted))
-        # Of a model that is not named a stand-in is judged, which nobody can describe.
-        and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
-    )
-    kept = tuple(each for each in fitting if each is not None)
-    return evolve(judged, diagnostics=kept, target_name=None)
 
 
 def _write_file(path: Path, text: str, *, overwrite: bool, then: str) -> int:

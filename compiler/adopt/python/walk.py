@@ -19,7 +19,7 @@ from compiler.adopt.python.values import OPEN, Known, Scalar, taken
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SELF = "self"
 _MOST = 2000
-"""Functions and classes of one program."""
+"""Statements of a block that are looked at for functions and classes."""
 
 
 @define

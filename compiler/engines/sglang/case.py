@@ -11,9 +11,9 @@ from compiler.buffers import StateSlots
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
-from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground, together
+from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground
 from compiler.engines.sglang.launch import Launch
-from compiler.engines.sglang.pool import Hypothesis, combine
+from compiler.engines.sglang.pool import Hypothesis, combine, together
 from compiler.facts import Evidence, Model
 from compiler.profile import Profile
 from compiler.ranges import Range, most

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -16,7 +15,7 @@ from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, as_repacked, quantizes_late
 from compiler.engines.sglang.offloading import offloaded_gib
-from compiler.engines.sglang.pool import Hypothesis, Layout, share_pricing
+from compiler.engines.sglang.pool import Hypothesis, Layout, share_pricing, together
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
@@ -267,22 +266,6 @@ def _logged_of(boot: Boot) -> Range | None:
     if logged is None:
         return None
     return Range(logged - ROUNDING_GIB, logged, logged + ROUNDING_GIB)
-
-
-def together(free: Range, weights: Range, *, fraction: float) -> Iterator[tuple[float, float]]:
-    """Free memory and weights, the likeliest first, then the least and the most of the rest that they leave.
-
-    The two are not known for reasons of their own, so that their doubts add up as squares do.
-    """
-    yield free.best, weights.best
-    for card, load in (
-        (free.low - free.best, weights.high - weights.best),
-        (free.high - free.best, weights.low - weights.best),
-    ):
-        doubt = math.hypot(card * fraction, load)
-        share = 1.0 if doubt == 0.0 else abs(card * fraction) / doubt
-        other = 1.0 if doubt == 0.0 else abs(load) / doubt
-        yield free.best + card * share, weights.best + load * other
 
 
 def make_ground(settings: Settings, facts: Facts, *, started: Launch) -> Ground:

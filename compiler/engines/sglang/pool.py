@@ -12,6 +12,7 @@ combination is one hypothesis; a range is what they give from least to most.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
@@ -153,6 +154,22 @@ def spread(figures: Iterable[float]) -> Range:
     """The range of figures given likeliest first."""
     several = tuple(figures)
     return Range(min(several), several[0], max(several))
+
+
+def together(free: Range, weights: Range, *, fraction: float) -> Iterator[tuple[float, float]]:
+    """Free memory and weights, the likeliest first, then the least and the most of the rest that they leave.
+
+    The two are not known for reasons of their own, so that their doubts add up as squares do.
+    """
+    yield free.best, weights.best
+    for card, load in (
+        (free.low - free.best, weights.high - weights.best),
+        (free.high - free.best, weights.low - weights.best),
+    ):
+        doubt = math.hypot(card * fraction, load)
+        share = 1.0 if doubt == 0.0 else abs(card * fraction) / doubt
+        other = 1.0 if doubt == 0.0 else abs(load) / doubt
+        yield free.best + card * share, weights.best + load * other
 
 
 def combine(
