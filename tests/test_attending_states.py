@@ -11,25 +11,21 @@ from compiler.catalog import open_catalog
 from compiler.checkpoint.config import model_from_config
 from compiler.facts import Model
 from compiler.plan import Memory
-from compiler.predict import Question, make_predictor
+from servers import sized
 
 
 CATALOG = open_catalog()
 FLASH = (
-    "python -m sglang.launch_server --model-path zai-org/GLM-5.3-Flash --tp-size 4 --ep-size 4 --mem-fraction-static 0.92"
+    "--model-path zai-org/GLM-5.3-Flash --tp-size 4 --ep-size 4 --mem-fraction-static 0.92"
     " --context-length 262144 --max-running-requests 32 --max-mamba-cache-size 64 --chunked-prefill-size 8192"
     " --disable-radix-cache"
 )
 FULL = frozenset(range(3, 45, 4))
 
 
-def memory_of(*flags: str, version: str) -> Memory:
-    question = Question(gpu="h20", count=4, engine="sglang", version=version, public=False)
-    words = [*FLASH.split(), *flags]
-    plan = make_predictor(CATALOG, engine="sglang", version=version).predict(words, question).plan
-    assert plan is not None
-    assert plan.memory is not None, plan.unknowns
-    return plan.memory
+def memory_of(kv: str, *, version: str) -> Memory:
+    words = f"{FLASH} --kv-cache-dtype {kv}"
+    return sized(words, version=version, gpu="h20", count=4, public=False)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +33,7 @@ def memory_of(*flags: str, version: str) -> Memory:
 )
 def test_latents_and_keys_of_the_full_layers_are_a_token(kv: str, row: int, tokens: int) -> None:
     """Eleven layers with a latent without positions and a key each; two public boots of 0.5.20 lie within 1 %."""
-    memory = memory_of("--kv-cache-dtype", kv, version="0.5.20")
+    memory = memory_of(kv, version="0.5.20")
     assert memory.pool.cell_bytes == 11 * (row + 128 + 4)
     assert memory.pool.tokens.low <= tokens <= memory.pool.tokens.high
     assert memory.pool.tokens.best == pytest.approx(tokens, rel=0.01)
@@ -46,7 +42,7 @@ def test_latents_and_keys_of_the_full_layers_are_a_token(kv: str, row: int, toke
 @pytest.mark.parametrize(("version", "key"), [("0.5.21", 132), ("0.5.22", 33)])
 def test_four_tokens_share_a_key_in_later_releases(version: str, key: int) -> None:
     """A quarter of a key is priced from 0.5.22 on."""
-    memory = memory_of("--kv-cache-dtype", "bfloat16", version=version)
+    memory = memory_of("bfloat16", version=version)
     assert memory.pool.cell_bytes == 11 * (1024 + key)
 
 

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.catalog import open_catalog
 from compiler.plan import Memory
-from compiler.predict import Question, make_predictor
+from servers import sized
 
 
-CATALOG = open_catalog()
 PRO = "--model-path deepseek-ai/DeepSeek-V4-Pro --mem-fraction-static 0.9 --context-length 1048576"
 
 
-def memory_of(command: str, *, version: str, gpu: str = "h200", count: int = 8) -> Memory:
-    words = command.split()
-    at = next(place for place, word in enumerate(words) if "=" not in word)
-    words[at:at] = ["python", "-m", "sglang.launch_server"]
-    question = Question(gpu=gpu, count=count, engine="sglang", version=version, public=False)
-    plan = make_predictor(CATALOG, engine="sglang", version=version).predict(words, question).plan
-    assert plan is not None
-    assert plan.memory is not None, plan.unknowns
-    return plan.memory
-
-
 def load_gib(command: str, *, version: str, gpu: str = "h200") -> float:
-    return loaded(memory_of(command, version=version, gpu=gpu))
+    return loaded(sized(command, version=version, gpu=gpu, public=False))
 
 
 def loaded(memory: Memory) -> float:
@@ -68,13 +55,20 @@ def test_blackwell_s_workstations_run_it_on_marlin(version: str, *, kept: bool) 
 def test_four_hosts_in_stages() -> None:
     """A public log of 0.5.12.post1 says 34.03 GiB for the last stage; shared experts are whole on each rank."""
     stages = (
-        f"SGLANG_SHARED_EXPERT_TP1=1 {PRO} --tp-size 8 --pp-size 4 --nnodes 4 --node-rank 0 --dist-init-addr h0:20000"
+        f"{PRO} --tp-size 8 --pp-size 4 --nnodes 4 --node-rank 0 --dist-init-addr h0:20000"
         " --moe-runner-backend marlin --disable-cuda-graph --disable-overlap-schedule"
     )
-    memory = memory_of(stages, version="0.5.12.post1", gpu="h800", count=32)
+    memory = sized(
+        stages,
+        version="0.5.12.post1",
+        gpu="h800",
+        count=32,
+        public=False,
+        SGLANG_SHARED_EXPERT_TP1="1",
+    )
     assert loaded(memory) == pytest.approx(34.03, rel=0.005)
     assert memory.pool.tokens.low <= 1_607_936 <= memory.pool.tokens.high
-    split = memory_of(stages.split(maxsplit=1)[1], version="0.5.12.post1", gpu="h800", count=32)
+    split = sized(stages, version="0.5.12.post1", gpu="h800", count=32, public=False)
     assert loaded(split) < loaded(memory) - 0.8
 
 

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.catalog import open_catalog
-from compiler.plan import Memory, Plan
-from compiler.predict import Question, make_predictor
+from servers import planned, sized
 
 
-CATALOG = open_catalog()
 GPT = "--model-path openai/gpt-oss-120b --mem-fraction-static 0.9"
 K3 = "--model-path moonshotai/Kimi-K3 --tp-size 8 --mem-fraction-static 0.93 --trust-remote-code"
 
 
-def plan_of(command: str, *, version: str, gpu: str, count: int) -> Plan:
-    words = command.split()
-    at = next(place for place, word in enumerate(words) if "=" not in word)
-    words[at:at] = ["python", "-m", "sglang.launch_server"]
-    question = Question(gpu=gpu, count=count, engine="sglang", version=version, public=False)
-    plan = make_predictor(CATALOG, engine="sglang", version=version).predict(words, question).plan
-    assert plan is not None
-    return plan
-
-
-def memory_of(command: str, *, version: str, gpu: str, count: int = 8) -> Memory:
-    plan = plan_of(command, version=version, gpu=gpu, count=count)
-    assert plan.memory is not None, plan.unknowns
-    return plan.memory
-
-
 def load_gib(command: str, *, version: str, gpu: str, count: int = 8) -> float:
-    load = memory_of(command, version=version, gpu=gpu, count=count).load_gib
+    load = sized(command, version=version, gpu=gpu, count=count, public=False).load_gib
     assert load is not None
     return load.best
 
@@ -81,8 +62,8 @@ def test_a_workstation_gpu_runs_gpt_oss_by_other_kernels_in_each_release() -> No
 def test_aiter_fills_the_experts_of_kimi_k3_up_unless_a_variable_says_less() -> None:
     """By 512 instead of 384 a rank the weights do not fit; with the variable a public pool is 1.3 % less than predicted."""
     flags = f"{K3} --attention-backend triton --disable-radix-cache --cuda-graph-max-bs-decode 256"
-    wide = memory_of(flags, version="0.5.17", gpu="mi355x")
-    narrow = memory_of(f"SGLANG_AITER_K3_OPT=1 {flags}", version="0.5.17", gpu="mi355x")
+    wide = sized(flags, version="0.5.17", gpu="mi355x", public=False)
+    narrow = sized(flags, version="0.5.17", gpu="mi355x", public=False, SGLANG_AITER_K3_OPT="1")
     assert wide.load_gib is not None
     assert narrow.load_gib is not None
     more = 92 * 896 * 3 * 3584 * (512 - 384) * 4.25 / 8 / 2**30
@@ -105,7 +86,7 @@ def test_experts_that_no_kernels_take_are_made_sixteen_bits() -> None:
 
 def test_kimi_k3_has_no_release_before_its_own_and_no_kernels_on_every_gpu() -> None:
     """0.5.17 has it; on Hopper it makes experts 16 bits unless Marlin is asked for, and then it does not fit."""
-    early = plan_of(K3, version="0.5.15", gpu="b200", count=8)
+    early = planned(K3, version="0.5.15", gpu="b200", public=False)
     assert [each.missing for each in early.unknowns] == [
         "its architecture: sglang has it from 0.5.17 on"
     ]
@@ -114,7 +95,7 @@ def test_kimi_k3_has_no_release_before_its_own_and_no_kernels_on_every_gpu() -> 
         f"{hopper} --moe-runner-backend marlin", version="0.5.17", gpu="h200", count=16
     )
     assert marlin < 141 < load_gib(hopper, version="0.5.17", gpu="h200", count=16)
-    assert memory_of(K3, version="0.5.17", gpu="b200").unpriced
+    assert sized(K3, version="0.5.17", gpu="b200", public=False).unpriced
 
 
 @pytest.mark.parametrize(
@@ -130,7 +111,7 @@ def test_the_plan_says_what_kernels_make_of_experts(
     command: str, version: str, gpu: str, said: str | None
 ) -> None:
     """In words, where they take more than their files; and nothing where they do not."""
-    found = plan_of(command, version=version, gpu=gpu, count=4).assumptions
+    found = planned(command, version=version, gpu=gpu, count=4, public=False).assumptions
     told = [each for each in found if "expert" in each]
     assert len(told) == (said is not None)
     assert all(said in each for each in told if said is not None)
