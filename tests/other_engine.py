@@ -48,6 +48,7 @@ class OtherEngine(Value):
     name: str = "vllm"
     entry: tuple[str, ...] = ("python3", "-m", "vllm.entrypoints.openai.api_server")
     launches: tuple[str, ...] = ("python3 -m vllm.entrypoints.openai.api_server ...",)
+    image_names: tuple[str, ...] = ("vllm",)
     probe: str | None = None
     tells_free_memory: str | None = None
     first_flags: Mapping[str, Argument] = field(factory=dict)
@@ -118,6 +119,10 @@ class OtherEngine(Value):
             return None
         at = list(words).index(module)
         return Found(entry=at, arguments=at + 1)
+
+    def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """None."""
+        return None
 
     def adopter(self, release: Release) -> Adopter | None:
         """None."""
