@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from compiler.engines.adopting import ChangeKind
 from launching import outcome, read_text
 
 
@@ -28,6 +29,7 @@ def notebook(*cells: list[str]) -> str:
         ["%%writefile start.sh", "#!/bin/bash", LAUNCH],
         ["from sglang.utils import launch_server_cmd", f"launch_server_cmd('{LAUNCH}')"],
         ["%env MODEL=Qwen/Qwen3-8B", '!python -m sglang.launch_server --model-path "$MODEL" --tp 2'],
+        ["tp = 2", "!python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp {tp}"],
         ["import subprocess", f"subprocess.Popen({LAUNCH.split()!r})"],
     ],
 )  # fmt: skip
@@ -38,6 +40,14 @@ def test_a_cell_starts_a_server(cell: list[str]) -> None:
     said = dict(got.settings)
     names = ("model.id", "parallel.tensor", "engine.version")
     assert tuple(said.get(each) for each in names) == ("Qwen/Qwen3-8B", 2, "0.5.9")
+
+
+def test_a_name_of_the_program_that_is_set_twice_stays_open() -> None:
+    """As one does that is worked out."""
+    cell = ["tp = 2", "tp = 4", "!python -m sglang.launch_server --model-path /m/a --tp {tp}"]
+    got = outcome(read_text(notebook(cell), name="serve.ipynb"))
+    assert "parallel.tensor" not in got.settings
+    assert got.changes(ChangeKind.UNKNOWN)
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "no notebook", '{"cells": [1, {"source": 3}]}'])

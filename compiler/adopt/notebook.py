@@ -6,7 +6,8 @@ nbformat.readthedocs.io, "Code cells"; ipython.readthedocs.io, "System shell acc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import cast
 
@@ -18,6 +19,10 @@ from compiler.source import Source
 
 
 _SCRIPT = "page.sh"
+_SET = re.compile(
+    r"""([A-Za-z_]\w*) *= *(?:"([^"\\{}\n]*)"|'([^'\\{}\n]*)'|(\d[\w.]*)) *(?:#.*)?"""
+)
+_USE = re.compile(r"(?<![$\\{])\{([A-Za-z_]\w*)\}(?!\})")
 _PROGRAM = "page.py"
 _OF_A_SHELL = ("%%bash", "%%sh", "%%script bash", "%%script sh", "%%shell")
 _WRITES = "%%writefile"
@@ -35,9 +40,11 @@ def read_notebook(source: Source) -> Sheet:
 
 def _documents(told: object, source: Source) -> Iterator[Document]:
     at = 0
-    for lines in _cells(told):
+    cells = list(_cells(told))
+    known = _known(cells)
+    for lines in cells:
         at, span = _place(lines, source, at)
-        for name, kept in _parts(lines):
+        for name, kept in _parts(lines, known):
             text = "\n".join(kept) + "\n"
             if speaks_of_engine(text):
                 word = Word(text=text, span=span, unknown=placeholders(text))
@@ -58,6 +65,15 @@ def _cells(told: object) -> Iterator[list[str]]:
             yield "".join(texts).split("\n")
 
 
+def _known(cells: Iterable[list[str]]) -> dict[str, str]:
+    """What the program's names hold that are set once, to a text or a number."""
+    told: dict[str, list[str]] = {}
+    for found in (found for lines in cells for each in lines if (found := _SET.fullmatch(each))):
+        name, *values = found.groups()
+        told.setdefault(name, []).append(next(each for each in values if each is not None))
+    return {name: values[0] for name, values in told.items() if len(values) == 1}
+
+
 def _place(lines: list[str], source: Source, at: int) -> tuple[int, Span]:
     """Where a cell stands, behind the cell before; mostly each of its lines is one of the file."""
     blank = next((number for number, each in enumerate(lines) if each.strip()), 0)
@@ -74,7 +90,7 @@ def _place(lines: list[str], source: Source, at: int) -> tuple[int, Span]:
     )
 
 
-def _parts(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+def _parts(lines: list[str], known: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """A cell as the script and the program that it is, each on the lines where it stands."""
     if lines[0].startswith((*_OF_A_SHELL, _WRITES)):
         yield _SCRIPT, ["", *lines[1:]]
@@ -86,6 +102,8 @@ def _parts(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
             is_shell = goes_on or bare.startswith(("!", "%"))
             # `!!` keeps what a command prints; `%env A=b` is a variable of all commands below.
             typed = line if goes_on else _typed(bare)
+            # In such a line `{name}` is what the program's name holds.
+            typed = _USE.sub(lambda use: known.get(use[1], f"${{{use[1]}}}"), typed)
             script.append(typed if is_shell else "")
             program.append("" if is_shell else line)
             goes_on = is_shell and line.endswith("\\")
