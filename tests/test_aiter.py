@@ -29,7 +29,9 @@ def test_the_workspace_is_what_ran_out_of_memory() -> None:
 def test_unified_kernels_have_none(version: str, value: str, *, there: bool) -> None:
     """From 0.5.10 on, where the variable is a text that the engine takes for true."""
     env = {"SGLANG_USE_AITER_UNIFIED_ATTN": value}
-    assert (WORKSPACE in lines(sized(QWEN, version=version, gpu="mi355x", count=1, **env))) is there
+    assert (
+        WORKSPACE in lines(sized(QWEN, version=version, gpu="mi355x", count=1, public=True, **env))
+    ) is there
 
 
 @pytest.mark.parametrize(
