@@ -8,8 +8,8 @@ from attrs import evolve, frozen
 
 from compiler.adopt.launch import Change, Command, Port, Word
 from compiler.adopt.names import calls_in
+from compiler.adopt.parts import speaks_of_engine
 from compiler.adopt.ports import other_port, port_of, published
-from compiler.adopt.programming import speaks_of_engine
 from compiler.adopt.volumes import items_of, text_of
 from compiler.value import Value
 from compiler.yamltext import Yaml

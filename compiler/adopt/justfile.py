@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from compiler.adopt.launch import Document, Sheet, Word
-from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
+from compiler.adopt.parts import MOST_PARTS, SCRIPT, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
 
 
-_SCRIPT = "page.sh"
 _TEXT = r"""(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>\d[\w.]*))"""
 _SET = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>.+?)[ \t]*")
 _OF_ENV = re.compile(
@@ -85,4 +84,4 @@ def _document(
     text = "\n".join(re.sub(r"^([ \t]+)[@-]+", r"\1", each) for each in told) + "\n"
     end = first + len(lines) - 1
     span = Span(file=source.name, line=first, column=1, end_line=end, end_column=1)
-    return Document(name=_SCRIPT, text=Word(text=text, span=span), is_exact=False)
+    return Document(name=SCRIPT, text=Word(text=text, span=span), is_exact=False)

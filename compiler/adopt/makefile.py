@@ -22,7 +22,7 @@ from compiler.adopt.makevariables import (
     joined,
     unsure,
 )
-from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
+from compiler.adopt.parts import MOST_PARTS, SCRIPT, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
@@ -266,7 +266,7 @@ def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -
     word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
     names = dict.fromkeys(told.used)
     elsewhere = tuple(place for each in names for place in variables.places.get(each, ()))
-    return Document(name="recipe.sh", text=word, is_exact=False, elsewhere=elsewhere)
+    return Document(name=SCRIPT, text=word, is_exact=False, elsewhere=elsewhere)
 
 
 def _lines(recipe: _Recipe, made: _Parts) -> Iterator[str]:

@@ -12,18 +12,16 @@ from itertools import islice
 from typing import cast
 
 from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.parts import MOST_PARTS, PROGRAM, SCRIPT, speaks_of_engine
 from compiler.adopt.placeholders import placeholders
-from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
 
 
-_SCRIPT = "page.sh"
 _SET = re.compile(
     r"""([A-Za-z_]\w*) *= *(?:"([^"\\{}\n]*)"|'([^'\\{}\n]*)'|(\d[\w.]*)) *(?:#.*)?"""
 )
 _USE = re.compile(r"(?<![$\\{])\{([A-Za-z_]\w*)\}(?!\})")
-_PROGRAM = "page.py"
 _OF_A_SHELL = ("%%bash", "%%sh", "%%script bash", "%%script sh", "%%shell")
 _WRITES = "%%writefile"
 
@@ -93,7 +91,7 @@ def _place(lines: list[str], source: Source, at: int) -> tuple[int, Span]:
 def _parts(lines: list[str], known: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """A cell as the script and the program that it is, each on the lines where it stands."""
     if lines[0].startswith((*_OF_A_SHELL, _WRITES)):
-        yield _SCRIPT, ["", *lines[1:]]
+        yield SCRIPT, ["", *lines[1:]]
     elif not lines[0].startswith("%%"):
         script, program = list[str](), list[str]()
         goes_on = False
@@ -107,8 +105,8 @@ def _parts(lines: list[str], known: Mapping[str, str]) -> Iterator[tuple[str, li
             script.append(typed if is_shell else "")
             program.append("" if is_shell else line)
             goes_on = is_shell and line.endswith("\\")
-        yield _SCRIPT, script
-        yield _PROGRAM, program
+        yield SCRIPT, script
+        yield PROGRAM, program
 
 
 def _typed(line: str) -> str:

@@ -12,8 +12,8 @@ from itertools import islice
 from attrs import evolve, field, frozen
 
 from compiler.adopt.launch import Document, Sheet, Word
+from compiler.adopt.parts import MOST_PARTS, PROGRAM, SCRIPT, speaks_of_engine
 from compiler.adopt.placeholders import filled, placeholders
-from compiler.adopt.programming import MOST_PARTS, speaks_of_engine
 from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Span
 from compiler.source import Source
@@ -27,16 +27,15 @@ _BEFORE = r"[ \t]*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+:\S* ?)?"
 """An environment, and who works where: `(venv) root@node-1:/work`."""
 _PROMPT = re.compile(f"{_BEFORE}[$#>%] ")
 _DOLLAR = re.compile(f"{_BEFORE}[$>] ")
-_SCRIPT = "page.sh"
 _SHELL = frozenset({"", "sh", "bash", "shell", "zsh", "text", "cmd", "command"})
 _SESSIONS = frozenset({"console", "shell-session", "terminal", "sh-session"})
 """What a terminal showed: commands behind a prompt, and what they printed."""
 _NAMES = {
-    **dict.fromkeys(_SHELL | _SESSIONS, _SCRIPT),
+    **dict.fromkeys(_SHELL | _SESSIONS, SCRIPT),
     **dict.fromkeys(("yaml", "yml", "json"), "page.yaml"),
     **dict.fromkeys(("dockerfile", "docker"), "Dockerfile"),
     **dict.fromkeys(("makefile", "make"), "Makefile"),
-    **dict.fromkeys(("python", "py", "python3"), "page.py"),
+    **dict.fromkeys(("python", "py", "python3"), PROGRAM),
     # Of these the text itself says what it is.
     **dict.fromkeys(("ini", "systemd", "service", "unit", "conf", "toml", "quadlet"), "page"),
 }
@@ -83,7 +82,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 def _document(block: _Block, source: Source, given: Mapping[str, str]) -> Document:
     lines = [each.removeprefix(block.indent) for each in block.lines]
-    prompt = _prompt(block.language, lines) if _NAMES[block.language] == _SCRIPT else None
+    prompt = _prompt(block.language, lines) if _NAMES[block.language] == SCRIPT else None
     if prompt is not None:
         lines = list(_typed(lines, prompt))
     whole = "\n".join(lines) + "\n"

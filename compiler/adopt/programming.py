@@ -30,15 +30,6 @@ _PYTHON = re.compile(
 _OF_PYTHON = re.compile(r"#!.*\bpython")
 
 
-MOST_PARTS = 300
-"""Blocks of a page and recipes of a Makefile that speak of an engine; a long public page has thirty."""
-
-
-def speaks_of_engine(text: str) -> bool:
-    """Whether a text could hold a launch, told without reading it."""
-    return any(name in text for name in ENGINES)
-
-
 def language_of(path: PurePosixPath, text: str) -> str | None:
     """The language that a program is written in; `None` for what is read as a launch."""
     told = _LANGUAGES.get(path.suffix)

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from compiler.adopt.files import FileKind, kind_of
 from compiler.adopt.launch import Document, Word
-from compiler.adopt.programming import speaks_of_engine
+from compiler.adopt.parts import speaks_of_engine
 from compiler.adopt.shell import read_shell
 from compiler.adopt.shell.known import starts_engine
 from compiler.diagnostics import Span

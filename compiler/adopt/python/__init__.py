@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.adopt.files import FileKind, kind_of
 from compiler.adopt.launch import Command, Document, Sheet, Word
-from compiler.adopt.programming import speaks_of_engine
+from compiler.adopt.parts import speaks_of_engine
 from compiler.adopt.python.expressions import Expressions, assumed, called_name
 from compiler.adopt.python.forms import READERS
 from compiler.adopt.python.values import OPEN, Known, Scalar, taken

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from attrs import define, field
 
 from compiler.adopt.launch import Change, Command, Word
-from compiler.adopt.programming import speaks_of_engine
+from compiler.adopt.parts import speaks_of_engine
 from compiler.adopt.python.expressions import Expressions, called_name
 from compiler.adopt.python.values import Known, Listing, Scalar, Table, text_of
 from compiler.engines.adopting import ChangeKind
