@@ -49,6 +49,81 @@ def test_a_launch_of_a_program(text: str) -> None:
     assert (settings["model.path"], settings["serve.port"]) == ("/m/a", 8000)
 
 
+SERVE = '["sglang", "serve", "--model-path", {model}, "--port", str({port})]'
+
+
+@pytest.mark.parametrize(
+    ("before", "model", "port"),
+    [
+        ('R = "/m"', 'os.path.join(R, "a")', "8000"),
+        ('R = Path("/m")', 'R / "a"', "4000 * 2"),
+        ('T = {"m": "/m/a", **{"p": 8000}}', 'T["m"]', 'T["p"]'),
+        ('C = dict(m="/m/a")\nC["p"] = 8000', 'C["m"]', 'C["p"]'),
+        ("BIG = False", '"/m/b" if BIG else "/m/a"', "8001 - 1"),
+        ("P = None", '"/m/a"', "P or 8000"),
+        ('M = ""', 'M or "/m/a"', "7999 + 1"),
+        ('K = "x"', '"/m/a" if K == "x" and not K == "y" else "/m/b"', "8000 if K is not None else 1"),
+        ('K = "x"', '"/m/b" if K != "x" or K == "y" else "/m/a"', "8000"),
+        ("class B:\n    class C:\n        pass", '"/m/a"', "8000"),
+        ('os.environ["P"] = "8000"', 'os.environ.get("M", "/m/a")', "8000"),
+    ],
+)  # fmt: skip
+def test_an_expression_is_worked_out(before: str, model: str, port: str) -> None:
+    """Paths, tables, sums, choices, and defaults come to what they would come to, without being run."""
+    settings = adopted(f"{before}\nrun({SERVE.format(model=model, port=port)})\n")
+    assert (settings["model.path"], settings["serve.port"]) == ("/m/a", 8000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "words = {0}\nmore = words + extra()\nrun(more)\n",
+        "words = list({0})\nwords.insert(0, sys.executable)\nrun(words)\n",
+        "words = {0}\nif FAST:\n    words.append('--enable-metrics')\nrun(words)\n",
+        "for each in MODELS:\n    run({0})\n",
+        "match kind:\n    case 1:\n        run({0})\n",
+        "async def up():\n    await asyncio.create_subprocess_exec(*{0})\n",
+        "with open('log') as log:\n    run({0}, stdout=log)\n",
+        "try:\n    run({0})\nexcept OSError:\n    pass\n",
+        "if __name__ == '__main__':\n    run({0})\n",
+        "run('sglang', 'serve', '--model-path', '/m/a', '--port', '8000')\n",
+    ],
+)
+def test_wherever_a_call_stands_it_is_read(text: str) -> None:
+    """In loops, branches, and blocks, behind `await`, and with its words as arguments."""
+    words = SERVE.format(model='"/m/a"', port=8000)
+    settings = adopted(text.replace("{0}", words))
+    assert (settings["model.path"], settings["serve.port"]) == ("/m/a", 8000)
+
+
+@pytest.mark.parametrize(
+    ("port", "left"),
+    [
+        ("P if BIG else 8000", "{P if BIG else 8000}"),
+        ("first() or 8000", "{first() or 8000}"),
+        ("T[key]", "{T[key]}"),
+        ("8000 / 2", "{8000 / 2}"),
+        ('os.environ["P"]', "${P}"),
+    ],
+)
+def test_what_an_expression_hangs_on_is_left_open(port: str, left: str) -> None:
+    """A choice that nobody can make here is none, and stays as it is written."""
+    words = f'["sglang", "serve", "--model-path", "/m/a", "--port", {port}]'
+    got = outcome(read_text(f"run({words})\n", name="a.py"))
+    assert got.adopted is not None
+    assert "serve.port" not in got.settings
+    (span,) = [each for each in got.adopted.launch.command.words if each.unknown]
+    assert span.text == left
+
+
+def test_words_stand_where_they_are_put() -> None:
+    """`insert` puts a word at its place; at one that nobody knows it is open."""
+    text = 'cmd = ["python", "sglang.launch_server", "/m/a"]\ncmd.insert(1, "-m")\ncmd.insert({0}, "--model-path")\nrun(cmd)\n'
+    assert adopted(text.replace("{0}", "3"))["model.path"] == "/m/a"
+    got = outcome(read_text(text.replace("{0}", "n"), name="a.py"))
+    assert "launch-incomplete" in got.codes
+
+
 def test_what_is_known_at_the_start_only_stays_open() -> None:
     """A parameter without a default can be said, and words under a condition that hangs on one may not be there."""
     text = (

@@ -131,7 +131,8 @@ class Statements:
         before = told.value(node.target)
         self.running.visit(node.value, told)
         if isinstance(before, Listing):
-            self._add(before, [ast.Starred(value=node.value)], node.value, told)
+            more = [ast.Starred(value=node.value)]
+            self._add(before, more, node.value, told, at=len(before.words))
             return
         left, right = text_of(before), text_of(told.value(node.value))
         if isinstance(node.target, ast.Name) and left is not None and right is not None:
@@ -154,7 +155,9 @@ class Statements:
         if not isinstance(before, Listing):
             return False
         last = node.args[-1]
-        self._add(before, [ast.Starred(value=last) if name == "extend" else last], last, told)
+        at = _index(node.args[0]) if name == "insert" else len(before.words)
+        more = [ast.Starred(value=last) if name == "extend" else last]
+        self._add(before, more, last, told, at=at)
         return True
 
     def _update(self, node: ast.Call, told: Expressions) -> bool:
@@ -169,11 +172,20 @@ class Statements:
         return isinstance(more, Table)
 
     def _add(
-        self, to: Listing, several: Sequence[ast.expr], shown: ast.expr, told: Expressions
+        self,
+        to: Listing,
+        several: Sequence[ast.expr],
+        shown: ast.expr,
+        told: Expressions,
+        *,
+        at: int | None,
     ) -> None:
-        """More words of a list; under a condition that nobody knows they may not be there."""
+        """More words of a list; under a condition that nobody knows, or at an unknown place, they may not be there."""
         words = list(told.words(several))
-        to.words += [told.part(shown)] if self.doubts > to.doubts else words
+        if at is None or self.doubts > to.doubts:
+            words = [told.part(shown)]
+        place = len(to.words) if at is None else at
+        to.words[place:place] = words
 
     def _if(self, node: ast.If, names: dict[str, Known]) -> None:
         told = self.expressions(names)
@@ -217,6 +229,12 @@ def _longer(before: Known | None, several: Sequence[Known | None]) -> Known | No
         return None
     parts = [evolve(each, text=each.text[len(start.text) :]) for each in told if each is not None]
     return together((start, *parts), span=parts[0].span or start.span)
+
+
+def _index(node: ast.expr) -> int | None:
+    """A place in a list, where it is written out."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if type(value) is int else None
 
 
 def _worded(known: Known, told: Expressions, node: ast.expr) -> Word:
