@@ -93,6 +93,15 @@ class Checkout:
         assert done.code == 0, done.err
         return done
 
+    def offered(self, name: str) -> dict[str, tuple[str, int]]:
+        """What `fit` offers alone for a profile: each setting with its value, and the number of the change."""
+        told = self.run("fit", name, "--json").json
+        return {
+            each["settings"][0]["setting"]: (each["settings"][0]["value"], number)
+            for number, each in enumerate(told["changes"], 1)
+            if len(each["settings"]) == 1
+        }
+
     def compared(self, *words: str) -> tuple[int, dict[str, str]]:
         """The exit code of `compile --check`, and the word it has for each path below `out/`."""
         done = self.run("compile", "--check", *words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,19 +53,10 @@ def tree(tmp_path: Path) -> Checkout:
     return checkout(tmp_path / "tree")
 
 
-def fitted(tree: Checkout, text: str) -> Any:  # noqa: ANN401 - whatever was printed
-    tree.write("lora", text)
-    return tree.run("fit", "lora", "--json").json
-
-
-def alone(told: Any) -> dict[str, tuple[str, int]]:  # noqa: ANN401 - as above
+def buffers(tree: Checkout, text: str) -> dict[str, tuple[str, int]]:
     """What is offered alone of the buffers, with its value and its number."""
-    single = {
-        each["settings"][0]["setting"]: (each["settings"][0]["value"], number)
-        for number, each in enumerate(told["changes"], 1)
-        if len(each["settings"]) == 1
-    }
-    return {setting: single[setting] for setting in (NUMBER, RANK) if setting in single}
+    tree.write("lora", text)
+    return {name: told for name, told in tree.offered("lora").items() if name in {NUMBER, RANK}}
 
 
 def given(**flags: int | str) -> str:
@@ -79,7 +69,7 @@ def given(**flags: int | str) -> str:
 
 def test_smaller_buffers_are_offered(tree: Checkout) -> None:
     """Fewer in a batch or a lower rank: the least that is enough, with its price, and each passes when written."""
-    offered = alone(fitted(tree, FILE))
+    offered = buffers(tree, FILE)
     assert {setting: value for setting, (value, _) in offered.items()} == {NUMBER: "5", RANK: "64"}
     for setting, costs in ((NUMBER, "requests for others wait"), (RANK, "adapter_config.json")):
         done = tree.run("fit", "lora", "--write", str(offered[setting][1]))
@@ -95,10 +85,10 @@ def test_a_pinned_adapter_keeps_its_buffer(pinned: str, least: int, tree: Checko
     """The engine loads no adapter pinned that leaves no buffer to the others, so that one more than are pinned stays."""
     one = f'{{"lora_name": "b", "lora_path": "/srv/b", "pinned": {pinned}}}'
     text = given(lora_paths=f"['a=/srv/a', '{one}']").replace("rank = 128", "rank = 1024")
-    assert NUMBER not in alone(fitted(tree, text))
+    assert NUMBER not in buffers(tree, text)
     assert f"even {NUMBER} = {least}: " in tree.run("fit", "lora").out
     none = given(lora_paths=f"['{one}']", max_loras_per_batch=least)
-    assert NUMBER not in alone(fitted(tree, none.replace("rank = 128", "rank = 2048")))
+    assert NUMBER not in buffers(tree, none.replace("rank = 128", "rank = 2048"))
     assert f"a batch may use {least}, and no fewer is possible" in tree.run("fit", "lora").out
 
 
@@ -106,8 +96,8 @@ def test_a_lower_rank_is_written_by_its_number_only(tree: Checkout) -> None:
     """Where that is the first that helps, `--write` alone is refused: nobody loses an adapter without having looked."""
     text = given(max_loras_per_batch=1).replace("rank = 128", "rank = 2048")
     text = text.replace("[memory]", '[memory]\nkv_dtype = "fp8_e4m3"')
-    told = fitted(tree, text.replace("concurrency = 4", "concurrency = 8"))
-    assert alone(told)[RANK] == ("512", 1)
+    text = text.replace("concurrency = 4", "concurrency = 8")
+    assert buffers(tree, text)[RANK] == ("512", 1)
     refused = tree.run("fit", "lora", "--write")
     assert (refused.code, "change 1 may keep adapters from loading" in refused.err) == (1, True)
     assert "rank = 2048" in tree.profile("lora").read_text("utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -50,14 +49,9 @@ def tree(tmp_path: Path) -> Checkout:
 
 
 def changes(tree: Checkout, text: str) -> dict[str, tuple[str, int]]:
-    """What is offered alone, with its value and its number."""
+    """What is offered alone of a profile with this text."""
     tree.write("states", text)
-    told: Any = tree.run("fit", "states", "--json").json
-    return {
-        each["settings"][0]["setting"]: (each["settings"][0]["value"], number)
-        for number, each in enumerate(told["changes"], 1)
-        if len(each["settings"]) == 1
-    }
+    return tree.offered("states")
 
 
 def test_slots_for_the_states_of_the_promise(tree: Checkout) -> None:
