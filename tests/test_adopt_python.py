@@ -143,6 +143,18 @@ def test_what_is_known_at_the_start_only_stays_open() -> None:
     assert said.settings["model.id"] == "Qwen/Qwen3-8B"
 
 
+def test_an_option_of_the_program_itself_may_be_said() -> None:
+    """One without a default is asked for by its own name; what is said of another comes before its default."""
+    text = (
+        'p.add_argument("--model")\np.add_argument("--tp", default=2)\nargs = p.parse_args()\n'
+        'run(["sglang", "serve", "--model-path", args.model, "--tp", str(args.tp)])\n'
+    )
+    got = outcome(read_text(text, name="a.py"))
+    assert "`--var model=...`" in got.found[0].help[0]
+    said = outcome(read_text(text, name="a.py", given={"model": "/m/a", "tp": "4"})).settings
+    assert (said["model.path"], said["parallel.tensor"]) == ("/m/a", 4)
+
+
 def test_a_text_that_a_condition_adds_to() -> None:
     """What a branch puts behind a text may not be there either, and is not lost."""
     text = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from compiler.adopt.files import FileKind
+from compiler.adopt.files import NOTEBOOK, FileKind
 from compiler.adopt.launch import Command, Launch, Sheet
 from compiler.adopt.nested import EVAL
 from compiler.adopt.programming import not_run
@@ -69,7 +69,8 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
         other = _other(each)
         if other is not None:
             return _relative(other, each, where_else=top)
-    where = f"on line {line} of this {kind}" if line is not None else f"in this {kind}"
+    what = _called(whole, kind)
+    where = f"on line {line} of this {what}" if line is not None else f"in this {what}"
     return error(
         "launch-missing",
         f"no command {where} starts an engine that is known",
@@ -91,6 +92,14 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
             else f"known are {listed([f'`{each}`' for engine in ENGINES.values() for each in engine.launches])}; where another script holds the launch, adopt that one",
         ),
     )
+
+
+_NOTEBOOK = "notebook"
+
+
+def _called(whole: Source, kind: FileKind) -> str:
+    """What a file is called; a notebook is read as a page of cells."""
+    return _NOTEBOOK if PurePosixPath(whole.name).suffix == NOTEBOOK else kind.value
 
 
 IS_RELATIVE = "starts no server whose launch is read here"
@@ -130,7 +139,7 @@ def _holds(whole: Source, kind: FileKind) -> str:
     others = {
         FileKind.MAKEFILE: "none of its recipes does",
         FileKind.JUSTFILE: "none of its recipes does",
-        FileKind.PAGE: "none of its blocks does",
+        FileKind.PAGE: f"none of its {'cells' if _called(whole, kind) == _NOTEBOOK else 'blocks'} does",
     }
     return others.get(kind, "it runs nothing")
 

@@ -30,6 +30,17 @@ def is_environment(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "environ"
 
 
+_OWN = frozenset({"args", "opts", "options", "opt"})
+"""What programs call the options of their own command line, once they are parsed."""
+
+
+def option_of(node: ast.expr) -> str | None:
+    """The name of an option of the program's own command line: `port` of `args.port`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return node.attr if node.value.id in _OWN else None
+    return None
+
+
 @define
 class Expressions:
     """Reads expressions with the names that are known where they stand.
@@ -81,8 +92,9 @@ class Expressions:
         return self.unknown(node) if known is None else known
 
     def unknown(self, node: ast.expr) -> Scalar:
-        """What is known at the start only, as it is written; a name alone may be said."""
-        shown = " ".join((ast.get_source_segment(self.source.text, node) or "...").split())
+        """What is known at the start only, as it is written; a name alone, or that of an own option, may be said."""
+        written = ast.get_source_segment(self.source.text, node) or "..."
+        shown = option_of(node) or " ".join(written.split())
         said = self.given.get(shown)
         if said is not None:
             return Scalar(word=Word(text=said, span=self.place(node), names=(shown,)), value=said)

@@ -7,7 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from compiler.adopt.launch import Word
-from compiler.adopt.python.expressions import Expressions, called_name, is_environment
+from compiler.adopt.python.expressions import (
+    Expressions,
+    called_name,
+    is_environment,
+    option_of,
+)
 from compiler.adopt.python.values import OPEN, Known, Listing, Scalar, Table, together
 
 
@@ -35,12 +40,9 @@ def _attribute(told: Expressions, node: ast.expr) -> Known | None:
         return Scalar(word=Word(text=_PYTHON, span=told.place(node)), value=_PYTHON)
     if isinstance(each.value, ast.Name) and each.value.id in {"self", "cls"}:
         return told.names.get(f"self.{each.attr}")
-    if isinstance(each.value, ast.Name) and each.value.id in {"args", "opts", "options", "opt"}:
-        said = told.given.get(each.attr)
-        if said is not None:
-            return Scalar(word=Word(text=said, span=told.place(node)), value=said)
-        return told.options.get(each.attr)
-    return None
+    option = option_of(each)
+    # What is said of one comes before its default.
+    return None if option is None or option in told.given else told.options.get(option)
 
 
 def _joined(told: Expressions, node: ast.expr) -> Known:
