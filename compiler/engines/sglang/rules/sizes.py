@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.given import given_by
+from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.least import (
     ASSERTED,
     LAST_PORT,
@@ -27,14 +27,8 @@ def sizes_are_sizes(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A number of ranks, of tokens, or of slots below its least: no release counts with one."""
     given = given_by(plan)
     for name, value, expected in too_small(settings_of(plan.profile, plan.release).flags):
-        yield refusal(
-            given,
-            "flag-value",
-            f"`--{name}` cannot be {value:g}",
-            at(given, where, name, text="this value"),
-            because=f"expected {expected}; the parser takes it, and what the server then does cannot be told",
-            help=(f"set `{name}` to {expected}, or leave it out",),
-        )
+        because = f"expected {expected}; the parser takes it, and what the server then does cannot be told"
+        yield _cannot_be(given, where, name, value, because=because, wanted=f"{expected}, {_OUT}")
 
 
 @rule("flag-value", flags=ASSERTED)
@@ -46,13 +40,9 @@ def numbers_are_in_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         small = None if value is None else next(below(value, least), None)
         if small is None or not given.since(first):
             continue
-        yield refusal(
-            given,
-            "flag-value",
-            f"`--{name}` cannot be {small:g}",
-            at(given, where, name, text="this value"),
-            because=f"expected {least} or more; {ASSERTS}",
-            help=(f"set `{name}` to {least} or more, or leave it out",),
+        because = f"expected {least} or more; {ASSERTS}"
+        yield _cannot_be(
+            given, where, name, small, because=because, wanted=f"{least} or more, {_OUT}"
         )
 
 
@@ -64,11 +54,21 @@ def ports_are_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         port = given.whole(name)
         if port is None or 0 <= port <= LAST_PORT:
             continue
-        yield refusal(
-            given,
-            "flag-value",
-            f"`--{name}` cannot be {port}",
-            at(given, where, name, text="this value"),
-            because=f"no host has such a port: they end at {LAST_PORT:,}",
-            help=(f"set `{name}` to a port that is free",),
-        )
+        because = f"no host has such a port: they end at {LAST_PORT:,}"
+        yield _cannot_be(given, where, name, port, because=because, wanted="a port that is free")
+
+
+_OUT = "or leave it out"
+
+
+def _cannot_be(
+    given: Given, where: Origins, name: str, value: float, *, because: str, wanted: str
+) -> Diagnostic:
+    return refusal(
+        given,
+        "flag-value",
+        f"`--{name}` cannot be {value:.12g}",
+        at(given, where, name, text="this value"),
+        because=because,
+        help=(f"set `{name}` to {wanted}",),
+    )
