@@ -49,7 +49,7 @@ FITTED: Sequence[str] = (
     "the fraction of two boots of one file: 0.85 was read first, which it says of another draft; its own is 0.82",
     "six of round four set aside as of a patched engine, which their files say, once three of them had been looked at",
     "free memory of several MI300X: the low end was looked for because one of these boots lay outside; its figures are the MI355X's",
-    "two of round five set aside as of two servers started together, once they had been looked at: their report says so",
+    "two of round five set aside as of two servers on one card, once they had been looked at: the report says so of them",
 )
 """Constants and choices that looked at the boots below."""
 

@@ -38,7 +38,7 @@ ROUNDS: Mapping[int, str] = {
     5: (
         "the low end of the free memory of eight MI300X, which rested on one boot of 0.4.8.post1 (9.9 % too much for one of"
         " 0.5.13.post1, and still: what RCCL takes of it is not known). Two were set aside once they had been looked at (2.9 % and 3.7 % too much at first): two"
-        " servers were started together on one card. Not explained: 4.3 % too much on an A40 of a host that others use, 6.0 % too"
+        " servers shared one card. Not explained: 4.3 % too much on an A40 of a host that others use, 6.0 % too"
         " little for one of three ratios of the windows of DeepSeek-V4-Pro, whose pools do not lie on one line, and, of those set"
         " aside, 12 % too much on eight MI355X with patched kernels and two pools on eight L20"
     ),
