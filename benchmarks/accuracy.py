@@ -48,6 +48,8 @@ FITTED: Sequence[str] = (
     "the release of one boot of a pull request: the first with the bytes of a token that it prints, not that of its date",
     "the fraction of two boots of one file: 0.85 was read first, which it says of another draft; its own is 0.82",
     "six of round four set aside as of a patched engine, which their files say, once three of them had been looked at",
+    "free memory of several MI300X: the low end was looked for because one of these boots lay outside; its figures are the MI355X's",
+    "two of round five set aside as of two servers on one card, once they had been looked at: the report says so of them",
 )
 """Constants and choices that looked at the boots below."""
 
@@ -87,6 +89,14 @@ UNEXPLAINED: Sequence[str] = (
     (
         "dsr1-8mi300x-042-default: weights and pool of the log leave 184.1 GiB free before the load, and 188.3 were expected; the"
         " host is a virtual machine"
+    ),
+    (
+        "glm52-fp8-8mi300x-tilelang-f085: 6.4 GiB of its pool are missing; by its weights 180.8 are free before the load, or a"
+        " token has 110,000 B of 100,152. On eight MI355X, with patched kernels, it is 10 KB a token again, and no source says of what"
+    ),
+    (
+        "dsv4-pro-32h800-tp8pp4: ratios of 0.1 and 0.2 are 1.1 % off, and 0.15 is 6 %: a token of it would have to cost less than"
+        " half-way between them"
     ),
     "r1-distill-qwen32b-4x24gb-tp4: nobody says which cards of 24 GB, and two thirds of the budget are weights",
     (

@@ -31,7 +31,7 @@ class Mark(Value):
     at: Range
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Bar(Value):
     """Parts end to end, each as long as its best estimate.
 

@@ -2,6 +2,9 @@
 
 attrs writes and compiles these for each class when it is made. A cold `check` makes a hundred classes, and half of the
 time they take would go into methods that few of them ever need.
+
+A class with a `cached_property` has `slots=False`: for one with slots attrs writes a `__getattr__`, which takes longer to make,
+and to ask.
 """
 
 from __future__ import annotations

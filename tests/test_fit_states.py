@@ -122,3 +122,17 @@ def test_a_review_says_what_bounds_the_requests(tree: Checkout) -> None:
     assert re.search(
         r"\| requests running at once \| .* by 19\d slots of states, 3 a request \|", told
     )
+
+
+def test_the_most_at_once_is_not_bound_by_the_states_of_now(tree: Checkout) -> None:
+    """With `fraction = "fit"` the states grow with what is asked for: the most is refused by the reserve, one beyond it."""
+    text = FILE.replace("0.6", '"fit"').replace("concurrency = 64", "concurrency = 1")
+    tree.write("states", text)
+    most = tree.run("fit", "states", "--max", "concurrency", "--json").json["changes"][0]
+    number = int(most["settings"][0]["value"])
+    assert number > 100
+    codes = []
+    for asked in (number, number + 1):
+        tree.write("states", text.replace("concurrency = 1", f"concurrency = {asked}"))
+        codes.append(tree.run("check", "states", "--strict").code)
+    assert codes == [0, 1]

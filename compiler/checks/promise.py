@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, Label, error, present
+from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.quantities import counted
@@ -68,7 +69,9 @@ def _help(plan: Plan, own: int | None, limit: int) -> Iterator[str]:
         raised.append(
             f"`serve.max_running_requests` to {needed} or more; it takes from the reserve"
         )
-    if states is not None and states.requests < share and states.flag is not None:
+    # Slots take from a pool that is short itself where memory is refused.
+    held = plan.memory is not None and memory_outcome(plan.memory) <= Outcome.UNCERTAIN
+    if held and states is not None and states.requests < share and states.flag is not None:
         slots = states.slots_for(plan.profile)
         raised.append(
             f"`flags.{states.flag}` to {slots:,} or more; it takes from the pool of tokens"

@@ -87,7 +87,7 @@ def _level_tables(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield values[level]
 
 
-@frozen(eq=False, repr=False)
+@frozen(eq=False, repr=False, slots=False)
 class _Reading(Value):
     """One file's values, with what was found wrong so far."""
 

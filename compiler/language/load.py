@@ -86,7 +86,7 @@ def _raise(fault: OSError) -> None:
     raise fault
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Document(Value):
     """One profile file, parsed.
 

@@ -27,7 +27,7 @@ from compiler.origins import Level, Origin, Origins, SettingPath
 from compiler.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Resolved(Value):
     """A profile after merging.
 

@@ -27,6 +27,7 @@ from compiler.value import Value
 
 
 _MOST_REQUESTS = 4096
+_NOT_LOOKED_AT = "larger numbers were not looked at"
 """More running requests than that are not tried."""
 
 
@@ -238,12 +239,16 @@ def _context(plan: Plan) -> Scale:
 
 
 def _concurrency(plan: Plan) -> Scale:
-    running = plan.running_requests or _MOST_REQUESTS
+    running = plan.running_requests
+    if plan.states is not None and plan.profile.memory.fraction == "fit":
+        running = None  # the states of as many as are promised have room
     return Scale(
-        count=running,
+        count=running or _MOST_REQUESTS,
         now=plan.profile.serve.concurrency,
         at=lambda number: with_concurrency(plan.profile, number),
-        bound=f"no more than {counted(running, 'request', does='run')} at once",
+        bound=f"no more than {counted(running, 'request', does='run')} at once"
+        if running
+        else _NOT_LOOKED_AT,
     )
 
 
@@ -253,7 +258,7 @@ def _requests(plan: Plan) -> Scale:
         count=_MOST_REQUESTS - fewest + 1,
         now=max((plan.running_each or 0) - fewest + 1, 1),
         at=lambda number: with_requests(plan.profile, fewest - 1 + number),
-        bound="larger numbers were not looked at",
+        bound=_NOT_LOOKED_AT,
     )
 
 

@@ -20,7 +20,7 @@ from compiler.ranges import Range, most
 from compiler.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Case(Value):
     """What sizing needs, with nothing missing.
 

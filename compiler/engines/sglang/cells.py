@@ -30,7 +30,7 @@ from compiler.value import Value
 Headed = TypeVar("Headed", bound=Gqa | Window)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Token(Value):
     """What decides a token's bytes.
 

@@ -35,7 +35,7 @@ UNLOGGED_GIB = 0.1
 DRIVER_PAGE_GIB = 2 / 1024
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Ground(Value):
     """What sizing needs, with nothing missing but the fraction.
 

@@ -74,7 +74,7 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         counts_all=hybrid and not at_least(version, _COUNTS_STAGES_SINCE),
         keeps_all=hybrid and not at_least(version, _KEEPS_STAGES_SINCE),
         splits_windows=has_window_pool(settings, model),
-        window_ratio=_window_ratio(settings, model),
+        window_ratio=window_ratio_of(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
     )
 
@@ -109,7 +109,8 @@ def has_window_pool(settings: Settings, model: Model) -> bool:
     )
 
 
-def _window_ratio(settings: Settings, model: Model) -> float:
+def window_ratio_of(settings: Settings, model: Model) -> float:
+    """Tokens of the window's pool to those of the other."""
     if settings.on("enable-hierarchical-cache") and model.architecture.startswith(_EVEN_WITH_CACHE):
         return 1.0
     return settings.number("swa-full-tokens-ratio") or WINDOW_RATIO
