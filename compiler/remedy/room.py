@@ -27,8 +27,8 @@ from compiler.value import Value
 
 
 _MOST_REQUESTS = 4096
-_NOT_LOOKED_AT = "larger numbers were not looked at"
 """More running requests than that are not tried."""
+_NOT_LOOKED_AT = "larger numbers were not looked at"
 
 
 class Most(StrEnum):

@@ -35,18 +35,15 @@ def windows_hold_the_promise(plan: Plan, where: Origins) -> Iterator[Diagnostic]
     model, memory, given = plan.model, plan.memory, given_by(plan)
     if model is None or model.window is None or memory is None or not given.since(_SINCE):
         return
-    settings, counts = (
-        settings_of(plan.profile, plan.release),
-        counting(plan.profile.engine.version),
-    )
+    settings = settings_of(plan.profile, plan.release)
+    counts = counting(plan.profile.engine.version)
     if counts is None or not has_window_pool(settings, model):
         return
     if window_pool_by_requests(settings, model, counts):
         return
     parallel, promised = plan.profile.parallel, plan.profile.serve.concurrency
-    kept = (
-        model.window.size + _late(given, model.window.size) + (plan.profile.memory.page_size or 1)
-    )
+    window, page = model.window.size, plan.profile.memory.page_size or 1
+    kept = window + _late(given, window) + page
     each = min(memory.pool.request_tokens, kept)
     has = int(window_ratio_of(settings, model) * memory.pool.tokens.best)
     requests = parallel.share(promised)
@@ -63,7 +60,7 @@ def windows_hold_the_promise(plan: Plan, where: Origins) -> Iterator[Diagnostic]
             text=f"{promised} at once",
             beside={
                 _RATIO: "is its share",
-                "model.id": f"a window of {model.window.size:,} tokens",
+                "model.id": f"a window of {window:,} tokens",
             },
         ),
         because=f"a running request keeps up to {each:,} tokens there: its window, and what has left it and is not yet let go; "
