@@ -111,9 +111,9 @@ class Case(Value):
         """The least of `pools`: of the worlds of one layout only that with the least rest is worked out."""
         if self.is_measured or self.ground.has_states:
             return min(self.pools)  # whole slots of states may leave less of a greater rest
-        rests: dict[int, float] = {}
+        fraction, rests = self.budget_fraction, dict[int, float]()
         for world in self.worlds:
-            rest, layout = world.rest_gib(self.budget_fraction), id(world.layout)
+            rest, layout = world.rest_gib(fraction), id(world.layout)
             rests[layout] = min(rest, rests.get(layout, rest))
         return min(
             layout.tokens(rests[id(layout)])
