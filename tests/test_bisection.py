@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.bisection import Margins, least, most
+from examples import examples
 
 
 SHAPES: dict[str, Callable[[float], Margins]] = {
@@ -24,7 +25,7 @@ SHAPES: dict[str, Callable[[float], Margins]] = {
 """By how far a number is above the edge; of several limits the first is the last to be kept."""
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(
     low=st.integers(-50, 50),
     length=st.integers(-2, 80),

@@ -15,6 +15,7 @@ from jinja2 import Environment, nodes
 
 from compiler.render import templates
 from compiler.render.bytecode import kept_code
+from examples import examples
 
 
 class Compiler:
@@ -62,7 +63,7 @@ def test_what_code_depends_on_makes_it_anew(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_damaged_code_is_as_good_as_none(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -15,6 +15,7 @@ from compiler.explain import codes
 from compiler.language.settings import all_settings
 from compiler.near import in_any_case, is_mistyped, near
 from compiler.origins import dotted
+from examples import examples
 
 
 @cache
@@ -83,7 +84,7 @@ def test_another_name_is_not_offered(kind: str, name: str) -> None:
     assert near(name, names_of(kind)) is None
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(kind=st.sampled_from(["verb", "code", "gpu", "setting"]), data=st.data())
 def test_a_name_with_two_letters_swapped_is_known_again(kind: str, data: st.DataObject) -> None:
     """Any name of six letters and more is offered for itself with two letters the wrong way round, or one as near is."""

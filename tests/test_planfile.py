@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.render.planfile import lay_out
+from examples import examples
 
 
 WRITABLE = st.recursive(
@@ -17,7 +18,7 @@ WRITABLE = st.recursive(
 
 
 @given(WRITABLE)
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_a_line_is_what_json_writes(value: object) -> None:
     """Texts, numbers, and tables of any depth."""
     assert lay_out({"a": [value]}) == (

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.quoting.shellfile import read_env_file, read_script
+from examples import examples
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_scripts_that_are_more_than_plain(text: str) -> None:
         min_size=1,
     )
 )
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_plain_words_are_those_in_quotes(words: list[tuple[str, str]]) -> None:
     """Words without a sign that means anything are read at once, and as they are read one by one in quotes."""
     plain = read_script("".join(f"{word}{gap}" for word, gap in words))

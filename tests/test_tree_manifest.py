@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.tree import State, Written, compare, write
 from compiler.tree.manifest import ManifestLine, parse_manifest, render_manifest
+from examples import examples
 from trees import BEFORE, OTHER, SCRIPT, UNIT, compared, file, tree, written
 
 
@@ -43,7 +44,7 @@ LINES = st.builds(
 )
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.frozensets(LINES))
 def test_manifest_reads_back_as_it_was_written(lines: frozenset[ManifestLine]) -> None:
     """Every set of lines goes to text and back, in one spelling."""
@@ -52,7 +53,7 @@ def test_manifest_reads_back_as_it_was_written(lines: frozenset[ManifestLine]) -
     assert not parsed.faults
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.binary())
 def test_any_bytes_are_read_as_a_manifest(content: bytes) -> None:
     """Nothing that may stand in MANIFEST is an exception; what is not as we write it is a fault."""

@@ -13,6 +13,7 @@ from compiler.quoting.unitvalue import (
     read_environment_file,
     read_text,
 )
+from examples import examples
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_environment_files(value: str, path: str, *, optional: bool, is_pattern:
 
 
 @given(st.lists(st.text("ab-/=%.:@[]{}#$&", min_size=1), min_size=1))
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 def test_plain_words_are_those_in_quotes(words: list[str]) -> None:
     """Words without a sign that means anything are read at once, and as they are read one by one in quotes."""
     plain = read_command_line("/x " + " \t".join(words))
