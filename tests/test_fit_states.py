@@ -136,3 +136,11 @@ def test_the_most_at_once_is_not_bound_by_the_states_of_now(tree: Checkout) -> N
         tree.write("states", text.replace("concurrency = 1", f"concurrency = {asked}"))
         codes.append(tree.run("check", "states", "--strict").code)
     assert codes == [0, 1]
+
+
+def test_a_fitted_fraction_is_not_fitted_again(tmp_path: Path) -> None:
+    """Where "fit" finds no fraction that admits them all, none is offered in its place."""
+    text = FILE.replace("0.6", '"fit"').replace("concurrency = 64", "concurrency = 400")
+    plan = only_plan(check_text(tmp_path / "p", text))
+    fraction = next(each for each in state_levers(plan) if each.setting == "memory.fraction")
+    assert fraction.moves(plan) == "it is the least already"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compiler.catalog import open_catalog
 from compiler.engines.sglang.architectures import splits_windows
-from compiler.engines.sglang.pool import Cell, Layout
+from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout, share_pricing
 from compiler.engines.sglang.releases import StatePools, counting
 from compiler.engines.sglang.states import StatePool
 from compiler.facts import Evidence
@@ -306,3 +306,13 @@ def test_ranks_that_share_a_prompt_keep_the_same_latents() -> None:
         for memory in (alone, shared)
     ]
     assert weights[1] > weights[0]
+
+
+def test_a_draft_is_counted_alike_where_one_way_is_in_both() -> None:
+    """Of a boot and this start each way of pricing a draft is compared; two that share none are told apart."""
+    scaled, exact, none = (
+        Layout(cell=Cell(pricing=each, priced_bytes=1, target_bytes=1, draft_bytes=0))
+        for each in (LAYER_SCALED, EXACT, NONE)
+    )
+    assert share_pricing((scaled, exact), (none, exact))
+    assert not share_pricing((scaled, exact), (none,))

@@ -33,7 +33,7 @@ _LOW, _OVERLAPPING, _HIGH = (1, 2), 4, 128
 # One fp8 value a byte, the rotary part in bf16, eight bytes of scales; a page is padded to whole rows of 576 bytes.
 _ROW_SCALES, _ROW_STEP = 8, 576
 _FP32 = 4
-_EVICTION_TOKENS = 128
+EVICTION_TOKENS = 128
 """`SGLANG_SWA_EVICTION_INTERVAL`."""
 _PREFIX_TAILS = 4
 """Cached prefixes a request, whose last window stays (`--swa-prefix-tails`)."""
@@ -190,7 +190,7 @@ class CompressedPool(Value):
         """Slots of a window's pool that is sized by requests."""
         window, drafted = self.shape.window, max(1, self.drafted)
         step = 2 * max(self.steps, self.drafted) if self.drafted else PAGE
-        one = window + _EVICTION_TOKENS * drafted + PAGE + step
+        one = window + EVICTION_TOKENS * drafted + PAGE + step
         chunks = (_CHUNKS_IN_FLIGHT if self.overlapped else 1) * self.chunk
         tails = _PREFIX_TAILS * self.requests if self.radix else 0
         tokens = one * self.requests + chunks + PAGE + tails * (window + PAGE)

@@ -29,7 +29,7 @@ class Settings(Value):
             value = self.flags.get(name)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return value
-            if isinstance(value, str) and (number := _finite(value)) is not None:
+            if isinstance(value, str) and (number := finite(value)) is not None:
                 return number
         return None
 
@@ -75,7 +75,8 @@ def number_in(env: Mapping[str, str], *names: str, usual: int) -> int:
     return next((int(text) for text in texts if text.isdecimal()), usual)
 
 
-def _finite(text: str) -> float | None:
+def finite(text: str) -> float | None:
+    """The number that a text is; `None` for any other text, and for one that is not finite."""
     try:
         number = float(text)
     except ValueError:

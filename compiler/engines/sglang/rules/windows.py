@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
+from compiler.engines.sglang.compressed import EVICTION_TOKENS
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.layouts import (
     has_window_pool,
@@ -13,7 +14,7 @@ from compiler.engines.sglang.layouts import (
 )
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.rules.places import at, caution
-from compiler.engines.sglang.settings import number_in, settings_of
+from compiler.engines.sglang.settings import finite, number_in, settings_of
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.quantities import counted
@@ -21,7 +22,7 @@ from compiler.rules import rule
 
 
 _SINCE, _EVERY_FEW_SINCE = "0.5.11", "0.5.14"
-_FEW, _FEW_VARIABLE = 128, "SGLANG_SWA_EVICTION_INTERVAL"
+_EVERY, _WINDOWS = "SGLANG_SWA_EVICTION_INTERVAL", "SGLANG_SWA_EVICTION_INTERVAL_MULTIPLIER"
 _RATIO = "swa-full-tokens-ratio"
 
 
@@ -29,8 +30,7 @@ _RATIO = "swa-full-tokens-ratio"
 def windows_hold_the_promise(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Each running request keeps its window in a pool of its own, and what has left it until that is let go.
 
-    0.5.11 to 0.5.23 managers/schedule_batch.py, `maybe_evict_swa`: once in a window of steps, from 0.5.16 on once in 128 of
-    them (0.5.14 and 0.5.15, which were not read, are taken for those).
+    0.5.11 to 0.5.23 managers/schedule_batch.py, `maybe_evict_swa`: once in a window of steps, from 0.5.14 on once in 128.
     """
     model, memory, given = plan.model, plan.memory, given_by(plan)
     if model is None or model.window is None or memory is None or not given.since(_SINCE):
@@ -74,6 +74,8 @@ def windows_hold_the_promise(plan: Plan, where: Origins) -> Iterator[Diagnostic]
 
 def _late(given: Given, window: int) -> int:
     """Tokens beyond its window that a request may still keep."""
+    env = given.plan.profile.env
     if given.before(_EVERY_FEW_SINCE):
-        return window
-    return number_in(given.plan.profile.env, _FEW_VARIABLE, usual=_FEW)
+        windows = finite(env.get(_WINDOWS, ""))
+        return int(window * (1.0 if windows is None else windows))
+    return number_in(env, _EVERY, usual=EVICTION_TOKENS)
