@@ -9,7 +9,9 @@ and to ask.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from attrs import fields
@@ -41,11 +43,13 @@ class Value:
         )
         return f"{self.__class__.__qualname__}({', '.join(shown)})"
 
-    def _compared(self) -> tuple[object, ...]:
+    def _compared(self) -> object:
         cls: Any = self.__class__
-        return tuple([getattr(self, name) for name in _compared_names(cls)])
+        return _compared_by(cls)(self)
 
 
 @cache
-def _compared_names(cls: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class of ours
-    return tuple(each.name for each in fields(cls) if each.eq)
+def _compared_by(cls: Any) -> Callable[[Value], object]:  # noqa: ANN401 - a class of ours
+    """What takes all compared fields of one of this class at once."""
+    names = [each.name for each in fields(cls) if each.eq]
+    return attrgetter(*names) if names else lambda _: ()
