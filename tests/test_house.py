@@ -28,6 +28,7 @@ ROWS = (
         "quantities",
         "ranges",
         "yamltext",
+        "visibledevices",
     ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),

@@ -58,6 +58,8 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
             "set `gpus.indices`, and",
             True,
         ),
+        ('[env]\nCUDA_VISIBLE_DEVICES = "0,0"', "variable-owned", "gpus.indices = [", False),
+        ('[env]\nCUDA_VISIBLE_DEVICES = "0,0"', "gpu-count", "`0` twice, and CUDA shows no", True),
         ("[memory]\nfraction = 99", "fraction-range", "write `0.99` for 99 %", True),
         ("[memory]\nfraction = 100", "fraction-range", "write a share like `0.9`", True),
         ("[memory]\nfraction = 1", "fraction-range", "write a share like `0.9`", True),
