@@ -60,6 +60,18 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
         ),
         ('[env]\nCUDA_VISIBLE_DEVICES = "0,0"', "variable-owned", "gpus.indices = [", False),
         ('[env]\nCUDA_VISIBLE_DEVICES = "0,0"', "gpu-count", "`0` twice, and CUDA shows no", True),
+        (
+            '[gpus]\nkind = "gb10"\n[memory]\nfraction = 0.85',
+            "unified-memory",
+            "`memory.fraction = 0.8` or less: of 101 to 114 GiB free it leaves 20 to 23 GiB",
+            True,
+        ),
+        (
+            '[gpus]\nkind = "gb10"\n[memory]\nfraction = 0.85',
+            "unified-memory",
+            "`MemoryMax=` does not bound it",
+            True,
+        ),
         ("[memory]\nfraction = 99", "fraction-range", "write `0.99` for 99 %", True),
         ("[memory]\nfraction = 100", "fraction-range", "write a share like `0.9`", True),
         ("[memory]\nfraction = 1", "fraction-range", "write a share like `0.9`", True),
