@@ -11,7 +11,7 @@ from compiler.value import Value
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
-_NUMBER = re.compile(r"\+?(\d+)")
+_NUMBER = re.compile(r"\+?([0-9]{1,9})(?![0-9])")
 _BY_NAME = ("GPU-", "MIG-")
 
 
@@ -48,7 +48,9 @@ def shown_by(value: str) -> Shown:
     for word in map(str.strip, value.split(",")):
         found = _device(word, kind)
         if found is None:
-            return Shown(gpus=tuple(gpus), because=f"CUDA reads it up to `{word}`, which is none")
+            ends = f"`{word}`" if word else "an empty word"
+            because = f"CUDA reads it up to {ends}, which names no GPU"
+            return Shown(gpus=tuple(gpus), because=because)
         if found in gpus:
             return Shown(gpus=(), because=f"it names `{word}` twice, and CUDA shows no GPU then")
         gpus.append(found)

@@ -42,6 +42,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "gpu-count",
             "`gpus.indices` names a GPU twice",
             where.primary("gpus.indices"),
+            notes=("CUDA shows the server no GPU then, and it ends at its start",),
             path="gpus.indices",
         )
     shown = _shown(plan)

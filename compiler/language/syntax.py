@@ -34,12 +34,10 @@ _QUOTED = r"'([^' ]+)'"
 _KEY_TUPLE = r"\(((?:'[^']*'(?:, )?)+),?\)"
 _QUOTES = frozenset({'"', "'", '"""', "'''"})
 _OPENING = _QUOTES | {"[", "{"}
-_MANY_PARTS = 1000
-"""Further parts of a dotted key that the parser is not given, since it takes the square of their number."""
+_MANY_DOTS = 1000
+"""Dots of a file from which on its keys are looked at first: the parser takes the square of the number of a key's parts."""
 _PART, _DOT = r"[\w-]+", r"[ \t]*\.[ \t]*"
-_LONG_KEY = (
-    rf"(?<![\w.-])(?:{_PART}{_DOT}){{{DEEPEST}}}({_PART})(?:{_DOT}{_PART}){{{_MANY_PARTS},}}+"
-)
+_LONG_KEY = rf"(?<![\w.-])(?:{_PART}{_DOT}){{{DEEPEST}}}({_PART})(?={_DOT}|[ \t]*\])"
 _LONG_NUMBER = r"[0-9][0-9_]{4300,}"
 _PIECE = r'''(?sx)
       """ (?: [^\\] | \\. )*? """
@@ -146,8 +144,8 @@ def _first_too_deep(source: Source) -> Span:
 
 
 def _first_long_key(source: Source) -> Span | None:
-    """The part that is too deep of the first key of a great many; looked for where there are as many dots."""
-    if source.text.count(".") < _MANY_PARTS:
+    """The part that is too deep of the first key with such a one, in a file of a great many dots."""
+    if source.text.count(".") < _MANY_DOTS:
         return None
 
     def without_dots(piece: re.Match[str]) -> str:
