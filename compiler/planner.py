@@ -93,8 +93,7 @@ def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
         return evolve(unknown, near=catalog.near(kind, unknown.name))
     from compiler.catalog.gpunames import near_gpu  # noqa: PLC0415 - only a name that is not known pays for it
 
-    near = near_gpu(unknown.name, catalog)
-    return evolve(unknown, near=near or catalog.near(kind, unknown.name))
+    return evolve(unknown, near=near_gpu(unknown.name, catalog))
 
 
 def plan_of(

@@ -35,7 +35,7 @@ from compiler.memory.weights import Split
 from compiler.origins import NOWHERE
 from compiler.plan import Plan, Variable
 from compiler.planner import known_boots, plan_of, with_near_name
-from compiler.profile import Gpus, Name, Profile, Text
+from compiler.profile import Gpus, Profile, Text
 from compiler.ranges import Range, said
 from compiler.value import Value
 
@@ -87,7 +87,7 @@ class Predictor(Value):
         if self.engine is None or self.reader is None or self.release is None:
             return unjudged(self._unread(question))
         asked = self.reader.read(
-            words, gpus=Gpus(kind=Name(question.gpu), count=question.count), identify=self.identify
+            words, gpus=Gpus(kind=Text(question.gpu), count=question.count), identify=self.identify
         )
         if asked.profile is None:
             return unjudged(
@@ -115,7 +115,7 @@ class Predictor(Value):
 
     def layout(self, words: Sequence[str], *, gpu: str, sees: int | None = None) -> int | None:
         """The GPUs that a command's ranks take, on all nodes, of those that it `sees` on each; `None` for one that is not read."""
-        profile = self.asked(words, gpus=Gpus(kind=Name(gpu), count=1)).profile
+        profile = self.asked(words, gpus=Gpus(kind=Text(gpu), count=1)).profile
         if profile is None or any(beyond_bounds(profile)):
             return None
         parallel = profile.parallel

@@ -73,7 +73,7 @@ class Model(Value):
 class Gpus(Value):
     """The cards of one server."""
 
-    kind: Name = setting("catalogue id of the GPU")
+    kind: Text = setting("catalogue id of the GPU")
     count: int = setting(
         "how many of them the server uses", unit="GPUs", at_least=1, at_most=_MOST_GPUS
     )

@@ -7,66 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 
+from compiler.secretnames import names_a_secret, surely_names_a_secret
 
-_SECRET_WORDS = frozenset(
-    [
-        "apikey",
-        "apikeys",
-        "secret",
-        "secrets",
-        "password",
-        "passwords",
-        "passwd",
-        "passphrase",
-        "pgpass",
-        "credential",
-        "credentials",
-        "authorization",
-    ]
-)
-_AMBIGUOUS_WORDS = frozenset(["key", "keys", "token"])
-# Beside an ambiguous word these make it a count, a special token, or a measure.
-_MEASURES = frozenset(
-    [
-        "max",
-        "num",
-        "draft",
-        "bos",
-        "eos",
-        "pad",
-        "special",
-        "per",
-        "prefill",
-        "total",
-        "context",
-        "min",
-        "new",
-        "stop",
-        "accept",
-        "count",
-        "limit",
-        "length",
-        "len",
-        "budget",
-        "inter",
-        "time",
-        "first",
-        "latency",
-        "distribution",
-        "threshold",
-        "bucket",
-        "buckets",
-        "map",
-        "kv",
-        "cache",
-        "radix",
-        "value",
-    ]
-)
-# Beside any of them these make it the place of a secret, or a choice.
-_PLACES = frozenset(
-    ["path", "file", "files", "dir", "directory", "name", "id", "type", "mode", "backend", "method"]
-)
+
 # Prefixes that providers give their keys: OpenAI and compatible, Hugging Face, NVIDIA, GitHub, AWS, Slack.
 _PREFIXES = ("sk-", "hf_", "nvapi-", "ghp_", "github_pat_", "gho_", "AKIA", "xoxb-", "xoxp-")
 _SHORTEST = 12
@@ -76,8 +19,6 @@ _LONGEST_COMMENT = 500
 """Characters of a line that are looked at: one of a million is no comment."""
 _SHORTEST_SURE = 4
 """Of one behind a name that says it, and of what is hidden within other words, too."""
-# Words that a secret's name may end with, written together: `HFTOKEN`.
-_SECRET_ENDS = ("password", "passwd", "apikey", "secret", "hftoken", "authtoken", "accesstoken")
 _HINTS = ("key", "token", "secret", "pass", "credential", "authorization")
 COVER = "***"
 """Stands for a secret."""
@@ -89,7 +30,7 @@ def is_secret(name: str, value: str) -> bool:
     """Whether a value under a name looks like a secret itself, or holds one, not like the place of one."""
     if not value or value.lower() in _SWITCHES or value.isdecimal():
         return False
-    return _names_a_secret(name) or any(True for _ in _held(value))
+    return names_a_secret(name) or any(True for _ in _held(value))
 
 
 def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
@@ -97,7 +38,7 @@ def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
     yield from _held(text)
     for found in _assigned().finditer(text):
         # What a secret's setting holds as a table is the place of one: `api_key = { file = ... }`.
-        if _names_a_secret(found["name"]) and not found["value"].startswith("{"):
+        if names_a_secret(found["name"]) and not found["value"].startswith("{"):
             yield found.span("value")
 
 
@@ -162,21 +103,6 @@ def _covered(text: str, stretches: Iterable[tuple[int, int]]) -> str:
     return "".join((*parts, text[at:]))
 
 
-def _names_a_secret(name: str) -> bool:
-    words = frozenset(
-        each.rstrip("0123456789")
-        for each in name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
-    )
-    if not _PLACES.isdisjoint(words):
-        return False
-    ambiguous = not _AMBIGUOUS_WORDS.isdisjoint(words) and _MEASURES.isdisjoint(words)
-    return (
-        ambiguous
-        or not _SECRET_WORDS.isdisjoint(words)
-        or any(each.endswith(_SECRET_ENDS) for each in words)
-    )
-
-
 def _held(text: str) -> Iterator[tuple[int, int]]:
     """Where a text holds a secret: by its prefix, in an address, or behind a name."""
     yield from _forms(text)
@@ -184,7 +110,7 @@ def _held(text: str) -> Iterator[tuple[int, int]]:
     patterns = [_named(), _flagged()] if any(each in low for each in _HINTS) else []
     for pattern in patterns:
         for found in pattern.finditer(text):
-            if _names_a_secret(found["name"]) and may_be_secret(found["value"]):
+            if names_a_secret(found["name"]) and may_be_secret(found["value"]):
                 yield found.span("value")
 
 
@@ -212,7 +138,11 @@ def _surely_named(text: str) -> Iterator[str]:
         for found in pattern.finditer(text):
             value = found["value"]
             is_long = len(value) >= _SHORTEST_SURE and is_literal(value)
-            if is_long and _surely_secret(found["name"]) and not _in_comment(text, found.start()):
+            if (
+                is_long
+                and surely_names_a_secret(found["name"])
+                and not _in_comment(text, found.start())
+            ):
                 yield value
 
 
@@ -220,12 +150,6 @@ def _in_comment(text: str, at: int) -> bool:
     """Whether a place stands behind a `#` of its line."""
     line = text[max(0, at - _LONGEST_COMMENT) : at].rpartition("\n")[2]
     return re.search(r"(?:^|\s)#", line) is not None
-
-
-def _surely_secret(name: str) -> bool:
-    """Whether a name is a secret's, and more than `key` or `token` alone."""
-    words = name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
-    return _names_a_secret(name) and not (len(words) == 1 and words[0] in _AMBIGUOUS_WORDS)
 
 
 def _forms(text: str) -> Iterator[tuple[int, int]]:

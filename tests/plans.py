@@ -43,7 +43,7 @@ def story_profile() -> Profile:
             path=CheckpointPath("/srv/models/Kimi-K2.6"),
             served_name=Text("kimi-k2.6"),
         ),
-        gpus=Gpus(kind=Name("rtx-pro-6000-blackwell"), count=8),
+        gpus=Gpus(kind=Text("rtx-pro-6000-blackwell"), count=8),
         engine=Engine(
             name=Name("sglang"), version=Text("0.5.11"), build=Name("ddtree"), python=PYTHON
         ),

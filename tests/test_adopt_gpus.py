@@ -114,6 +114,24 @@ def test_a_container_with_more_than_the_layout_takes() -> None:
     assert got.settings["gpus.indices"] == [4, 5, 6]
 
 
+def test_a_variable_with_more_than_the_layout_takes() -> None:
+    """The server starts on the first of them, so that nothing is refused, and what is taken is said."""
+    got = adopted("a.sh", f"CUDA_VISIBLE_DEVICES=4,5,6 {SERVER} --model-path /m/a --tp 2\n")
+    assert got.settings["gpus.indices"] == [4, 5]
+    assert "the layout takes the first 2" in "\n".join(got.changes(ChangeKind.ASSUMED))
+
+
+@pytest.mark.parametrize(
+    ("value", "indices"),
+    [("4,5", [4, 5]), ("4, 5", [4, 5]), ("4,5,-1", [4, 5]), ("4,4", None), ("", None), ("GPU-1,GPU-2", None)],
+)  # fmt: skip
+def test_a_variable_is_read_as_cuda_does(value: str, indices: list[int] | None) -> None:
+    """What is shown has indices or names; what shows nothing stays as it is, and is judged so."""
+    got = adopted("a.sh", f"CUDA_VISIBLE_DEVICES='{value}' {SERVER} --model-path /m/a --tp 2\n")
+    assert got.settings.get("gpus.indices") == indices
+    assert got.settings.get("env.CUDA_VISIBLE_DEVICES") == (value if indices is None else None)
+
+
 def test_a_variable_that_counts_further_than_the_container() -> None:
     """A GPU that the container does not have is spoken of."""
     got = adopted("a.sh", run("--gpus device=4,5 -e CUDA_VISIBLE_DEVICES=4,5"))

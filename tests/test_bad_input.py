@@ -94,6 +94,7 @@ EDITS: dict[str, tuple[str, str, str, str]] = {
     "deep lists": ("[serve]", f"x = {'[' * 5000}{']' * 5000}\n[serve]", "toml-limit", "5:37"),
     "deep tables": ("[serve]", f"x = {'{a=' * 99}1{'}' * 99}\n[serve]", "toml-limit", "5:101"),
     "deep keys": ("[serve]", f"{'.'.join('a' * 99)} = 1\n[serve]", "toml-limit", "5:65"),
+    "endless keys": ("[serve]", f"{'.'.join('a' * 20_000)} = 1\n[serve]", "toml-limit", "5:65"),
     "deep headers": ("[serve]", f"[{'.'.join('a' * 5000)}]\n[serve]", "toml-limit", "5:66"),
     "more than 64 bits": ("200_000\n", f"{2**63}\n", "toml-limit", "6:11"),
     "thousands of digits": ("200_000\n", f"{'9' * 5000}\n", "toml-limit", "6:11"),

@@ -185,7 +185,7 @@ def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
     for number, model in enumerate(catalog.ids(Kind.MODEL)):
         profile = Profile(
             model=Model(id=Text(model)),
-            gpus=Gpus(kind=Name(gpu), count=4),
+            gpus=Gpus(kind=Text(gpu), count=4),
             engine=Engine(name=Name("sglang"), version=Text("0.5.11")),
             parallel=Parallel(tensor=4),
             serve=Serve(context=32_768, concurrency=4, max_running_requests=64),

@@ -103,6 +103,22 @@ def test_a_lower_rank_is_written_by_its_number_only(tree: Checkout) -> None:
     assert "rank = 2048" in tree.profile("lora").read_text("utf-8")
 
 
+def test_a_lower_fraction_takes_fewer_adapters_with_it(tree: Checkout) -> None:
+    """Where the reserve is short and the pool has nothing to spare, both are offered together, and pass when written."""
+    short = FILE.replace("fraction = 0.85", "fraction = 0.98")
+    text = short.replace("\nconcurrency = 4", "\nconcurrency = 5")
+    tree.write("lora", text)
+    refused = " ".join(tree.run("check", "lora").err.split())
+    assert f"memory.fraction = 0.954 and {NUMBER} = 6" in refused
+    done = tree.run("fit", "lora", "--write", "1")
+    told = " ".join(done.out.split())
+    assert f"memory.fraction = 0.954 and {NUMBER} = 5" in told
+    assert "no fewer than at the higher fraction" in told
+    assert tree.run("check", "lora", "--strict").code == 0
+    tree.write("lora", short)  # here the lower fraction alone is enough
+    assert f"and {NUMBER}" not in tree.run("fit", "lora").out
+
+
 def test_nothing_is_tried_where_no_adapter_is_used(tmp_path: Path) -> None:
     """A plan without them has no such lever, so that a search asks for nothing more."""
     with_adapters = check_text(tmp_path / "profiles", FILE)

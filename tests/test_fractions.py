@@ -59,7 +59,7 @@ def launched(
     assert rule is not None
     profile = Profile(
         model=ModelSettings(id=Text(model)),
-        gpus=Gpus(kind=Name(gpu), count=ranks),
+        gpus=Gpus(kind=Text(gpu), count=ranks),
         engine=Engine(name=Name("sglang"), version=Text(version)),
         parallel=Parallel(tensor=ranks),
         serve=Serve(context=32_768),

@@ -21,10 +21,13 @@ CATALOG = open_catalog()
         ("A100-SXM4-80GB", "a100"),
         ("h100-sxm", "h100-sxm"),
         ("custom", "custom"),
+        ("dgx-spark", "gb10"),
+        ("NVIDIA DGX Spark", "gb10"),
+        ("spark", "spark"),
     ],
 )
 def test_a_name_that_is_sure(name: str, id_: str) -> None:
-    """An id in any case, and what the driver prints; what may be another card stays as it is."""
+    """An id in any case, what the driver prints, and a machine with one kind only; what may be another card stays as it is."""
     assert gpu_id(name, CATALOG) == id_
 
 
@@ -37,6 +40,11 @@ def test_a_name_that_is_sure(name: str, id_: str) -> None:
         ("rtx pro 6000", "rtx-pro-6000-blackwell"),
         ("4090", "rtx-4090"),
         ("mi300", "mi300x"),
+        ("H100 80GB", "h100"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("spark", "gb10"),
+        ("dgx_spark", "gb10"),
+        ("h1000", "h100"),
         ("", None),
         ("a-card", None),
     ],

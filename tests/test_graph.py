@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.diagnostics import Diagnostic
-from compiler.language.graph import link
+from compiler.language.graph import MOST_FILES, link
 from compiler.language.load import Loaded
 from examples import examples
 from memory_reader import MemoryReader, linked, places
@@ -130,6 +131,19 @@ def test_a_cycle_is_shown_whole(files: dict[str, str], chain: str, where: list[s
     assert places(diagnostic) == where
 
 
+def test_a_chain_that_is_too_long() -> None:
+    """Of thousands of files only as many are read as there may be, and the profile that asks for them is told."""
+    names = ["root", *(f"a{number}" for number in range(5000))]
+    files = {name: extends(above) for name, above in pairwise(names)} | {names[-1]: ""}
+    read: dict[str, Loaded] = {}
+    graph, (diagnostic,) = link(MemoryReader(files), "root", cache=read)
+    assert graph is None
+    assert diagnostic.code == "extends-limit"
+    assert diagnostic.summary == "`root` extends more files than 255, near and far"
+    assert places(diagnostic) == ["root.toml:2:3"]
+    assert len(read) == MOST_FILES + 1
+
+
 def test_separate_cycles_are_all_found() -> None:
     """Cycles that share no file are each reported, and what only leads to them is not."""
     files = {
@@ -209,9 +223,9 @@ def test_names_that_cannot_be_listed() -> None:
     assert (diagnostic.code, diagnostic.help) == ("profile-missing", ())
 
 
-@pytest.mark.parametrize("length", [2_000])
+@pytest.mark.parametrize("length", [MOST_FILES - 1])
 def test_a_long_chain(length: int) -> None:
-    """A chain of two thousand profiles is linked, and its cycle found, without deep recursion."""
+    """A chain as long as there may be is linked, and its cycle found."""
     files = {f"p{number}": extends(f"p{number + 1}") for number in range(length)}
     graph = linked({**files, f"p{length}": ""}, "p0")
     assert len(graph.ancestors["p0"]) == length

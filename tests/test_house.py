@@ -16,7 +16,7 @@ PACKAGE = ROOT / "compiler"
 # Each room may import from the rooms in the rows above its own, and from itself; not from its own row.
 ROWS = (
     # values that everything speaks of
-    ("value",),
+    ("value", "secretnames"),
     (
         "abreast",
         "near",
@@ -28,6 +28,7 @@ ROWS = (
         "quantities",
         "ranges",
         "yamltext",
+        "visibledevices",
     ),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),

@@ -423,7 +423,8 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
     ("option", "given", "meant"),
     [
         ("--gpu", "3090", "rtx-3090"),
-        ("--gpu", "H100", "h100"),
+        ("--gpu", "H100 80GB", "h100"),
+        ("--gpu", "spark", "gb10"),
         ("--model", "qwen3-32b", "Qwen/Qwen3-32B"),
         ("--model", "qwen/qwen3-32b", "Qwen/Qwen3-32B"),
         ("--model", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
@@ -435,6 +436,23 @@ def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, mea
     made = poolproof(tmp_path, "init", *QWEN, option, given)
     assert made.code == 2
     assert f"is called `{given}`; a similar one is `{meant}`" in made.err
+    assert written(tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", ["H100", "NVIDIA H100 80GB HBM3"])
+def test_a_gpu_by_its_drivers_name(tmp_path: Path, name: str) -> None:
+    """A name that surely is a card of the catalogue is taken, and the tree has its id."""
+    made = poolproof(tmp_path, "init", *QWEN, "--gpu", name)
+    assert made.code == 0, made.err
+    texts = [path.read_text("utf-8") for path in (tmp_path / "profiles/hw").iterdir()]
+    assert any('kind = "h100"' in each for each in texts)
+
+
+def test_a_gpu_that_no_file_can_be_named_after(tmp_path: Path) -> None:
+    """A kind that nobody described may be meant, but for one that cannot be an id."""
+    made = poolproof(tmp_path, "init", *QWEN, "--gpu", "My Card")
+    assert made.code == 2
+    assert "no kind of GPU is called `My Card`; `poolproof catalog list gpus`" in made.err
     assert written(tmp_path) == set()
 
 
@@ -484,7 +502,7 @@ def on_a_terminal(folder: Path, *words: str, answers: bytes) -> str:
 
 def test_a_terminal_is_asked_again(tmp_path: Path) -> None:
     """On a terminal a name that was nearly hit is asked for again, with the near one."""
-    answers = b"H100\nh100\n2\ngpu01\n\n"
+    answers = b"H100 80GB\nh100\n2\ngpu01\n\n"
     said = on_a_terminal(tmp_path, "--model", "Qwen/Qwen3-32B", answers=answers)
     assert "a similar one is `h100`" in said
 

@@ -100,6 +100,35 @@ def test_what_is_missing_of_a_popular_architecture_is_said(name: str, reason: st
     assert found == Missing(architecture=name, reasons=(reason,))
 
 
+@pytest.mark.parametrize("value", [None, "absent"])
+@pytest.mark.parametrize(
+    "id_", ["Qwen/Qwen2.5-VL-3B-Instruct", "google/gemma-4-26B-A4B-it", "zai-org/GLM-4.5V-FP8"]
+)
+def test_a_tower_that_the_config_leaves_to_the_engine(id_: str, value: str | None) -> None:
+    """A model that has a tower is not described as one without; what is missing is said."""
+    config = {**deepcopy(CONFIGS[id_]), "vision_config": None}
+    if value is not None:
+        del config["vision_config"]
+    assert "`vision_config` is missing" in missing(config)[0]
+
+
+def test_no_tower_where_the_architecture_has_none() -> None:
+    """A table that is null is nothing to a model of text alone."""
+    assert described(changed(vision_config=None)).vision is None
+
+
+@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
+def test_a_scaling_without_a_kind_is_not_guessed_at(key: str) -> None:
+    """A factor alone says nothing that all releases take alike; with a kind, in the old word or the new, it is read."""
+    bare = {"factor": 4.0}
+    (reason,) = missing(changed(**{"rope_scaling": None, key: bare}))
+    assert "no `rope_type`" in reason
+    for kind in ("type", "rope_type"):
+        known = described(changed(**{"rope_scaling": None, key: {**bare, kind: "linear"}}))
+        assert known.context == 4 * 131_072
+    assert described(changed(rope_scaling={"rope_theta": 1e6})).context == 131_072
+
+
 @pytest.mark.parametrize(
     ("names", "why"),
     [

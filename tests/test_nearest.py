@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from compiler.adopt.proof import prove as prove_adopted
 from compiler.adopt.writing import adopted_toml
 from compiler.checkpoint import read_checkpoint
 from compiler.engines.sglang.extract import extract
-from compiler.language.graph import link
+from compiler.language.graph import MOST_FILES, link
 from compiler.language.load import load_document
 from compiler.render import render_target
 from compiler.render.proof import prove
@@ -162,6 +163,15 @@ def test_a_file_that_is_just_not_there() -> None:
         assert [each.code for each in found] == [wanted]
     _, found = link(MemoryReader({}), "a")
     assert [each.code for each in found] == ["profile-missing"]
+
+
+@pytest.mark.parametrize(("more", "wanted"), [(0, []), (1, ["extends-limit"])])
+def test_a_chain_that_is_just_short_enough(more: int, wanted: list[str]) -> None:
+    """`extends-limit`: a profile is made of 256 files, or of one more."""
+    names = ["root", *(f"a{number}" for number in range(MOST_FILES - 1 + more))]
+    files = {name: extends(above) for name, above in pairwise(names)} | {names[-1]: ""}
+    _, found = link(MemoryReader(files), "root")
+    assert [each.code for each in found] == wanted
 
 
 @pytest.mark.parametrize(("last", "wanted"), [("root", ["extends-cycle"]), ("roo", [])])

@@ -70,7 +70,7 @@ def plan(*, memory: Memory | None = MEMORY) -> Plan:
         target_name="ct200",
         profile=Profile(
             model=Model(id=Text("moonshotai/Kimi-K2.6"), path=CheckpointPath("/srv/k26")),
-            gpus=Gpus(kind=Name("rtx-pro-6000-blackwell"), count=8),
+            gpus=Gpus(kind=Text("rtx-pro-6000-blackwell"), count=8),
             engine=Engine(name=Name("sglang"), version=Text("0.5.11"), build=Name("ddtree")),
             serve=Serve(context=200_000),
             memory=MemorySettings(fraction=0.93),

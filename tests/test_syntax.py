@@ -85,6 +85,34 @@ def test_nesting_up_to_the_limit_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "before", ["", f"# {'.' * 2_000}\n", f"x = '''{'a.' * 2_000}\n'''\n"], ids=["none", "#", "text"]
+)
+@pytest.mark.parametrize(
+    ("line", "deep"),
+    [
+        (".".join("a" * (DEEPEST + 1)) + " = 1", False),
+        (".".join("a" * (DEEPEST + 2)) + " = 1", True),
+        (" . ".join(["'a.b'"] * (DEEPEST + 2)) + " = 1", True),
+        (f"[{'.'.join('a' * DEEPEST)}]", False),
+        (f"[{'.'.join('a' * (DEEPEST + 1))} ]", True),
+    ],
+)
+def test_a_file_of_many_dots_has_the_same_limit(before: str, line: str, *, deep: bool) -> None:
+    """Keys are looked at before the parser has them where there are many dots: the same are refused, on their line."""
+    values, found = parse_toml(Source("f", before + line))
+    assert (values is None) is deep
+    assert [each.code for each in found] == ["toml-limit"] * deep
+    last = before.count("\n") + 1
+    assert all(places(each)[0].startswith(f"f:{last}:") for each in found)
+
+
+def test_endless_keys_end_at_once() -> None:
+    """Hundreds of keys of hundreds of parts are refused before the parser takes the square of them."""
+    lines = (".".join([f"k{number}"] * 900) for number in range(200))
+    assert fault("".join(f"{each} = 1\n" for each in lines))[0] == "toml-limit"
+
+
+@pytest.mark.parametrize(
     "number",
     [
         "9223372036854775808",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from compiler.adopt.launch import Change, Devices, Setting, Word
 from compiler.engines.adopting import ChangeKind
 from compiler.quantities import counted
-
-
-_INDICES = re.compile(r"\d+(,\d+)*")
+from compiler.visibledevices import VISIBLE, Shown, shown_by
 
 
 def visible_gpus(
@@ -19,13 +15,14 @@ def visible_gpus(
 
     Inside of a container the variable counts the GPUs that it was given.
     """
-    told = _named(visible) if visible is not None else None
     given = devices.indices if devices is not None else ()
-    if visible is not None and told is None:
-        return None, ()
-    if told is not None and visible is not None:
+    if visible is not None:
+        shown = Shown(gpus=()) if visible.unknown else shown_by(visible.text)
+        told = shown.indices
+        if not told:
+            return None, ()
         if not given:
-            return _setting(told, visible), ()
+            return _of_variable(told, shown, visible, count=count if in_order else len(told))
         if max(told) < len(given):
             return _setting([given[at] for at in told], visible), ()
         text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {_of(given)} does not have"
@@ -43,6 +40,20 @@ def visible_gpus(
     return None, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
 
 
+def _of_variable(
+    told: tuple[int, ...], shown: Shown, visible: Word, *, count: int
+) -> tuple[Setting, tuple[Change, ...]]:
+    """The GPUs that ranks are put on, of those that the variable shows."""
+    changes = []
+    if shown.because is not None:
+        text = f"`{VISIBLE}={visible.text}` shows the server {_of(told)}: {shown.because}"
+        changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=visible.span))
+    if len(told) > count:
+        text = f"of the {_of(told)} of `{VISIBLE}={visible.text}` the layout takes the first {count}: `gpus.indices = {list(told[:count])}`"
+        changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=visible.span))
+    return _setting(list(told[:count]), visible), tuple(changes)
+
+
 def _first(
     given: tuple[int, ...], devices: Devices, *, count: int
 ) -> tuple[Setting, tuple[Change, ...]]:
@@ -52,14 +63,6 @@ def _first(
         return setting, ()
     text = f"of the container's {counted(len(given), 'GPU')} the layout takes the first {count}: `gpus.indices = {list(given[:count])}`"
     return setting, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
-
-
-def _named(visible: Word) -> list[int] | None:
-    """The indices of the variable, where they are written as `gpus.indices` writes them."""
-    if _INDICES.fullmatch(visible.text) is None:
-        return None
-    indices = [int(each) for each in visible.text.split(",")]
-    return indices if ",".join(map(str, indices)) == visible.text else None
 
 
 def _of(given: tuple[int, ...]) -> str:

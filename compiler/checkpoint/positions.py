@@ -12,6 +12,9 @@ from compiler.checkpoint.keys import Keys
 _FULL_HEAD_ROTARY = frozenset({"proportional"})
 _PLAIN = frozenset({"default", "mrope"})  # positions of several axes turn by the same table
 _NO_CONTEXT = 1e9  # no model knows so many positions
+_NO_KIND = "`rope_scaling` has a `factor` and no `rope_type`: releases differ, one stops at it, another scales nothing"
+"""SGLang 0.5.9 stops (layers/rotary_embedding.py, `get_rope`), but for latent attention, which is YaRN there. Since 0.5.10 its
+transformers is 5, whose `standardize_rope_params` calls it `default`: the context is as many times as long, and nothing turns slower."""
 
 
 def context_of(keys: Keys) -> int:
@@ -25,6 +28,8 @@ def context_of(keys: Keys) -> int:
     )
     scaling = _scaling(keys)
     factor = scaling.get("factor", 1)
+    if "factor" in scaling and not (scaling.get("rope_type") or scaling.get("type")):
+        keys.faults.append(_NO_KIND)
     if "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3":
         factor = 1
     if type(factor) not in (int, float) or not 0 < factor < 1e6:  # noqa: PLR2004 - no scaling is larger

@@ -17,14 +17,22 @@ _BOTH = (VisionPart.ATTENTION, VisionPart.MLP)
 _COLOURS = 3
 _MERGED = 4  # patches that a projector takes together
 _SIGLIP_SIDE = 896
+_WITH_TOWER = ("ForConditionalGeneration", "ChatModel", "MiniCPMV")
+_NO_TABLE = (
+    "`vision_config` is missing: the server builds the tower of its class's own defaults, or stops"
+)
+"""transformers 5.6 models/{qwen2_vl,qwen3_vl,gemma3,mistral3,glm4v,llama4} and SGLang 0.5.11 configs/{kimi_k25,kimi_vl,internvl}.py
+make a table of defaults where there is none; SGLang's models/gemma4_mm.py needs one, and Gemma 4's class makes none."""
 
 
 def vision_of(keys: Keys, architecture: str, *, hidden: int) -> Vision | None:
     """The tower of a multimodal model; a fault when nobody described this one."""
     table = keys.beside("vision_config")
-    if table is None:
-        return None
     if architecture.startswith(_WITHOUT):
+        return None
+    if table is None:
+        if architecture.endswith(_WITH_TOWER) and architecture.startswith(tuple(_TOWERS)):
+            keys.faults.append(_NO_TABLE)
         return None
     for start, tower in _TOWERS.items():
         if architecture.startswith(start):

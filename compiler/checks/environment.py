@@ -8,9 +8,7 @@ from compiler.diagnostics import Diagnostic, error, present
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
-
-
-VISIBLE = "CUDA_VISIBLE_DEVICES"
+from compiler.visibledevices import VISIBLE, shown_by
 
 
 @rule("variable-owned")
@@ -19,6 +17,7 @@ def visible_devices(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     value = plan.profile.env.get(VISIBLE)
     if value is None:
         return
+    shown = shown_by(value)
     yield error(
         "variable-owned",
         f"`{VISIBLE}` is written by `gpus.indices`",
@@ -27,8 +26,8 @@ def visible_devices(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         notes=(
             "the plan judges the GPUs of `[gpus]`, and the server would take those of the variable",
         ),
-        help=(f"set `gpus.indices = [{value}]`, and remove `env.{VISIBLE}`",)
-        if value.replace(",", "").replace(" ", "").isdecimal()
+        help=(f"set `gpus.indices = {list(shown.indices)}`, and remove `env.{VISIBLE}`",)
+        if shown.indices is not None and shown.because is None
         else (f"set `gpus.indices`, and remove `env.{VISIBLE}`",),
         path=f"env.{VISIBLE}",
     )

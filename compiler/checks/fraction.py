@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, present, warning
+from compiler.facts import Gpu
 from compiler.memory.cards import UNIFIED_MOST
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -52,6 +53,13 @@ def fraction_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+_NO_OTHER_BOUND = (
+    "systemd's `MemoryMax=` does not bound it: on such a machine it counts nothing that CUDA takes"
+)
+"""https://github.com/Blackwellboy/model-serving-minefield/issues/57: 12 GiB of CUDA's memory under `MemoryMax=8G` on a DGX
+Spark, `memory.current` at 409 MB and no kill; the same of `malloc` is killed."""
+
+
 @rule("unified-memory")
 def host_needs_some(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Where the GPU's memory is the host's, the fraction takes from the host's own processes."""
@@ -67,9 +75,17 @@ def host_needs_some(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         secondary=present(where.label("gpus.kind", "one memory for both")),
         notes=(
             "files that are read and other processes take from the same memory; public reports have the machine hang",
+            _NO_OTHER_BOUND,
         ),
-        help=(
-            f"set `memory.fraction` to {UNIFIED_MOST} or less, and bound the service's memory on the host",
-        ),
+        help=(f"set `memory.fraction = {UNIFIED_MOST}` or less{_leaving(gpu)}",),
         path="memory.fraction",
     )
+
+
+def _leaving(gpu: Gpu) -> str:
+    """What the largest good fraction leaves, where it is known what is free."""
+    free = gpu.free_before_load_gib
+    if free is None:
+        return ""
+    left = free.scaled(1 - UNIFIED_MOST)
+    return f": of {free.low:.0f} to {free.high:.0f} GiB free it leaves {left.low:.0f} to {left.high:.0f} GiB to the host and to what the engine takes beside"

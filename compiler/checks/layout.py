@@ -13,6 +13,7 @@ from compiler.profile import Parallel
 from compiler.quantities import counted
 from compiler.ranks import resized
 from compiler.rules import rule
+from compiler.visibledevices import VISIBLE, Shown, shown_by
 
 
 _USUAL_RANKS = (1, 2, 4, 8, 16, 32)
@@ -41,7 +42,20 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "gpu-count",
             "`gpus.indices` names a GPU twice",
             where.primary("gpus.indices"),
+            notes=("CUDA shows the server no GPU then, and it ends at its start",),
             path="gpus.indices",
+        )
+    shown = _shown(plan)
+    because = () if shown is None or shown.because is None else (f"`{VISIBLE}`: {shown.because}",)
+    if shown is not None and len(shown.gpus) * nodes < min(needed, gpus.count):
+        per_node = counted(-(-needed // nodes), "GPU")
+        yield error(
+            "gpu-count",
+            f"`{VISIBLE}` shows the server {counted(len(shown.gpus), 'GPU')}, and its layout takes {per_node}",
+            where.primary(f"env.{VISIBLE}", text=counted(len(shown.gpus), "GPU")),
+            notes=because,
+            help=(f"let it name {per_node}, and none twice",),
+            path=f"env.{VISIBLE}",
         )
     if needed == gpus.count:
         return
@@ -55,12 +69,18 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where.label("parallel.pipeline", f"pipeline parallel {parallel.pipeline}"),
             where.label("parallel.data", f"data parallel {parallel.data}"),
         ),
-        notes=(f"{formula} = {needed}",),
+        notes=(f"{formula} = {needed}", *because),
         help=(
             f"set `gpus.count = {needed}`, or change the layout so that it comes to {gpus.count}",
         ),
         path="gpus.count",
     )
+
+
+def _shown(plan: Plan) -> Shown | None:
+    """The GPUs of each node that a variable under `[env]` shows; `None` where there is none, or a shell would fill it in."""
+    value = plan.profile.env.get(VISIBLE)
+    return None if value is None or "$" in value else shown_by(value)
 
 
 def _are(count: int) -> str:

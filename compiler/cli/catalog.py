@@ -11,6 +11,7 @@ import click
 
 from compiler.catalog import Catalog, Kind
 from compiler.catalog.entries import read_entry
+from compiler.catalog.gpunames import gpu_id
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
 from compiler.cli.adding import add_engine, add_model, write_entry
@@ -73,7 +74,11 @@ def show_entry(id_: str) -> int:
     if version in catalog.versions(engine):
         sys.stdout.writelines(f"{line}\n" for line in _flags(catalog, engine, version))
         return Exit.OK
-    files = [catalog.entry_file(kind, id_) for kind in KINDS.values()]
+    kind_of_gpu = gpu_id(id_, catalog)
+    files = [
+        catalog.entry_file(kind, kind_of_gpu if kind is Kind.GPU else id_)
+        for kind in KINDS.values()
+    ]
     files += [catalog.build_file(engine, id_) for engine in catalog.engines()]
     for file in (*files, catalog.boot_file(id_)):
         if file is not None:

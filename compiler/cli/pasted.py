@@ -14,12 +14,12 @@ from compiler.adopt.launchfaults import IS_RELATIVE
 from compiler.adopt.reading import read_words
 from compiler.adopt.release import other_than_image
 from compiler.catalog import Catalog
-from compiler.checks.environment import VISIBLE
 from compiler.cli.launchfiles import files_here, is_whole_command, one_word
 from compiler.cli.plaincommand import Said
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
+from compiler.visibledevices import VISIBLE, shown_by
 
 
 def read_pasted(
@@ -93,25 +93,12 @@ _VISIBLE_OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 """What ROCm counts beside: each leaves some of those that the others do (ROCm documentation, "GPU isolation techniques")."""
 
 
-_BY_NAME = ("GPU-", "MIG-")
-
-
 def _sees(command: Command, variables: Sequence[str]) -> int | None:
     """The GPUs that variables and the container leave it."""
     given = (command.environment.get(name) for name in variables)
-    counts = [len(_first_valid(each.text)) for each in given if each and not each.unknown]
+    counts = [len(shown_by(each.text).gpus) for each in given if each and not each.unknown]
     if command.devices is not None:
         number = command.devices.count
         counts += [len(command.devices.indices)] if command.devices.indices else []
         counts += [number] if number is not None else []
     return min(counts, default=None)
-
-
-def _first_valid(text: str) -> list[str]:
-    """CUDA takes the devices up to the first that is none (CUDA programming guide, "CUDA environment variables")."""
-    names: list[str] = []
-    for each in map(str.strip, text.split(",")):
-        if not (each[:1].isdigit() or each.startswith(_BY_NAME)):
-            break
-        names.append(each)
-    return names

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from compiler.catalog import Catalog, Kind
+from compiler.catalog.gpunames import gpu_id, near_gpu
+from compiler.catalog.shelves import file_stem
 from compiler.engines.known import ENGINES
 from compiler.near import is_mistyped, near
 from compiler.starter import FirstService
@@ -33,9 +35,8 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         raise click.UsageError(
             f"{', '.join(missing)} must be given where there is no terminal to ask on"
         )
-    models, gpus = catalog.ids(Kind.MODEL), catalog.ids(Kind.GPU)
-    model = _name(given["model"], models, what="model", ask="Model (its id on the hub)")
-    gpu = _name(given["gpu"], gpus, what="kind of GPU", ask=f"GPU ({', '.join(gpus)})")
+    model = _model(given["model"], catalog.ids(Kind.MODEL))
+    gpu = _kind_of_gpu(given["gpu"], catalog.ids(Kind.GPU), catalog)
     count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
     host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
     known, _ = catalog.model(model)
@@ -82,19 +83,21 @@ def _asked_host(value: str) -> str:
     return value
 
 
-def _name(given: str | None, known: Sequence[str], *, what: str, ask: str) -> str:
+def _model(given: str | None, known: Sequence[str]) -> str:
     """A name by its option, or by the terminal, which asks again where it cannot be meant."""
     if given:
-        return _meant(given, known, what)
-    answer: str = click.prompt(ask, value_proc=lambda value: _meant(value, known, what))
+        return _meant(given, known)
+    answer: str = click.prompt(
+        "Model (its id on the hub)", value_proc=lambda value: _meant(value, known)
+    )
     return answer
 
 
-def _meant(given: str, known: Sequence[str], what: str) -> str:
+def _meant(given: str, known: Sequence[str]) -> str:
     """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
 
-    Of a model that is certain only where its capitals or its owner are missing, or letters of a word: many are called alike,
-    and one that nobody described may well be meant.
+    That is certain only where its capitals or its owner are missing, or letters of a word: many are called alike, and one
+    that nobody described may well be meant.
 
     Raises:
         click.UsageError: with the near name.
@@ -102,10 +105,34 @@ def _meant(given: str, known: Sequence[str], what: str) -> str:
     similar = None if given in known else near(given, known)
     if similar is None:
         return given
-    said = f"no {what} is called `{given}`; a similar one is `{similar}`"
+    said = _no_such("model", given, similar)
     _, _, short = similar.rpartition("/")
     surely = any(is_mistyped(given, each) for each in (similar, short))
     if "/" in similar and not surely:
         click.echo(said, err=True)
         return given
     raise click.UsageError(said)
+
+
+def _kind_of_gpu(given: str | None, known: Sequence[str], catalog: Catalog) -> str:
+    """A kind by its option or by the terminal, by any name that the catalogue's own follows from."""
+
+    def meant(value: str) -> str:
+        kind = gpu_id(value, catalog)
+        similar = None if kind in known else near_gpu(value, catalog)
+        if similar is not None:
+            raise click.UsageError(_no_such("kind of GPU", value, similar))
+        if file_stem(kind) is None:
+            raise click.UsageError(
+                f"no kind of GPU is called `{value}`; `poolproof catalog list gpus` has all"
+            )
+        return kind
+
+    if given:
+        return meant(given)
+    answer: str = click.prompt(f"GPU ({', '.join(known)})", value_proc=meant)
+    return answer
+
+
+def _no_such(what: str, given: str, similar: str) -> str:
+    return f"no {what} is called `{given}`; a similar one is `{similar}`"

@@ -15,6 +15,11 @@ from compiler.near import near
 from compiler.value import Value
 
 
+MOST_FILES = 256
+"""Files that one profile may be made of, itself among them: this project's own are of five. What ancestors cost grows with the
+square of their number."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Graph(Value):
     """A profile with its ancestors.
@@ -37,9 +42,11 @@ def link(
 
     Give the same `cache` for many profiles, and what they share is read once. Everything wrong with any of the
     files is reported; with an error there is no graph. Errors: those of `load_document`, `profile-name`,
-    `profile-missing`, `extends-duplicate`, `extends-deployable`, `extends-cycle`.
+    `profile-missing`, `extends-duplicate`, `extends-deployable`, `extends-cycle`, `extends-limit`; the last one alone.
     """
     family = _gather(reader, root, {} if cache is None else cache)
+    if len(family.documents) > MOST_FILES:
+        return None, (_too_many(family),)
     parents = {name: family.parents(name) for name in family.documents}
     ancestors = _ancestors(parents)
     # What has a cycle above it has no ancestors there, so an order that lacks some has a cycle.
@@ -98,13 +105,13 @@ class _Family(Value):
 
 
 def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _Family:
-    """Load the root, what it extends, and so on."""
+    """Load the root, what it extends, and so on, to one file more than there may be."""
     documents: dict[str, Document] = {}
     asked: dict[str, list[_Place]] = {root: []}
     missing: list[str] = []
     faults: list[Diagnostic] = []
     todo = [root]
-    while todo:
+    while todo and len(documents) <= MOST_FILES:
         name = todo.pop()
         if name not in cache:
             cache[name] = load_document(reader, name)
@@ -125,6 +132,18 @@ def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _F
         asked={name: tuple(places) for name, places in asked.items()},
         missing=tuple(missing),
         faults=tuple(faults),
+    )
+
+
+def _too_many(family: _Family) -> Diagnostic:
+    """A profile of more files than there may be."""
+    document = family.documents[family.root]
+    first = document.directives.extends[0]
+    return error(
+        "extends-limit",
+        f"`{printable(family.root)}` extends more files than {MOST_FILES - 1}, near and far",
+        Label(document.spans[first.at].value, "from here on"),
+        help=("merge fragments that are always used together",),
     )
 
 

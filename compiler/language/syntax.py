@@ -34,6 +34,10 @@ _QUOTED = r"'([^' ]+)'"
 _KEY_TUPLE = r"\(((?:'[^']*'(?:, )?)+),?\)"
 _QUOTES = frozenset({'"', "'", '"""', "'''"})
 _OPENING = _QUOTES | {"[", "{"}
+_MANY_DOTS = 1000
+"""Dots of a file from which on its keys are looked at first: the parser takes the square of the number of a key's parts."""
+_PART, _DOT = r"[\w-]+", r"[ \t]*\.[ \t]*"
+_LONG_KEY = rf"(?<![\w.-])(?:{_PART}{_DOT}){{{DEEPEST}}}({_PART})(?={_DOT}|[ \t]*\])"
 _LONG_NUMBER = r"[0-9][0-9_]{4300,}"
 _PIECE = r'''(?sx)
       """ (?: [^\\] | \\. )*? """
@@ -52,6 +56,9 @@ def parse_toml(source: Source) -> tuple[dict[str, Any] | None, tuple[Diagnostic,
     Errors: `toml-syntax`; `toml-limit` for TOML beyond what this compiler reads: nested deeper than `DEEPEST`, or
     whole numbers of more than 64 bits.
     """
+    long_key = _first_long_key(source)
+    if long_key is not None:
+        return None, (_too_deep(long_key),)
     try:
         values = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as fault:
@@ -134,6 +141,18 @@ def _first_too_deep(source: Source) -> Span:
         if depth > DEEPEST:
             return source.span(token.start(), token.end())
     return source.span(0, 0)
+
+
+def _first_long_key(source: Source) -> Span | None:
+    """The part that is too deep of the first key with such a one, in a file of a great many dots."""
+    if source.text.count(".") < _MANY_DOTS:
+        return None
+
+    def without_dots(piece: re.Match[str]) -> str:
+        return piece[0] if piece[0] in _OPENING or piece[0] in "]}" else "_" * len(piece[0])
+
+    match = re.search(_LONG_KEY, re.sub(_PIECE, without_dots, source.text))
+    return source.span(*match.span(1)) if match else None
 
 
 def _first_long_number(source: Source) -> Span:

@@ -26,7 +26,7 @@ from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy, 
 from compiler.remedy.levers import LESS_AT_ONCE, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
-from compiler.remedy.pairs import PAIRS
+from compiler.remedy.pairs import pairs_of
 from compiler.remedy.ranking import rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Replan, Trials, holds
@@ -158,7 +158,7 @@ def _remedies(
             yield tried
             if holds(tried.plan.balance, CERTAIN):
                 continue
-        for pair in PAIRS:
+        for pair in pairs_of(plan):
             if pair.first is lever and budget in pair.advised:
                 goals = (CERTAIN,) if isinstance(tried, Remedy) else together
                 both = try_pair(pair, plan, trials, goals=goals)

@@ -12,7 +12,7 @@ from compiler.remedy.change import CERTAIN, LIKELY, Cost, Goal, Lever, Remedy, U
 from compiler.remedy.levers import levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.nearest import nearest
-from compiler.remedy.pairs import PAIRS
+from compiler.remedy.pairs import pairs_of
 from compiler.remedy.ranking import HALF, given_up, rank
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials, holds
@@ -107,7 +107,7 @@ def _pairs(
     """What two levers do that neither does as surely alone."""
     certain = {each.levers for each in alone if holds(each.plan.balance, CERTAIN)}
     likely = {each.levers for each in alone} - certain
-    for pair in PAIRS:
+    for pair in pairs_of(plan):
         parts = {(pair.first,), (pair.second,)}
         if parts & certain:
             continue

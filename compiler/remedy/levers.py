@@ -63,6 +63,16 @@ RAISE_FRACTION = Lever(
     gives=lambda before, after: f"least for the pool; {reserve_moves(before, after)}",
     loses=lambda _, __: "nothing that a client sees; the reserve becomes smaller",
 )
+
+
+def _fewer_prefixes(before: Plan, after: Plan) -> str:
+    """What a lower fraction leaves to prefixes; beside a lever that frees more than it takes, nothing is lost."""
+    fewer = tokens(before) - tokens(after)
+    if fewer <= 0:
+        return f"{pool(after)}, no fewer than at the higher fraction"
+    return f"{pool(after)}, {fewer:,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
+
+
 LOWER_FRACTION = Lever(
     setting="memory.fraction",
     eases=Budget.RESERVE,
@@ -70,9 +80,7 @@ LOWER_FRACTION = Lever(
     advised=Budget.RESERVE,
     moves=moves.lower_fraction,
     gives=lambda _, after: f"{pool(after)}; reserve {span(memory_of(after).reserve.available_gib)}",
-    loses=lambda before, after: (
-        f"{pool(after)}, {tokens(before) - tokens(after):,.0f} tokens fewer than at the higher fraction: fewer prefixes are kept"
-    ),
+    loses=_fewer_prefixes,
 )
 MORE_REQUESTS = Lever(
     setting="serve.max_running_requests",

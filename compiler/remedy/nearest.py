@@ -13,14 +13,13 @@ from compiler.bisection import Margins, least
 from compiler.plan import Plan
 from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import LESS_AT_ONCE, LOWER_FRACTION, RAISE_FRACTION
-from compiler.remedy.pairs import PAIRS
+from compiler.remedy.pairs import Pair, pairs_of
 from compiler.remedy.ranking import HALF, given_up
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials
 
 
 _CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
-_CHEAP_PAIRS = tuple(pair for pair in PAIRS if max(pair.first.cost, pair.second.cost) <= Cost.START)
 _FEW = 8
 _LESS = 0.8  # a fifth less given up; below that nobody takes two more changes for it
 
@@ -98,5 +97,9 @@ def _made_up(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
         alone = try_lever(lever, plan, trials, goal=goal)
         if isinstance(alone, Remedy):
             return alone
-    several = (try_pair(pair, plan, trials, goals=(goal,)) for pair in _CHEAP_PAIRS)
+    several = (try_pair(pair, plan, trials, goals=(goal,)) for pair in _cheap_pairs(plan))
     return next((each for each in several if each is not None), None)
+
+
+def _cheap_pairs(plan: Plan) -> Iterator[Pair]:
+    return (each for each in pairs_of(plan) if max(each.first.cost, each.second.cost) <= Cost.START)

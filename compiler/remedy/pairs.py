@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import frozen
 
 from compiler.plan import Plan
@@ -19,6 +21,7 @@ from compiler.remedy.levers import (
     SMALLER_CHUNK,
     SMALLER_GRAPHS,
 )
+from compiler.remedy.raw import fewer_adapters
 from compiler.remedy.saying import reserve_moves
 from compiler.value import Value
 
@@ -47,7 +50,7 @@ class Pair(Value):
 _ROOM = (FEWER_REQUESTS, SMALLER_GRAPHS, SMALLER_CHUNK)
 """What makes room in the reserve that a higher fraction leaves short."""
 
-PAIRS = (
+_PAIRS = (
     Pair(first=RAISE_CAP, second=RAISE_FRACTION, advised=Budget.POOL, lead="the cap is not all"),
     Pair(
         first=RAISE_FRACTION,
@@ -92,4 +95,15 @@ PAIRS = (
     ),
     Pair(first=MORE_GPUS, second=LOWER_FRACTION, lead="more GPUs leave room for a lower fraction"),
 )
-"""Pairs, each tried where neither of its levers is enough alone."""
+
+
+def pairs_of(plan: Plan) -> Iterator[Pair]:
+    """Pairs, each tried where neither of its levers is enough alone: those of typed settings, then those of a plan's own levers."""
+    yield from _PAIRS
+    if plan.adapters is not None:
+        yield Pair(
+            first=LOWER_FRACTION,
+            second=fewer_adapters(plan.adapters),
+            advised=Budget.RESERVE,
+            lead="a lower fraction, and fewer adapters in one batch make room for it",
+        )

@@ -6,6 +6,7 @@ There are none where a plan has nothing that they move, so that a search of it a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from attrs import evolve
 
@@ -30,7 +31,7 @@ def raw_levers(plan: Plan) -> Iterator[Lever]:
     if unfolds is not None and unfolds.switch is not None:
         yield _no_unfolding(unfolds.switch)
     if adapters is not None:
-        yield _fewer_adapters(adapters)
+        yield fewer_adapters(adapters)
         yield _lower_rank(adapters)
 
 
@@ -81,7 +82,8 @@ def _no_unfolding(switch: str) -> Lever:
     )
 
 
-def _fewer_adapters(adapters: Adapters) -> Lever:
+@lru_cache(maxsize=16)  # the same one alone and in a pair
+def fewer_adapters(adapters: Adapters) -> Lever:
     """Buffers of adapters, down to those that must be there."""
     flag, now, fewest = adapters.number_flag, adapters.number, adapters.fewest
     fewer = range(now - 1, fewest - 1, -1)

@@ -15,6 +15,7 @@ from compiler.plan import Memory
 from compiler.profile import Profile
 from compiler.ranges import Range
 from compiler.versions import version_key
+from compiler.visibledevices import VISIBLE, shown_by
 
 
 # Offsets of 0.5.11's server_args.py: `ZMQ_TCP_PORT_DELTA`, lines 7359-7371 (the store and five sockets after it),
@@ -37,7 +38,7 @@ _GIVEN = (
     "grpc-http-sidecar-port",
     "smg-http-sidecar-port",
 )
-_VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_VISIBLE = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 def footprint(profile: Profile, release: Release | None) -> Footprint:
@@ -117,10 +118,10 @@ def _gpus(settings: Settings) -> tuple[int, ...] | None:
     named = next((profile.env[name] for name in _VISIBLE if name in profile.env), None)
     visible: tuple[int, ...] = profile.gpus.indices
     if named is not None:
-        words = [each.strip() for each in named.split(",")]
-        if not all(each.isdecimal() for each in words):
+        seen = shown_by(named).indices
+        if not seen:
             return None
-        visible = tuple(int(each) for each in words)
+        visible = seen
     # entrypoints/engine.py, line 570: the GPU of a rank is base_gpu_id + rank x gpu_id_step.
     base, step = settings.whole("base-gpu-id") or 0, max(1, settings.whole("gpu-id-step") or 1)
     count = profile.gpus.count // _nodes(settings)

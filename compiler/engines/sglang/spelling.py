@@ -15,6 +15,7 @@ from compiler.facts import Release
 from compiler.plan import Option, Variable
 from compiler.profile import AUTO, Argument, Profile
 from compiler.value import Value
+from compiler.visibledevices import VISIBLE
 
 
 ENTRY = ("-m", "sglang.launch_server")
@@ -280,8 +281,7 @@ def _environment(profile: Profile) -> Iterator[Variable]:
         for name, value in profile.env.items()
     }
     if profile.gpus.indices:
-        name = "CUDA_VISIBLE_DEVICES"
         indices = ",".join(str(index) for index in profile.gpus.indices)
-        variables.setdefault(name, Variable(name=name, value=indices, setting="gpus.indices"))
+        variables.setdefault(VISIBLE, Variable(name=VISIBLE, value=indices, setting="gpus.indices"))
     for name in sorted(variables):
         yield variables[name]

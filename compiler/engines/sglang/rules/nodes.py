@@ -11,10 +11,10 @@ from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.rules import rule
+from compiler.visibledevices import VISIBLE, shown_by
 
 
 _NODES, _RANK, _ADDRESS = "nnodes", "node-rank", "dist-init-addr"
-_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _nodes(given: Given) -> int:
@@ -167,5 +167,5 @@ def _visible(plan: Plan) -> int | None:
     """How many GPUs the server sees; `None` when it sees all of its host."""
     if plan.profile.gpus.indices:
         return len(plan.profile.gpus.indices)
-    named = plan.profile.env.get(_VISIBLE, "").strip()
-    return len(named.split(",")) if named and "$" not in named else None
+    named = plan.profile.env.get(VISIBLE, "").strip()
+    return len(shown_by(named).gpus) if named and "$" not in named else None
