@@ -112,9 +112,8 @@ class Survey:
         What nobody printed is told from the other of the two and what NCCL takes of such cards elsewhere; where nobody
         printed either, from what is not free of cards of its sort.
         """
-        gpu = self.gpus[kind]
-        total = gpu.total_mib / MIB
-        taken = self._collectives.get(gpu.interconnect, Range.exactly(0.0))
+        total = self._total_gib(kind)
+        taken = self._collectives.get(self.gpus[kind].interconnect, Range.exactly(0.0))
         match self._seen(kind, alone=False), self._seen(kind, alone=True):
             case None, None:
                 several, one = (
@@ -133,18 +132,23 @@ class Survey:
         return _rounded(several, most=one.high), one
 
     def _taken(self, kind: str, *, alone: bool) -> Range:
-        """What is not free of the kinds of a sort."""
-        alike = [
-            (self.gpus[other].total_mib / MIB, seen)
+        """What is not free of the kinds of a sort, of half to twice the memory where there are some: larger cards need more."""
+        alike = {
+            self._total_gib(other): seen
             for other in self.gpus
             if self._sort(other, alone=alone) == self._sort(kind, alone=alone)
             and (seen := self._seen(other, alone=alone)) is not None
-        ]
+        }
+        mine = self._total_gib(kind)
+        near = {total: seen for total, seen in alike.items() if mine / 2 <= total <= mine * 2}
         return Range(
-            min(total - seen.high for total, seen in alike),
-            fmean(total - seen.best for total, seen in alike),
-            max(total - seen.low for total, seen in alike),
+            min(total - seen.high for total, seen in (near or alike).items()),
+            fmean(total - seen.best for total, seen in (near or alike).items()),
+            max(total - seen.low for total, seen in (near or alike).items()),
         )
+
+    def _total_gib(self, kind: str) -> float:
+        return self.gpus[kind].total_mib / MIB
 
     def _seen(self, kind: str, *, alone: bool) -> Range | None:
         found = [each.free_gib for each in self.of(kind, alone=alone)]
@@ -188,7 +192,7 @@ class Survey:
     def _least_taken_gib(self) -> float:
         """The least that the driver and CUDA take of any card."""
         return min(
-            self.gpus[kind].total_mib / MIB - each.free_gib
+            self._total_gib(kind) - each.free_gib
             for each in self.machines
             for kind in each.kinds[:1]
         )
@@ -224,7 +228,7 @@ def described(found: Survey, kind: str, text: str) -> str:
         head, sources = text.split("[sources]\n")
         source = (
             ", ".join(_sources(seen or others))
-            or "cards of its sort: benchmarks/data/machines.jsonl"
+            or "worked out from the cards of its sort in benchmarks/data/machines.jsonl"
         )
         sources = _put(sources, key, f'{key} = "{source}"\n')
         text = f"{head}[sources]\n{sources}"
