@@ -91,8 +91,8 @@ class Gpu(Value):
         id: catalogue id.
         names: the names the driver prints.
         total_mib: total memory as `nvidia-smi` prints it, MiB.
-        free_before_load_gib: free memory after CUDA and NCCL are up and before weights load, GiB, as public boots
-            print it; `None` when none is known.
+        free_before_load_gib: free memory after CUDA and NCCL are up and before weights load, GiB. Of a
+            shipped kind it is to hold nine of ten machines, from public ones; `None` when none is known.
         free_alone_gib: the same of a server on one GPU, which starts no NCCL; `None` where no log tells it apart.
         compute_capability: `12.0`.
         multiprocessors: streaming multiprocessors.

@@ -43,7 +43,7 @@ def judged(pool_tokens: int, free_gib: float | None = None) -> Judged:
         (10**9, None, "its pool of 1,000,000,000 tokens takes "),
         (10**9, 78.0, "its pool of 1,000,000,000 tokens takes "),
         (360_000, 300.0, "it says that 300 GiB were free, and the card has 79.65"),
-        (450_000, None, "its pool of 450,000 tokens leaves 5."),
+        (450_000, None, "its pool of 450,000 tokens leaves 4.99 GiB"),
         (450_000, 78.5, "its pool of 450,000 tokens leaves 4."),
         (10, None, "its pool of 10 tokens leaves 66."),
     ],

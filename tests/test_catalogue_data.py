@@ -14,7 +14,6 @@ from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.diagnostics import Diagnostic
 from compiler.facts import Action, Build, Draft, Flag, Gpu, Mla, Model, Quantization, Vision
 from compiler.language.syntax import parse_toml
-from compiler.ranges import Range
 from compiler.source import Source
 from rows import folded
 
@@ -32,7 +31,7 @@ SHARED_MEMORY = ("gb10",)
 TABLES = sorted(DATA.glob("engines/*/*.json"))
 
 # A figure comes from the web, from a file of this repository, from the shapes, or from a log that can be told apart.
-SOURCE = re.compile(r"https://|README|profiles/boots/|from the shapes")
+SOURCE = re.compile(r"https://|README|profiles/boots/|benchmarks/data/|from the shapes")
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +169,7 @@ def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
 
 @folded("id_", open_catalog().ids(Kind.GPU))
 def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -> None:
-    """What is free before weights load lies between nine tenths and all of the card's memory.
+    """What is free before weights load lies between six sevenths and all of the card's memory: a desktop takes 2 GiB of 16.
 
     Where a whole machine shares it, between eight tenths and all.
     """
@@ -178,7 +177,7 @@ def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -
     assert gpu is not None
     if gpu.free_before_load_gib is not None:
         total = gpu.total_mib / 1024
-        assert (0.8 if id_ in SHARED_MEMORY else 0.9) * total < gpu.free_before_load_gib.low
+        assert (0.8 if id_ in SHARED_MEMORY else 6 / 7) * total < gpu.free_before_load_gib.low
         assert gpu.free_before_load_gib.high < total
     if gpu.free_alone_gib is not None and gpu.free_before_load_gib is not None:
         assert gpu.free_alone_gib.high < total
@@ -186,11 +185,13 @@ def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -
 
 
 def test_the_deployed_gpu_is_what_public_logs_print(catalogue: Catalog) -> None:
-    """The card of the README has the figures of public logs: 97,887 MiB, 188 multiprocessors, 94.01 to 94.14 free."""
+    """The card of the README has the figures of public logs: 97,887 MiB, 188 multiprocessors, 94.01 to 94.11 free of several."""
     gpu, _ = catalogue.gpu("rtx-pro-6000-blackwell")
     assert gpu is not None
     assert (gpu.total_mib, gpu.multiprocessors) == (97_887, 188)
-    assert gpu.free_before_load_gib == Range(94.0, 94.08, 94.14)
+    assert gpu.free_before_load_gib is not None
+    assert gpu.free_before_load_gib.low < 94.01
+    assert gpu.free_before_load_gib.high > 94.11
 
 
 def draft_parameters(draft: Draft) -> int:

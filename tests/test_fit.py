@@ -392,8 +392,7 @@ def test_a_lever_that_helps_beside_others_says_so(tree: Checkout) -> None:
 def test_the_loss_of_a_change_is_against_what_is_now(tree: Checkout) -> None:
     """A narrow cache lets more run at once by itself; the price of fewer is told from what runs now."""
     write_many(tree)
-    now = tree.run("fit", "many").out.partition("304 requests run at once, not ")[2]
-    assert now.startswith("2,0")
+    assert "279 requests run at once, not 2,048; others wait\n" in tree.run("fit", "many").out
 
 
 MANY_GPUS = """schema = 1
@@ -439,7 +438,7 @@ def fit_nodes(tree: Checkout, memory: str, serve: str) -> Any:  # noqa: ANN401 -
     return tree.run("fit", "nodes", "--json").json
 
 
-UNCERTAIN = ("fraction = 0.9", "max_running_requests = 4096")
+UNCERTAIN = ("fraction = 0.905", "max_running_requests = 3072")
 
 
 def costs_of(told: Any) -> list[str]:  # noqa: ANN401 - as above

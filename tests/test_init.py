@@ -295,7 +295,7 @@ def test_a_refusal_names_what_was_typed(tmp_path: Path) -> None:
     assert made.code == 1
     assert "profiles/" not in made.err
     assert "`--model Qwen/Qwen3-235B-A22B`: 219.01 GiB" in made.err
-    assert "`--gpu h100`: 77.90 GiB" in made.err
+    assert "`--gpu h100`: 77.55 GiB" in made.err
     assert "--count 8  pass" in made.err
 
 

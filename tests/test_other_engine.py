@@ -47,6 +47,17 @@ fraction = 0.85
 kind = "systemd"
 user = "vllm"
 """
+GPU = """\
+id = "x-1"
+names = ["ACME X-1"]
+total_mib = 81_559
+compute_capability = "9.0"
+multiprocessors = 132
+interconnect = "nvlink"
+
+[sources]
+"*" = "https://example.org/1"
+"""
 LAUNCH = ("python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "Qwen/Qwen3-32B")
 
 
@@ -152,7 +163,10 @@ def test_a_new_tree_for_it(tree: Checkout) -> None:
 
 def test_a_gpu_without_memory(tree: Checkout) -> None:
     """Where its log tells nothing of free memory, no line of another engine's is named."""
-    tree.write("qwen", PROFILE.replace('"h100"', '"arc-pro-b60"'))
+    entry = tree.root / "profiles/catalog/gpus/x-1.toml"
+    entry.parent.mkdir()
+    entry.write_text(GPU, "utf-8")
+    tree.write("qwen", PROFILE.replace('"h100"', '"x-1"'))
     done = tree.run("check")
     assert "give its entry `free_before_load_gib`\n" in done.err
 

@@ -375,7 +375,9 @@ def test_a_public_boot_counts_where_there_is_no_other() -> None:
     assert (pool.boot.name, pool.boot.shipped) == ("public/glm47-fp8-8rtx6000-tp8", True)
     assert pool.evidence is Evidence.CARRIED
     assert pool.tokens.low < GLM_PUBLIC < pool.tokens.high
-    assert pool.tokens.high - pool.tokens.low < 0.01 * GLM_PUBLIC
+    derived = memory_of(ask(words, gpu=card, version="0.5.8", public=False)).pool.tokens
+    # What is free of another machine's cards stays open; what its boot tells of the weights does not.
+    assert pool.tokens.high - pool.tokens.low < (derived.high - derived.low) / 3
     assert "which somebody else published" in pool.best_formula[-1]
     less = {"free_before_load_gib": 94.0, "fraction": 0.7, "pool_tokens": 540_000}
     own = boot(**{**GLM_BOOT, "gpu": card, **less})
@@ -615,7 +617,7 @@ def test_flags_that_a_profile_has_a_place_for_keep_no_help_away(flags: str) -> N
         run(*options[1:], *words.split(), *more.split())[1]["plans"][0]["diagnostics"][0]["help"]
         for more in ("", flags)
     ]
-    assert "--mem-fraction-static 0.461" in helps[0][0]
+    assert "--mem-fraction-static 0.465" in helps[0][0]
     assert helps[1] == helps[0]
 
 

@@ -107,7 +107,7 @@ def test_all_services_are_there_without_scripts(page: str) -> None:
     still = re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
     for name in (STORY, SHORT, FP8):
         assert f">{name}<" in still
-    assert "205,837 (205,720 to 216,240)" in still
+    assert "205,793 (205,487 to 216,411)" in still
     assert "reserve-uncertain" in still
     assert "captured graphs" in still
 

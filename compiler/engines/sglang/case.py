@@ -13,7 +13,7 @@ from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
 from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground
 from compiler.engines.sglang.launch import Launch
-from compiler.engines.sglang.pool import Hypothesis, combine, together
+from compiler.engines.sglang.pool import Hypothesis, combine, spread, together
 from compiler.facts import Evidence, Model
 from compiler.profile import Profile
 from compiler.ranges import Range, most
@@ -122,13 +122,16 @@ class Case(Value):
         )
 
     @property
+    def weights_gib(self) -> Range:
+        """What the load leaves on the card, the draft's where it is loaded then."""
+        if self.has_log or self.known is not None:
+            return spread(world.weights_gib for world in self.worlds)
+        return self.ground.weights_gib
+
+    @property
     def load_gib(self) -> Range:
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
-        if self.has_log or self.known is not None:
-            needed = [world.weights_gib for world in self.worlds]
-            after = Range(min(needed), needed[0], max(needed))
-        else:
-            after = self.ground.weights_gib
+        after = self.weights_gib
         before = self.ground.unquantized_gib
         if before is None:
             return after

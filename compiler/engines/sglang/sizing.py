@@ -186,7 +186,7 @@ def _static(case: Case) -> Iterator[Line]:
     best, tokens = worlds[0], pools[0]
     yield Line(
         item="weights",
-        gib=spread(world.weights_gib for world in worlds),
+        gib=case.weights_gib,
         evidence=Evidence.DERIVED if case.evidence is Evidence.DERIVED else Evidence.CARRIED,
         formula=wording.weights_formula(case, best),
     )
