@@ -8,6 +8,7 @@ from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.padding import TRITON_KERNELS, mxfp4_runner, padding
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.runners import expert_step
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.stages import shares_of
 from compiler.facts import Gpu, Model
@@ -62,6 +63,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
         expert_step=filled.expert,
         latent_step=filled.latent,
+        kernel_step=expert_step(settings, gpu=gpu, model=model),
         expert_bias_bits=filled.bias_bits,
         experts_plain=filled.plain,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
