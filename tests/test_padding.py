@@ -64,7 +64,7 @@ def test_a_workstation_gpu_runs_gpt_oss_by_other_kernels_in_each_release() -> No
     )
     assert told["0.5.13"] == triton
     assert told["0.5.17"] < told["0.5.14"]
-    assert told["0.5.17"] < told["0.5.13"] - swizzled_gib(share=2880) + 1
+    assert told["0.5.17"] < told["0.5.13"]
 
 
 def test_aiter_fills_the_experts_of_kimi_k3_up_unless_a_variable_says_less() -> None:
