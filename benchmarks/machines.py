@@ -167,9 +167,9 @@ class Survey:
     @cached_property
     def _spreads(self) -> Mapping[str, Spread]:
         squares, freedom = defaultdict[str, float](float), defaultdict[str, int](int)
-        for kinds, alone in {(each.kinds, each.alone) for each in self.machines}:
-            found = [each.free_gib for each in self.of(kinds[0], alone=alone)]
-            sort = self._sort(kinds[0], alone=alone)
+        for kind, alone in {(each.kinds[0], each.alone) for each in self.machines}:
+            found = [each.free_gib for each in self.of(kind, alone=alone)]
+            sort = self._sort(kind, alone=alone)
             squares[sort] += sum((free - fmean(found)) ** 2 for free in found)
             freedom[sort] += len(found) - 1
         return {

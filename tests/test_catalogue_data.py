@@ -27,7 +27,6 @@ TOML_FILES = sorted(
 )
 DEPLOYED_MODEL = "moonshotai/Kimi-K2.6"
 DEPLOYED_DRAFT = "z-lab/Kimi-K2.6-DFlash"
-SHARED_MEMORY = ("gb10",)
 TABLES = sorted(DATA.glob("engines/*/*.json"))
 
 # A figure comes from the web, from a file of this repository, from the shapes, or from a log that can be told apart.
@@ -169,15 +168,12 @@ def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
 
 @folded("id_", open_catalog().ids(Kind.GPU))
 def test_free_memory_is_a_little_under_all_of_it(catalogue: Catalog, id_: str) -> None:
-    """What is free before weights load lies between six sevenths and all of the card's memory: a desktop takes 2 GiB of 16.
-
-    Where a whole machine shares it, between eight tenths and all.
-    """
+    """What is free before weights load lies between eight tenths and all of the card's memory: a desktop takes 2 GiB of 10."""
     gpu, _ = catalogue.gpu(id_)
     assert gpu is not None
     if gpu.free_before_load_gib is not None:
         total = gpu.total_mib / 1024
-        assert (0.8 if id_ in SHARED_MEMORY else 6 / 7) * total < gpu.free_before_load_gib.low
+        assert 0.8 * total < gpu.free_before_load_gib.low
         assert gpu.free_before_load_gib.high < total
     if gpu.free_alone_gib is not None and gpu.free_before_load_gib is not None:
         assert gpu.free_alone_gib.high < total

@@ -57,3 +57,21 @@ def test_a_boot_that_does_not_say_is_as_the_profile() -> None:
         assert answer.memory is not None
         assert answer.memory.pool.tokens is not None
         assert answer.memory.pool.tokens.best == case.tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "counted"),
+    [("Qwen/Qwen3.5-4B", False), ("zai-org/GLM-4.7-Flash", True), ("XiaomiMiMo/MiMo-7B-RL", True)],
+)
+def test_a_draft_that_nobody_named_is_counted_where_the_config_says_its_layers(
+    model: str,
+    counted: bool,  # noqa: FBT001 - a row of the table
+) -> None:
+    """From 0.5.20 on the target's own config is asked, and Qwen3.5's has another name for their number."""
+    flags = f"--model-path {model} --tp 1 --trust-remote-code --mem-fraction-static 0.85"
+    drafted = f"{flags} --speculative-algorithm NEXTN --max-running-requests 8"
+    plain, own = (
+        sized(command, version="0.5.21", gpu="h100", count=1, public=False).pool.cell_bytes
+        for command in (flags, drafted)
+    )
+    assert (own > plain) is counted

@@ -32,6 +32,7 @@ from compiler.catalog.shelves import (
     team_shelf,
     whole_file,
 )
+from compiler.catalog.standing import as_draft
 from compiler.catalog.variants import Variants, ends, meant, read_variants, variant
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
@@ -77,8 +78,12 @@ class Catalog(Value):
         return self._once(("variant", id_), lambda: (self._variant(id_), ()))
 
     def draft(self, id_: str) -> Found[Draft]:
-        """A draft model."""
-        return self._entry(Kind.DRAFT, id_, Draft)
+        """A draft model, or a whole model that drafts by itself."""
+        found, faults = self._entry(Kind.DRAFT, id_, Draft)
+        if found is not None or faults:
+            return found, faults
+        whole, _ = self.model(id_)
+        return (None if whole is None else as_draft(whole)), ()
 
     def release(self, engine: str, version: str, build: str | None = None) -> Found[Release]:
         """A release of an engine, with the overlay of a build.

@@ -55,6 +55,7 @@ class Split(Value):
             for TensorRT-LLM's kernels; in 0.5.8 and 0.5.9 once).
         expert_step, latent_step: the multiples that a rank's share of an expert in MXFP4, and what goes into one, are filled up
             to.
+        kernel_step: the multiple that a rank's share of any other expert is filled up to.
         expert_bias_bits: of the biases that such experts get, whether they have some or not; 0 without.
         experts_plain: such experts are made 16 bits once they are loaded.
         rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
@@ -81,6 +82,7 @@ class Split(Value):
     scale_copies: int | None = None
     expert_step: int = 64
     latent_step: int = 1
+    kernel_step: int = 1
     expert_bias_bits: int = 0
     experts_plain: bool = False
     rotary_alone: bool = False

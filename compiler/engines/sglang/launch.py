@@ -8,13 +8,9 @@ from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page,
 from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale, tower_as_read
-from compiler.engines.sglang.graphs import (
-    captures_prefill,
-    cut,
-    decode_batches,
-    prefill_most,
-)
+from compiler.engines.sglang.graphs import cut, decode_batches, prefill_most
 from compiler.engines.sglang.hosting import Hosted, hosted
+from compiler.engines.sglang.prefillgraphs import captures_prefill
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
 from compiler.engines.sglang.settings import Settings

@@ -229,15 +229,22 @@ def _pricings(
     return pricings(launch.rule, drafts_blocks=guess.drafts_blocks, split=split)
 
 
+# Models whose config does not say how many layers their draft has by the name that is looked for, `num_nextn_predict_layers`:
+# it is put in when the draft is loaded only (0.5.21 configs/model_config.py, 953-982 and 1414).
+_UNSAID = ("Qwen3Next", "Qwen3_5")
+
+
 def _is_named(settings: Settings, rule: Counting, model: Model) -> bool:
     """Whether the server looks at the draft when it sizes the pool: to 0.5.19 only where a path names it.
 
-    0.5.14 and 0.5.15 model_executor/model_runner.py; 0.5.16 to 0.5.19 model_runner_components/spec_aux_hidden_state.py,
+    0.5.14 and 0.5.15 model_executor/model_runner.py; 0.5.16 to 0.5.23 model_runner_components/spec_aux_hidden_state.py,
     `_resolve_eagle_aux_hidden_state`.
     """
     asked = settings.profile.speculative
-    named = asked is not None and bool(asked.draft or asked.draft_path)
-    return rule.own_drafts or named or model.architecture in _NAMED
+    if asked is not None and (asked.draft or asked.draft_path):
+        return True
+    own = rule.own_drafts and not model.architecture.startswith(_UNSAID)
+    return own or model.architecture in _NAMED
 
 
 def pricings(rule: Counting, *, drafts_blocks: bool, split: bool) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from compiler.engines.sglang.releases import (
 )
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
+from compiler.engines.sglang.speculation import NGRAM, STANDALONE, STEPWISE, drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
@@ -78,7 +78,11 @@ def _tells_free(known: KnownBoot) -> bool:
 
 def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     asked = profile.speculative
-    if asked is None or asked.algorithm == NGRAM or facts.draft is not None:
+    if asked is None or asked.algorithm == NGRAM:
+        return
+    if facts.draft is not None:
+        if facts.draft.algorithms == (STANDALONE,) and asked.algorithm != STANDALONE:
+            yield _draft_unknown(profile)  # a whole model, which drafts by itself only
         return
     if asked.algorithm not in STEPWISE:
         if asked.draft or asked.draft_path:
@@ -87,7 +91,7 @@ def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     own = facts.model is not None and facts.model.nextn is not None
     if asked.draft or (asked.draft_path and asked.draft_path != profile.model.path):
         yield _draft_unknown(profile)
-    elif facts.model is not None and (not own or asked.algorithm == "standalone"):
+    elif facts.model is not None and (not own or asked.algorithm == STANDALONE):
         yield Unknown(
             code="speculation-unpriced",
             name=asked.algorithm,

@@ -36,7 +36,8 @@ class Padding(Value):
     plain: bool = False
 
 
-_AUTO, _FLASHINFER, _MARLIN, _TRITON = "auto", "flashinfer_mxfp4", "marlin", "triton_kernel"
+TRITON_KERNELS = "triton_kernel"
+_AUTO, _FLASHINFER, _MARLIN = "auto", "flashinfer_mxfp4", "marlin"
 _MEGA = "megamoe"
 _AS_STORED = frozenset({"deep_gemm", _MEGA})
 _DATACENTRE, _WORKSTATION = 10, 12
@@ -117,4 +118,4 @@ def mxfp4_runner(settings: Settings, *, gpu: Gpu, model: Model) -> str:
     if gpt and major == _WORKSTATION and at_least(version, _MARLIN_CHOSEN):
         return _FLASHINFER if at_least(version, _FLASHINFER_CHOSEN) else _MARLIN
     apart = settings.profile.parallel.expert > 1
-    return _TRITON if gpt and (major == _WORKSTATION or not apart) else _AUTO
+    return TRITON_KERNELS if gpt and (major == _WORKSTATION or not apart) else _AUTO

@@ -6,13 +6,14 @@ from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.launch import Launch, contexts
-from compiler.engines.sglang.padding import padding
+from compiler.engines.sglang.padding import TRITON_KERNELS, mxfp4_runner, padding
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.runners import expert_step
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.stages import shares_of
 from compiler.facts import Gpu, Model
 from compiler.memory.tensors import format_of
-from compiler.memory.tensors.mlp import is_mxfp4
+from compiler.memory.tensors.mlp import has_mxfp4_experts, is_mxfp4
 from compiler.memory.weights import Split
 
 
@@ -62,6 +63,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
         expert_step=filled.expert,
         latent_step=filled.latent,
+        kernel_step=expert_step(settings, gpu=gpu, model=model),
         expert_bias_bits=filled.bias_bits,
         experts_plain=filled.plain,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
@@ -139,6 +141,9 @@ def _keeps_orders(settings: Settings, version: str, *, gpu: Gpu, model: Model) -
     return asked == "triton" and at_least(version, _TRITON_ASKED_SINCE)
 
 
+# Triton's kernels lay experts in MXFP4 out anew, and the scales as they were loaded stay beside them (`del layer.w13_weight` without
+# its scales: layers/quantization/mxfp4.py of 0.5.4, 580, to 0.5.23, 1074).
+_LOADED_AND_SWIZZLED = 2
 # MXFP4 experts of an fp8 checkpoint get their scales, of eight bits, as fp32; until this release Marlin leaves those beside its own
 # (0.5.12 layers/quantization/mxfp4_marlin_moe.py, 70, and marlin_utils_fp4.py, 153; 0.5.16 marlin_utils_fp4.py, 403).
 _LOADED_AND_REPACKED, _MARLIN_FREES_SINCE = 4 + 1, "0.5.16"
@@ -150,6 +155,9 @@ _MARLIN_CHOSEN, _MARLIN_CHOSEN_SINCE = 12, "0.5.13"
 def _scale_copies(settings: Settings, version: str, *, gpu: Gpu, model: Model) -> int | None:
     backend = settings.word("moe-runner-backend") or "auto"
     kind = model.quantization
+    if has_mxfp4_experts(model):
+        swizzled = mxfp4_runner(settings, gpu=gpu, model=model) == TRITON_KERNELS
+        return _LOADED_AND_SWIZZLED if swizzled and platform(gpu) is Platform.CUDA else 1
     if kind is None or kind.method != _FP8 or not is_mxfp4(format_of(model, Role.EXPERTS)):
         return _SCALE_COPIES.get(backend)
     if backend == "auto" and generation(gpu) == _MARLIN_CHOSEN:

@@ -63,13 +63,8 @@ def expert_tensors(model: Model, moe: Moe, counts: Counts, *, split: Split) -> I
 
 def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Tensors]:
     stored = format_of(model, Role.EXPERTS)
-    share, inputs = moe.intermediate // split.within_expert, moe.latent or model.hidden
+    share, inputs = _columns(model, moe, split=split)
     filled = has_mxfp4_experts(model)
-    if filled:
-        share = padded(share, step=split.expert_step)
-        inputs = padded(inputs, step=split.latent_step)
-    elif is_nvfp4(stored):
-        share = share if moe.gated else padded(share, step=_NVFP4_STEP)
     plain = filled and split.experts_plain
     if plain:
         stored = Format(roles=stored.roles, bits=PLAIN_BITS)
@@ -98,6 +93,18 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
         # 409).
         for each in (inputs, share):
             yield Tensors(role=ORDERS, elements=experts * each, bits=32, count=2 * count)
+
+
+def _columns(model: Model, moe: Moe, *, split: Split) -> tuple[int, int]:
+    """What a rank has of an expert, and what goes into one, as its kernels want them."""
+    share, inputs = moe.intermediate // split.within_expert, moe.latent or model.hidden
+    if has_mxfp4_experts(model):
+        return padded(share, step=split.expert_step), padded(inputs, step=split.latent_step)
+    if split.kernel_step > 1:
+        return padded(share, step=split.kernel_step), inputs
+    if is_nvfp4(format_of(model, Role.EXPERTS)) and not moe.gated:
+        return padded(share, step=_NVFP4_STEP), inputs
+    return share, inputs
 
 
 def is_nvfp4(stored: Format) -> bool:
