@@ -29,7 +29,7 @@ from compiler.engines.sglang.releases import (
 )
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import NGRAM, STEPWISE, drafts_blocks
+from compiler.engines.sglang.speculation import DSPARK, NGRAM, STEPWISE, drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
@@ -78,22 +78,59 @@ def _tells_free(known: KnownBoot) -> bool:
 
 def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     asked = profile.speculative
-    if asked is None or asked.algorithm == NGRAM or facts.draft is not None:
+    if asked is None or asked.algorithm == NGRAM:
+        return
+    if asked.algorithm == DSPARK:
+        yield from _dspark(profile, facts)
+        return
+    if facts.draft is not None:
         return
     if asked.algorithm not in STEPWISE:
         if asked.draft or asked.draft_path:
             yield _draft_unknown(profile)
         return
     own = facts.model is not None and facts.model.nextn is not None
-    if asked.draft or (asked.draft_path and asked.draft_path != profile.model.path):
+    if _names_another(profile):
         yield _draft_unknown(profile)
     elif facts.model is not None and (not own or asked.algorithm == "standalone"):
-        yield Unknown(
-            code="speculation-unpriced",
-            name=asked.algorithm,
-            setting="speculative.algorithm",
-            missing="which draft it uses: the model has no extra layers of its own",
+        yield _unpriced(
+            asked.algorithm, "which draft it uses: the model has no extra layers of its own"
         )
+
+
+_DSPARK_SINCE = "0.5.16"
+
+
+def _dspark(profile: Profile, facts: Facts) -> Iterator[Unknown]:
+    version, model = profile.engine.version, facts.model
+    if not at_least(version, _DSPARK_SINCE):
+        yield _unpriced(DSPARK, f"sglang {version} does not know it")
+    elif facts.draft is not None:
+        if model is not None and isinstance(model.attention, Compressed):
+            yield _unpriced(DSPARK, "the pool of such a draft beside compressed attention")
+    elif _names_another(profile):
+        yield _draft_unknown(profile)
+    elif model is not None and model.stages is None:
+        yield _unpriced(DSPARK, "which draft it uses: the model has no stages that draft")
+
+
+def _names_another(profile: Profile) -> bool:
+    """Whether a draft is named that is not the model's own."""
+    asked = profile.speculative
+    if asked is None:
+        return False
+    return bool(asked.draft) or (
+        asked.draft_path is not None and asked.draft_path != profile.model.path
+    )
+
+
+def _unpriced(algorithm: str, missing: str) -> Unknown:
+    return Unknown(
+        code="speculation-unpriced",
+        name=algorithm,
+        setting="speculative.algorithm",
+        missing=missing,
+    )
 
 
 def _draft_unknown(profile: Profile) -> Unknown:
