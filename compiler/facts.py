@@ -185,7 +185,8 @@ class Draft(Value):
         wide_input: its first layer reads the embedding beside the hidden state (EAGLE3).
         head_vocabulary: of its own head; 0 when it uses the target's.
         embedding_vocabulary: of its own embedding; 0 when it uses the target's.
-        other_parameters: what no other figure names and every GPU holds whole.
+        other_parameters: what no other figure names and every GPU holds whole: two tables of a Markov head (DSpark) are twice
+            the vocabulary by its rank.
     """
 
     id: str

@@ -106,6 +106,9 @@ def _dspark(profile: Profile, facts: Facts) -> Iterator[Unknown]:
     if not at_least(version, _DSPARK_SINCE):
         yield _unpriced(DSPARK, f"sglang {version} does not know it")
     elif facts.draft is not None:
+        if DSPARK not in facts.draft.algorithms:
+            made = " and ".join(f"`{each}`" for each in facts.draft.algorithms)
+            yield _unpriced(DSPARK, f"the Markov head of `{facts.draft.id}`, which is for {made}")
         if model is not None and isinstance(model.attention, Compressed):
             yield _unpriced(DSPARK, "the pool of such a draft beside compressed attention")
     elif _names_another(profile):
