@@ -188,6 +188,15 @@ def test_the_reserve_pays_what_windows_take_beyond_their_price() -> None:
     assert lost == pytest.approx(0.5)
 
 
+def test_a_plan_says_what_the_windows_take() -> None:
+    """Beside the share of the budget that is meant for the draft."""
+    words = f"{FLASH} --tp 8 --max-running-requests 48 {ON}"
+    lines = memory_of(words, version="0.5.23").static
+    share = next(each for each in lines if each.item == "draft's share of the pool budget")
+    owed = _windows(ratio=None).owed_gib
+    assert f"takes 0 B a token and {owed:.2f} GiB of windows beside those" in share.formula
+
+
 @pytest.mark.parametrize(
     ("more", "verified"),
     [
