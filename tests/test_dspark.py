@@ -269,6 +269,11 @@ def test_what_is_made_once_the_pool_is_there(team: Catalog) -> None:
             "0.5.18",
             "its shape",
         ),
+        (
+            f"Qwen/Qwen3-8B {ON} --speculative-draft-model-path acme/Qwen3-8B-DSpark --kv-cache-dtype fp8_e4m3 --attention-backend fa4",
+            "0.5.20",
+            "under `fa4`",
+        ),
     ],
 )
 def test_what_is_not_known_of_a_draft_is_said(

@@ -8,6 +8,7 @@ from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, is_sparse, platform
 from compiler.engines.sglang.changes import changes
+from compiler.engines.sglang.draftlimits import draft_unknowns
 from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import (
@@ -29,7 +30,7 @@ from compiler.engines.sglang.releases import (
 )
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import DSPARK, NGRAM, STEPWISE, drafts_blocks
+from compiler.engines.sglang.speculation import drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
@@ -42,7 +43,7 @@ def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
     profile = asked.profile
     return (
         *_catalogue(profile, facts),
-        *_speculation(profile, facts),
+        *draft_unknowns(asked, facts),
         *_release(profile, facts),
         *_shape(asked, facts),
         *raw_unknowns(asked, facts),
@@ -74,78 +75,6 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 def _tells_free(known: KnownBoot) -> bool:
     return known.boot.free_before_load_gib is not None and not known.boot.shipped
-
-
-def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
-    asked = profile.speculative
-    if asked is None or asked.algorithm == NGRAM:
-        return
-    if asked.algorithm == DSPARK:
-        yield from _dspark(profile, facts)
-        return
-    if facts.draft is not None:
-        return
-    if asked.algorithm not in STEPWISE:
-        if asked.draft or asked.draft_path:
-            yield _draft_unknown(profile)
-        return
-    own = facts.model is not None and facts.model.nextn is not None
-    if _names_another(profile):
-        yield _draft_unknown(profile)
-    elif facts.model is not None and (not own or asked.algorithm == "standalone"):
-        yield _unpriced(
-            asked.algorithm, "which draft it uses: the model has no extra layers of its own"
-        )
-
-
-_DSPARK_SINCE = "0.5.16"
-
-
-def _dspark(profile: Profile, facts: Facts) -> Iterator[Unknown]:
-    version, model = profile.engine.version, facts.model
-    if not at_least(version, _DSPARK_SINCE):
-        yield _unpriced(DSPARK, f"sglang {version} does not know it")
-    elif facts.draft is not None:
-        if DSPARK not in facts.draft.algorithms:
-            made = " and ".join(f"`{each}`" for each in facts.draft.algorithms)
-            yield _unpriced(DSPARK, f"the Markov head of `{facts.draft.id}`, which is for {made}")
-        if model is not None and isinstance(model.attention, Compressed):
-            yield _unpriced(DSPARK, "the pool of such a draft beside compressed attention")
-    elif _names_another(profile):
-        yield _draft_unknown(profile)
-    elif model is not None and model.stages is None:
-        yield _unpriced(DSPARK, "which draft it uses: the model has no stages that draft")
-
-
-def _names_another(profile: Profile) -> bool:
-    """Whether a draft is named that is not the model's own."""
-    asked = profile.speculative
-    if asked is None:
-        return False
-    return bool(asked.draft) or (
-        asked.draft_path is not None and asked.draft_path != profile.model.path
-    )
-
-
-def _unpriced(algorithm: str, missing: str) -> Unknown:
-    return Unknown(
-        code="speculation-unpriced",
-        name=algorithm,
-        setting="speculative.algorithm",
-        missing=missing,
-    )
-
-
-def _draft_unknown(profile: Profile) -> Unknown:
-    asked = profile.speculative
-    draft = asked.draft if asked is not None else None
-    path = asked.draft_path if asked is not None else None
-    return Unknown(
-        code="draft-unknown",
-        name=draft or str(path),
-        setting="speculative.draft" if draft else "speculative.draft_path",
-        missing="its shape" if draft else "its id: set `speculative.draft`",
-    )
 
 
 def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:

@@ -106,6 +106,12 @@ WEIGHTS: Mapping[str, Known] = {
     "SGLANG_DSV4_FP4_DEQUANT": Known(
         does="stores experts in another format", since="0.5.15", architectures=_V4
     ),
+    "SGLANG_DSPARK_OPT_MARKOV_W2_BF16": Known(
+        does="stores half of the draft's Markov head in 32 bits",
+        since="0.5.16",
+        usual=True,
+        architectures=_V4,
+    ),
 }
 """What changes the weights: without a log of the load the pool is not known."""
 
@@ -161,6 +167,11 @@ RESERVE: Mapping[str, Known] = {
     ),
     "SGLANG_ENABLE_CUDA_GRAPH_DEDUP": Known(
         does="shares memory among captured graphs", since="0.5.15"
+    ),
+    "SGLANG_RAGGED_VERIFY_MODE": Known(
+        does="captures what DSpark verifies in another way",
+        since="0.5.16",
+        usual=frozenset({"", "static"}),
     ),
     "SGLANG_USE_BREAKABLE_CUDA_GRAPH": Known(does="captures graphs in another way", since="0.5.11"),
     "SGLANG_MEMORY_SAVER_CUDA_GRAPH": Known(
