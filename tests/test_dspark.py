@@ -249,6 +249,23 @@ def test_what_is_made_once_the_pool_is_there(team: Catalog) -> None:
     assert lines["0.5.22"][sampler].low == lines["0.5.22"][sampler].best > 0
 
 
+@pytest.mark.parametrize(("version", "gone"), [("0.5.16", 0.0), ("0.5.17", 1.0)])
+def test_a_server_that_only_prefills_drops_most_of_its_draft(
+    team: Catalog, version: str, gone: float
+) -> None:
+    """What writes KV stays; the MLPs, the projections out, and the Markov head are freed before the pool is sized."""
+    words = (
+        "Qwen/Qwen3-8B --mem-fraction-static 0.8"
+        f" --speculative-draft-model-path acme/Qwen3-8B-DSpark {ON}"
+    )
+    both, prefills = (
+        best(memory_of(f"{words} {more}", version=version, count=1, catalog=team), "weights")
+        for more in ("", "--disaggregation-mode prefill")
+    )
+    dropped = 5 * (4096 * 4096 + 3 * 4096 * 12_288) + 77_791_232
+    assert both - prefills == pytest.approx(gone * dropped * 2 / GIB, abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("command", "version", "missing"),
     [
@@ -263,6 +280,11 @@ def test_what_is_made_once_the_pool_is_there(team: Catalog) -> None:
             f"{FLASH} --tp 8 {ON} --speculative-draft-model-path acme/Qwen3-8B-DSpark",
             "0.5.18",
             "beside compressed attention",
+        ),
+        (
+            f"{FLASH} --tp 4 --pp-size 2 {ON} --disaggregation-mode prefill",
+            "0.5.21",
+            "pipeline's stages",
         ),
         (
             f"Qwen/Qwen3-8B {ON} --speculative-draft-model-path acme/Another",

@@ -56,6 +56,8 @@ def _dspark(asked: Settings, facts: Facts) -> Iterator[Unknown]:
     version, model = profile.engine.version, facts.model
     if not at_least(version, _DSPARK_SINCE):
         yield _unpriced(DSPARK, f"sglang {version} does not know it")
+    elif profile.parallel.pipeline > 1:
+        yield _unpriced(DSPARK, "which of the pipeline's stages has its draft")
     elif facts.draft is not None:
         if DSPARK not in facts.draft.algorithms:
             made = " and ".join(f"`{each}`" for each in facts.draft.algorithms)

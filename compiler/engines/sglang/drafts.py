@@ -27,7 +27,7 @@ def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Rang
         # With data parallel attention a draft of DSpark runs on the ranks of one replica (0.5.16 to 0.5.23
         # speculative/dspark_components/dspark_worker_v2.py, `_draft_context`).
         ranks = split.attention if guess.algorithm == DSPARK else split.tensor
-        return _draft_gib(Same(guess.draft), ranks)
+        return _draft_gib(Same(guess.draft), ranks, guess.writes_only)
     if guess.stages is not None:
         return _stages_gib(Same(model), Same(guess.stages), split)
     if guess.nextn is None:
@@ -77,9 +77,10 @@ _WEIGHED = 128
 
 
 @lru_cache(_WEIGHED)
-def _draft_gib(draft: Same[Draft], ranks: int) -> Range:
+def _draft_gib(draft: Same[Draft], ranks: int, writes_only: bool) -> Range:  # noqa: FBT001 - a key of the cache
     # A draft of DFlash has no data parallel attention of its own before 0.5.23: its heads are split over all ranks.
-    return allocated(draft_tensors(draft.value, split=Split(tensor=ranks)))
+    tensors = draft_tensors(draft.value, split=Split(tensor=ranks), writes_only=writes_only)
+    return allocated(tensors)
 
 
 @lru_cache(_WEIGHED)

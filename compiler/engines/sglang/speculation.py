@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.engines.sglang.releases import Counting
+from compiler.engines.sglang.releases import Counting, at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Draft, Model, Nextn, Stages
 from compiler.profile import Profile, Speculative
@@ -51,6 +51,7 @@ class Speculation(Value):
         draft: the draft model, when it is one of its own.
         nextn: the model's own extra layers, when they draft.
         stages: the model's own block drafter, when it drafts.
+        writes_only: whether a draft of its own keeps nothing but what writes KV: DSpark's on servers that only prefill.
     """
 
     algorithm: str | None = None
@@ -61,6 +62,7 @@ class Speculation(Value):
     draft: Draft | None = None
     nextn: Nextn | None = None
     stages: Stages | None = None
+    writes_only: bool = False
 
     @property
     def drafts_blocks(self) -> bool:
@@ -103,6 +105,7 @@ def speculation(settings: Settings, *, model: Model | None, draft: Draft | None)
             draft_width=block,
             draft=draft,
             stages=stages,
+            writes_only=_writes_only(settings, algorithm),
         )
     if algorithm == NGRAM:
         return Speculation(algorithm=algorithm, verify_width=_tokens(settings) or NGRAM_TOKENS)
@@ -116,6 +119,16 @@ def speculation(settings: Settings, *, model: Model | None, draft: Draft | None)
         draft=draft,
         nextn=model.nextn if own and model is not None else None,
     )
+
+
+_WRITES_ONLY_SINCE = "0.5.17"
+"""speculative/dspark_components/dspark_worker_v2.py, `_is_pd_prefill`; models/dspark.py, `prune_to_ctx_kv_injection`."""
+
+
+def _writes_only(settings: Settings, algorithm: str) -> bool:
+    prefills = settings.word("disaggregation-mode") == "prefill"
+    late = at_least(settings.profile.engine.version, _WRITES_ONLY_SINCE)
+    return algorithm == DSPARK and prefills and late
 
 
 def _tokens(settings: Settings) -> int | None:

@@ -21,9 +21,14 @@ from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
 from compiler.memory.weights import Split, Tensors
 
 
-def draft_tensors(draft: Draft, *, split: Split) -> tuple[Tensors, ...]:
-    """The tensors of a draft model on one rank."""
-    return tuple(_draft(draft, ranks=split.attention))
+def draft_tensors(draft: Draft, *, split: Split, writes_only: bool = False) -> tuple[Tensors, ...]:
+    """The tensors of a draft model on one rank; `writes_only`: those that a block drafter writes its KV with."""
+    tensors = tuple(_draft(draft, ranks=split.attention))
+    return tuple(each for each in tensors if each.role in _WRITERS) if writes_only else tensors
+
+
+_INWARD, _TAPPED = "draft attention q, k and v", "draft fc"
+_WRITERS = frozenset({_INWARD, _TAPPED})
 
 
 def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
@@ -32,15 +37,15 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
     kv = max(1, shape.kv_heads // ranks) * (shape.head_dim + shape.v_head_dim)
     wide = 2 if draft.wide_input else 1
     parts = (
-        ("attention q, k and v", wide * draft.hidden * (queries + kv), draft.layers),
-        ("attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
-        ("MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
-        ("MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
+        (_INWARD, wide * draft.hidden * (queries + kv), draft.layers),
+        ("draft attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
+        ("draft MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
+        ("draft MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
     )
     for name, elements, count in parts:
-        yield Tensors(role=f"draft {name}", elements=elements, bits=bits, count=count)
+        yield Tensors(role=name, elements=elements, bits=bits, count=count)
     tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
-    yield Tensors(role="draft fc", elements=tapped, bits=bits, whole=True)
+    yield Tensors(role=_TAPPED, elements=tapped, bits=bits, whole=True)
     if draft.other_parameters:
         yield Tensors(
             role="draft, the rest", elements=draft.other_parameters, bits=bits, whole=True
