@@ -249,6 +249,18 @@ def test_what_is_made_once_the_pool_is_there(team: Catalog) -> None:
     assert lines["0.5.22"][sampler].low == lines["0.5.22"][sampler].best > 0
 
 
+@pytest.mark.parametrize(("mode", "is_said"), [("static", False), ("compact", True)])
+def test_what_is_verified_in_another_way_is_said(mode: str, *, is_said: bool) -> None:
+    """Ragged steps are captured by their tokens, which nobody wrote down here."""
+    words = f"SGLANG_RAGGED_VERIFY_MODE={mode} python -m sglang.launch_server --model-path {FLASH} --tp 8 {ON}"
+    question = Question(gpu="h200", count=8, engine="sglang", version="0.5.18")
+    predictor = make_predictor(CATALOG, engine="sglang", version="0.5.18")
+    plan = predictor.predict(words.split(), question).plan
+    assert plan is not None
+    assert plan.memory is not None
+    assert any("SGLANG_RAGGED_VERIFY_MODE" in each for each in plan.memory.unpriced) is is_said
+
+
 @pytest.mark.parametrize(("version", "gone"), [("0.5.16", 0.0), ("0.5.17", 1.0)])
 def test_a_server_that_only_prefills_drops_most_of_its_draft(
     team: Catalog, version: str, gone: float

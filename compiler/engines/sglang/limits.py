@@ -30,7 +30,7 @@ from compiler.engines.sglang.releases import (
 )
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import drafts_blocks
+from compiler.engines.sglang.speculation import DSPARK, drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
@@ -179,6 +179,10 @@ _MEGA_GENERATION = 10
 _RESIDUALS = ("KimiK3",)
 
 
+# 0.5.16 to 0.5.23 speculative/ragged_verify.py.
+_RAGGED = "SGLANG_RAGGED_VERIFY_MODE"
+
+
 def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     profile, counted = asked.profile, counted_variables(asked, launch)
@@ -189,6 +193,8 @@ def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     sentences += [f"`{name}` {does}" for name, does in changed if name not in counted]
     if facts.model is not None and facts.model.architecture.startswith(_RESIDUALS):
         sentences.append("the hidden states of earlier layers that attention residuals keep")
+    if launch.guess.algorithm == DSPARK and profile.env.get(_RAGGED, "") not in {"", "static"}:
+        sentences.append(f"`{_RAGGED}` captures what is verified in another way")
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

@@ -168,11 +168,6 @@ RESERVE: Mapping[str, Known] = {
     "SGLANG_ENABLE_CUDA_GRAPH_DEDUP": Known(
         does="shares memory among captured graphs", since="0.5.15"
     ),
-    "SGLANG_RAGGED_VERIFY_MODE": Known(
-        does="captures what DSpark verifies in another way",
-        since="0.5.16",
-        usual=frozenset({"", "static"}),
-    ),
     "SGLANG_USE_BREAKABLE_CUDA_GRAPH": Known(does="captures graphs in another way", since="0.5.11"),
     "SGLANG_MEMORY_SAVER_CUDA_GRAPH": Known(
         does="keeps graphs in an allocator of their own", since="0.5.4.post2"
