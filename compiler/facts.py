@@ -21,6 +21,7 @@ from compiler.architecture import (
     Quantization,
     Role,
     Rope,
+    Stages,
     State,
     StateKind,
     Tables,
@@ -57,6 +58,7 @@ __all__ = [
     "Role",
     "Rope",
     "Sources",
+    "Stages",
     "State",
     "StateKind",
     "Unknown",
@@ -151,6 +153,7 @@ class Model(Value):
     tables: Tables | None = None
     vision: Vision | None = None
     nextn: Nextn | None = None
+    stages: Stages | None = None
     rope: Rope | None = None
     quantization: Quantization | None = None
     wide_layers: int = 0
@@ -171,10 +174,10 @@ def comes_as_code(parts: str) -> str:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Draft(Value):
-    """One draft model for speculative decoding: a block drafter (DFlash), or a head that drafts token by token (EAGLE).
+    """One draft model for speculative decoding: a block drafter (DFlash, DSpark), or a head that drafts token by token (EAGLE).
 
     Attributes:
-        algorithms: what it was made for (`dflash`, `eagle3`).
+        algorithms: what it was made for (`dflash`, `dspark`, `eagle3`).
         targets: the models it drafts for.
         block_size: tokens it drafts at once.
         taps: layers of the target whose hidden states it reads.
@@ -182,7 +185,8 @@ class Draft(Value):
         wide_input: its first layer reads the embedding beside the hidden state (EAGLE3).
         head_vocabulary: of its own head; 0 when it uses the target's.
         embedding_vocabulary: of its own embedding; 0 when it uses the target's.
-        other_parameters: what no other figure names and every GPU holds whole.
+        other_parameters: what no other figure names and every GPU holds whole: two tables of a Markov head (DSpark) are twice
+            the vocabulary by its rank.
     """
 
     id: str

@@ -200,13 +200,13 @@ class Memory(Value):
 class Speculative(Value):
     """Speculative decoding."""
 
-    algorithm: Literal["dflash", "ddtree", "eagle", "eagle3", "nextn", "standalone", "ngram"] = (
-        setting("how tokens are drafted and verified")
-    )
+    algorithm: Literal[
+        "dflash", "ddtree", "dspark", "eagle", "eagle3", "nextn", "standalone", "ngram"
+    ] = setting("how tokens are drafted and verified")
     draft: Text | None = setting("catalogue id of the draft model", default=None)
     draft_path: CheckpointPath | None = setting("directory of the draft on the host", default=None)
     block_size: int | None = setting(
-        "tokens drafted at once (DFlash, DDTree)", unit="tokens", at_least=1, default=None
+        "tokens drafted at once (DFlash, DDTree, DSpark)", unit="tokens", at_least=1, default=None
     )
     draft_window: int | None = setting(
         "tokens the draft attends to", unit="tokens", at_least=1, default=None

@@ -33,6 +33,7 @@ __all__ = [
     "Role",
     "Rope",
     "Selector",
+    "Stages",
     "State",
     "StateKind",
     "Tables",
@@ -210,3 +211,24 @@ class Nextn(Value):
     experts: bool = False
     windowed: bool = False
     intermediate: int | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Stages(Value):
+    """The model's own block drafter (DSpark): layers of its kind behind each other, with the window's attention alone.
+
+    Attributes:
+        layers: how many, one behind the other.
+        block_size: tokens they draft at once.
+        taps: layers of the target whose hidden states they read.
+        markov_rank: width of the two tables that correct each token by the one before.
+        routed_experts: of each, when they are not the model's.
+        mixing_parameters: of the hidden states' mixing in all of them, which every GPU holds whole.
+    """
+
+    layers: int
+    block_size: int
+    taps: int
+    markov_rank: int
+    routed_experts: int | None = None
+    mixing_parameters: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import cycle, islice
 
-from compiler.architecture import LayerKind, Tables
+from compiler.architecture import LayerKind, Stages, Tables
 from compiler.checkpoint.keys import Keys
 
 
@@ -75,6 +75,39 @@ def _hyper_connections(keys: Keys, layers: int) -> int:
     streams = keys.need("hc_mult")
     rows = streams * (2 + streams)
     return 2 * (2 * layers * rows * streams * keys.need("hidden_size"))
+
+
+_STAGED = (
+    "dspark_block_size",
+    "dspark_markov_rank",
+    "dspark_noise_token_id",
+    "dspark_target_layer_ids",
+)
+# The hidden states of its stages leave the last one mixed already (SGLang 0.5.21 models/deepseek_v4_dspark.py).
+_MIXED = "DeepseekV41ForCausalLM"
+
+
+def brings_stages(keys: Keys) -> bool:
+    """Whether the checkpoint has a block drafter of its own (SGLang 0.5.16 to 0.5.23 speculative/dspark_components/dspark_config.py)."""
+    return any(keys.has(each) for each in _STAGED)
+
+
+def stages_of(keys: Keys, architecture: str) -> Stages | None:
+    """The stages of a block drafter, as many as it reads layers of the target."""
+    if not brings_stages(keys):
+        return None
+    layers = len(keys.numbers("dspark_target_layer_ids"))
+    mixing = _hyper_connections(keys, layers)
+    if architecture != _MIXED:
+        mixing += 2 * keys.need("hc_mult") ** 2 * keys.need("hidden_size")
+    return Stages(
+        layers=layers,
+        block_size=keys.need("dspark_block_size"),
+        taps=layers,
+        markov_rank=keys.need("dspark_markov_rank"),
+        routed_experts=keys.number("dspark_n_routed_experts"),
+        mixing_parameters=mixing,
+    )
 
 
 def _deepseek_v4(keys: Keys, kinds: Pattern) -> int:

@@ -13,7 +13,12 @@ from typing import Any
 from attrs import evolve, frozen
 
 from compiler.architecture import Compressed, LayerKind, Mla, Moe, Nextn, Role
-from compiler.checkpoint.beside import other_parameters, tables_of
+from compiler.checkpoint.beside import (
+    brings_stages,
+    other_parameters,
+    stages_of,
+    tables_of,
+)
 from compiler.checkpoint.experts import dense_layers_of, moe_of
 from compiler.checkpoint.families import FAMILIES, UNREAD, Family
 from compiler.checkpoint.keys import Keys, open_keys
@@ -103,7 +108,8 @@ def _model(
         moe=moe,
         tables=tables_of(keys),
         vision=vision_of(keys, architecture, hidden=hidden),
-        nextn=_nextn(keys, moe) if family.drafts else None,
+        nextn=_nextn(keys, moe) if family.drafts and not brings_stages(keys) else None,
+        stages=stages_of(keys, architecture),
         rope=rope_of(keys, attention, pattern, context=context),
         gated_mlp=family.gated_mlp,
         tied=family.tied or (keys.flag("tie_word_embeddings") and not family.own_head),
@@ -142,7 +148,7 @@ def _naming(model: Model, family: Family) -> Naming:
 
 def _roles(model: Model) -> Mapping[Role, int]:
     """The roles that the model has and that quantization may touch, with how many layers have each."""
-    moe, attention = model.moe, model.attention
+    moe, attention, own = model.moe, model.attention, model.nextn or model.stages
     kinds = tuple(islice(cycle(model.pattern), model.layers))
     attending = sum(kind in (LayerKind.FULL, LayerKind.WINDOW) for kind in kinds)
     alone = LayerKind.EXPERTS in kinds
@@ -156,7 +162,7 @@ def _roles(model: Model) -> Mapping[Role, int]:
         Role.DENSE: model.dense_layers,
         Role.EXPERTS: experts if moe is not None else 0,
         Role.SHARED: experts if moe is not None and moe.shared_experts else 0,
-        Role.NEXTN: model.nextn.layers if model.nextn is not None else 0,
+        Role.NEXTN: own.layers if own is not None else 0,
     }
     return {role: count for role, count in has.items() if count}
 

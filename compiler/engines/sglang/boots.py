@@ -13,7 +13,7 @@ from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.pool import Layout
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import Settings, settings_of
-from compiler.engines.sglang.speculation import NGRAM, Speculation
+from compiler.engines.sglang.speculation import DSPARK, NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
 from compiler.facts import Boot, Model
 from compiler.profile import CheckpointPath, Memory, Name, Parallel, Profile, Speculative, Text
@@ -159,7 +159,8 @@ def _has_draft(known: KnownBoot, model: Model) -> bool:
     """Whether the boot's draft is described: else its weights, and the cell it had, cannot be told."""
     if known.boot.algorithm in {None, NGRAM} or known.draft is not None:
         return True
-    return known.boot.draft in {None, known.boot.model} and model.nextn is not None
+    own = model.stages if known.boot.algorithm == DSPARK else model.nextn
+    return known.boot.draft in {None, known.boot.model} and own is not None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -183,8 +184,7 @@ class Start(Value):
 
 def loaded_first(launch: Launch) -> Speculation | None:
     """The draft that is loaded before the pool is sized; `None`: there is none, or it is loaded later."""
-    drafts = launch.guess.draft is not None or launch.guess.nextn is not None
-    return launch.guess if launch.rule.draft_inside and drafts else None
+    return launch.guess if launch.rule.draft_inside and launch.guess.draft_layers else None
 
 
 def start_of(known: KnownBoot, facts: Facts, *, settings: Settings, model: Model) -> Start | None:

@@ -41,6 +41,7 @@ class Token(Value):
         counts_all: whether each stage is sized for the layers of all; `keeps_all`: whether it has pools for them.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
+        draft_ranks: that the price takes to share the heads of a draft; `None`: those that do.
     """
 
     model: Model
@@ -54,6 +55,7 @@ class Token(Value):
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
+    draft_ranks: int | None = None
 
     @cached_property
     def layers(self) -> Counts:
@@ -75,7 +77,13 @@ def cells(token: Token, guess: Speculation, *, pricings: tuple[str, ...]) -> tup
     draft = draft_bytes(token, guess)
     if guess.draft_layers == 0:
         return (target,)
-    return tuple(_with_draft(token, target, guess, draft=draft, pricing=each) for each in pricings)
+    counted = draft
+    if token.draft_ranks is not None:
+        counted = draft_bytes(evolve(token, ranks=token.draft_ranks), guess)
+    return tuple(
+        _with_draft(token, target, guess, draft=draft, counted=counted, pricing=each)
+        for each in pricings
+    )
 
 
 def target_cell(token: Token) -> Cell:
@@ -194,12 +202,12 @@ def draft_bytes(token: Token, guess: Speculation) -> int:
 
 
 def _with_draft(
-    token: Token, target: Cell, guess: Speculation, *, draft: int, pricing: str
+    token: Token, target: Cell, guess: Speculation, *, draft: int, counted: int, pricing: str
 ) -> Cell:
     layers = token.layers.attention
     priced = target.priced_bytes
     if pricing == EXACT:
-        priced += draft
+        priced += counted
     elif pricing == LAYER_SCALED and guess.drafts_blocks:
         # speculative/dflash_utils.py, lines 51-89.
         priced = -(-int(priced) * (layers + guess.draft_layers) // layers)

@@ -19,7 +19,7 @@ from compiler.engines.sglang.arguments.configfile import no_config, unread_confi
 from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.exchange import DEALS_OUT
-from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
+from compiler.engines.sglang.speculation import BLOCK_DRAFTED, DSPARK, NGRAM, STEPWISE
 from compiler.facts import Release, Unknown
 from compiler.profile import (
     Argument,
@@ -59,6 +59,7 @@ _DATA = ("attn_dp_size", "dp_size", "data_parallel_size")
 _EXPERT = ("ep_size", "expert_parallel_size")
 _MODEL = ("model_path",)
 _BATCH = ("cuda_graph_max_bs_decode", "cuda_graph_max_bs")
+_BLOCK, _DSPARK_BLOCK = "speculative_dflash_block_size", "speculative_dspark_block_size"
 _WINDOW = ("speculative_draft_window_size", "speculative_dflash_draft_window_size")
 _TYPED = frozenset(
     {
@@ -68,6 +69,8 @@ _TYPED = frozenset(
         *_EXPERT,
         *_MODEL,
         *_BATCH,
+        _BLOCK,
+        _DSPARK_BLOCK,
         *_WINDOW,
         "enable_dp_attention",
         "context_length",
@@ -80,7 +83,6 @@ _TYPED = frozenset(
         "attention_backend",
         "speculative_algorithm",
         "speculative_draft_model_path",
-        "speculative_dflash_block_size",
         "speculative_ddtree_budget",
         "speculative_ddtree_topk_cap",
     }
@@ -254,7 +256,7 @@ class _Wanted(Value):
             draft=None if own or draft is None else Text(self.identify(draft)),
             # Releases to 0.5.19 count a draft of the model's own only where it is named.
             draft_path=CheckpointPath(path) if own and draft is not None else None,
-            block_size=self.whole("speculative_dflash_block_size"),
+            block_size=self.whole(_DSPARK_BLOCK if algorithm == DSPARK else _BLOCK),
             draft_window=self.whole(*_WINDOW),
             tree_budget=self.whole("speculative_ddtree_budget"),
             tree_topk=self.whole("speculative_ddtree_topk_cap"),

@@ -51,6 +51,7 @@ class CompressedPool(Value):
         ratio: of the window's pool, when it is set.
         requests: most at once on each replica.
         drafted: tokens verified at once; 0 without speculation.
+        stages_drafting: of a block drafter that the model brings, each with windows of its own; 0 for any other draft.
         steps: of the draft.
         chunk: tokens of a prefill step.
         radix: whether prefixes are cached.
@@ -64,6 +65,7 @@ class CompressedPool(Value):
     ratio: float | None = None
     requests: int = RUNNING_REQUESTS
     drafted: int = 0
+    stages_drafting: int = 0
     steps: int = 0
     chunk: int = 0
     overlapped: bool = True
@@ -74,11 +76,12 @@ class CompressedPool(Value):
         """The bytes a token costs on the stage where it costs most, and what it then takes."""
         size = self._entries + self._share * self._window_bytes
         priced = self._scaled(size)
+        kept = self._share * self._drafts_bytes if self.stages_drafting else priced - size
         return Cell(
             pricing=LAYER_SCALED,
             priced_bytes=priced,
             target_bytes=size,
-            draft_bytes=priced - size,
+            draft_bytes=kept,
         )
 
     @property
@@ -90,6 +93,23 @@ class CompressedPool(Value):
         if self._capped:
             fixed += self._window_tokens * self._scaled(self._window_bytes)
         return fixed / GIB
+
+    @property
+    def owed_gib(self) -> float:
+        """What windows of a draft's stages take beyond what was taken off for them, GiB; less than nothing where it is less.
+
+        The draft's pool is made once the target's is sized, with as many slots of the window: 0.5.16 to 0.5.23
+        mem_cache/kv_cache_configurator.py, `_derive_pool_sizes`, and `num_stages` in model_runner_components/layer_setup.py.
+        """
+        if not self._capped or not self.stages_drafting:
+            return 0.0
+        counted = self._scaled(self._window_bytes) - self._window_bytes
+        return self._window_tokens * (self._drafts_bytes - counted) / GIB
+
+    @property
+    def _drafts_bytes(self) -> float:
+        """Bytes of one token in the windows of a draft's stages, which compress nothing."""
+        return self._row(PAGE) * self.stages_drafting
 
     @property
     def _ratios(self) -> tuple[int, ...]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from compiler.architecture import Nextn, Role
-from compiler.engines.sglang.speculation import STANDALONE, Speculation
+from compiler.architecture import Nextn, Role, Stages
+from compiler.engines.sglang.speculation import DSPARK, STANDALONE, Speculation
 from compiler.facts import Draft, Model
-from compiler.memory.tensors import draft_tensors, format_of, nextn_tensors
+from compiler.memory.tensors import draft_tensors, format_of, nextn_tensors, stage_tensors
 from compiler.memory.tensors.ends import VOCABULARY_STEP
 from compiler.memory.weights import GIB, Split, allocated
 from compiler.ranges import Range
@@ -24,7 +24,12 @@ from compiler.same import Same
 def draft_weights_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     """The weights that a draft keeps, GiB; nothing without a draft."""
     if guess.draft is not None:
-        return _draft_gib(Same(guess.draft), split.tensor)
+        # With data parallel attention a draft of DSpark runs on the ranks of one replica (0.5.16 to 0.5.23
+        # speculative/dspark_components/dspark_worker_v2.py, `_draft_context`).
+        ranks = split.attention if guess.algorithm == DSPARK else split.tensor
+        return _draft_gib(Same(guess.draft), ranks, guess.writes_only)
+    if guess.stages is not None:
+        return _stages_gib(Same(model), Same(guess.stages), split)
     if guess.nextn is None:
         return Range.exactly(0.0)
     return _nextn_gib(Same(model), Same(guess.nextn), split)
@@ -62,7 +67,8 @@ def loaded_gib(guess: Speculation, model: Model, *, split: Split, ranks: int) ->
     kept = draft_weights_gib(guess, model, split=split) + given_up_gib(guess, model, split=split)
     if guess.draft is None:
         return kept
-    beside, _ = draft_rotary_gib(guess.draft, ranks=ranks, stacked=guess.drafts_blocks)
+    at_once = guess.drafts_blocks and guess.algorithm != DSPARK
+    beside, _ = draft_rotary_gib(guess.draft, ranks=ranks, stacked=at_once)
     return kept + Range.exactly(beside)
 
 
@@ -71,14 +77,20 @@ _WEIGHED = 128
 
 
 @lru_cache(_WEIGHED)
-def _draft_gib(draft: Same[Draft], ranks: int) -> Range:
-    # A draft has no data parallel attention of its own before 0.5.23: its heads are split over all ranks.
-    return allocated(draft_tensors(draft.value, split=Split(tensor=ranks)))
+def _draft_gib(draft: Same[Draft], ranks: int, writes_only: bool) -> Range:  # noqa: FBT001 - a key of the cache
+    # A draft of DFlash has no data parallel attention of its own before 0.5.23: its heads are split over all ranks.
+    tensors = draft_tensors(draft.value, split=Split(tensor=ranks), writes_only=writes_only)
+    return allocated(tensors)
 
 
 @lru_cache(_WEIGHED)
 def _nextn_gib(same: Same[Model], nextn: Same[Nextn], split: Split) -> Range:
     return allocated(nextn_tensors(same.value, nextn.value, split=split))
+
+
+@lru_cache(_WEIGHED)
+def _stages_gib(same: Same[Model], stages: Same[Stages], split: Split) -> Range:
+    return allocated(stage_tensors(same.value, stages.value, split=split))
 
 
 def draft_rotary_gib(draft: Draft, *, ranks: int, stacked: bool = True) -> tuple[float, str]:
@@ -88,12 +100,23 @@ def draft_rotary_gib(draft: Draft, *, ranks: int, stacked: bool = True) -> tuple
     """
     shape = draft.attention
     rotary = draft.context * shape.head_dim * 4 / GIB
+    table = f"{draft.context:,} x {shape.head_dim} x 4 B"
     if not stacked:
-        return rotary, f"{draft.context:,} x {shape.head_dim} x 4 B"
+        return rotary, table
+    copied, copies = stacked_gib(draft, ranks=ranks)
+    return rotary + copied, f"{table} + {copies}"
+
+
+def stacked_gib(draft: Draft, *, ranks: int) -> tuple[float, str]:
+    """A copy of all layers' K and V weights in one, GiB.
+
+    DSpark makes it once the first states of the target come in, from 0.5.17 on (models/dspark.py, `_stacked_ctx_kv_params`; from
+    0.5.18 `_build_fused_kv_write_bundle`).
+    """
+    shape = draft.attention
     heads = max(1, shape.kv_heads // ranks)
     copied = draft.layers * heads * (shape.head_dim + shape.v_head_dim) * draft.hidden * 2 / GIB
-    table = f"{draft.context:,} x {shape.head_dim} x 4 B"
     copies = (
         f"{draft.layers} x {heads} x ({shape.head_dim} + {shape.v_head_dim}) x {draft.hidden} x 2 B"
     )
-    return rotary + copied, f"{table} + {copies}"
+    return copied, copies

@@ -15,8 +15,11 @@ from compiler.facts import Release
 
 
 _ENGINE = "sglang"
-_ONLY_WITH = {"--attn-dp-size": "with `parallel.dp_attention`, which then has no flag of its own"}
-"""Flags that take the place of two settings' flags, and when."""
+_ONLY_WITH = {
+    "--attn-dp-size": "with `parallel.dp_attention`, which then has no flag of its own",
+    "--speculative-dspark-block-size": "with the algorithm `dspark`",
+}
+"""Flags that take the place of others, and when."""
 _TAKEN_OVER = {"--enable-dp-attention": "--attn-dp-size"}
 """Flags that are not written where a release has another one for it."""
 

@@ -14,7 +14,12 @@ from compiler.engines.sglang.prefillgraphs import captures_prefill
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import RUNNING_REQUESTS, Speculation, speculation
+from compiler.engines.sglang.speculation import (
+    DSPARK,
+    RUNNING_REQUESTS,
+    Speculation,
+    speculation,
+)
 from compiler.engines.sglang.unfolding import NOTHING, Unfolding, unfolding
 from compiler.facts import Compressed, Draft, Gpu, Model
 from compiler.profile import Profile
@@ -177,6 +182,7 @@ def launch(
         context=profile.serve.tokens,
         running_requests=requested_running_requests(profile, model),
         draft_windowed=profile.speculative is not None
+        and profile.speculative.algorithm != DSPARK
         and profile.speculative.draft_window is not None,
         role=role_of(settings),
         extra_slots=settings.whole(EXTRA_SLOTS),

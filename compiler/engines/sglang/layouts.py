@@ -20,6 +20,7 @@ from compiler.engines.sglang.releases import (
     at_least,
 )
 from compiler.engines.sglang.settings import Settings, number_in
+from compiler.engines.sglang.speculation import DSPARK
 from compiler.engines.sglang.stages import is_bounded_by_context, shares_of
 from compiler.engines.sglang.states import Sharing, state_pool
 from compiler.engines.sglang.variables import FEATURE_CACHE, IMAGE_CACHE
@@ -39,12 +40,13 @@ def layouts(
     """The layouts, likeliest first."""
     compressed = compressed_pool(settings, launch, model)
     if compressed is not None:
-        # Its window's pool is in the cell, and a draft costs a layer more of everything.
+        # Its window's pool is in the cell, and a draft counts as a layer more of everything.
         return (
             Layout(
                 cell=compressed.cell,
                 page=launch.page,
                 taken=_named("windows and states of requests", compressed.fixed_gib),
+                owed_gib=compressed.owed_gib,
                 limit=settings.profile.memory.max_pool_tokens,
             ),
         )
@@ -76,7 +78,18 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         splits_windows=has_window_pool(settings, model),
         window_ratio=window_ratio_of(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
+        draft_ranks=launch.ranks if _counts_all_ranks(launch) else None,
     )
+
+
+# To 0.5.21 the price has a draft's heads on all ranks, its pool those of one replica (0.5.18 and 0.5.21
+# model_runner_components/spec_aux_hidden_state.py, `_resolve_dflash_draft_cell_size`; 0.5.22, the same, `attn_tp_size`).
+_COUNTS_REPLICA_SINCE = "0.5.22"
+
+
+def _counts_all_ranks(launch: Launch) -> bool:
+    late = at_least(launch.version, _COUNTS_REPLICA_SINCE)
+    return launch.guess.algorithm == DSPARK and launch.replicas > 1 and not late
 
 
 def compressed_pool(settings: Settings, launch: Launch, model: Model) -> CompressedPool | None:
@@ -93,6 +106,7 @@ def compressed_pool(settings: Settings, launch: Launch, model: Model) -> Compres
         ratio=settings.number("swa-full-tokens-ratio"),
         requests=launch.running_requests or 1,
         drafted=guess.verify_width if guess.algorithm is not None else 0,
+        stages_drafting=guess.stages.layers if guess.stages is not None else 0,
         steps=guess.steps,
         chunk=launch.chunk,
         overlapped=not settings.on("disable-overlap-schedule"),

@@ -8,6 +8,7 @@ from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, is_sparse, platform
 from compiler.engines.sglang.changes import changes
+from compiler.engines.sglang.draftlimits import draft_unknowns
 from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import (
@@ -29,7 +30,7 @@ from compiler.engines.sglang.releases import (
 )
 from compiler.engines.sglang.reserve import BACKENDS
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import NGRAM, STANDALONE, STEPWISE, drafts_blocks
+from compiler.engines.sglang.speculation import DSPARK, drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
@@ -42,7 +43,7 @@ def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
     profile = asked.profile
     return (
         *_catalogue(profile, facts),
-        *_speculation(profile, facts),
+        *draft_unknowns(asked, facts),
         *_release(profile, facts),
         *_shape(asked, facts),
         *raw_unknowns(asked, facts),
@@ -74,42 +75,6 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
 
 def _tells_free(known: KnownBoot) -> bool:
     return known.boot.free_before_load_gib is not None and not known.boot.shipped
-
-
-def _speculation(profile: Profile, facts: Facts) -> Iterator[Unknown]:
-    asked = profile.speculative
-    if asked is None or asked.algorithm == NGRAM:
-        return
-    if facts.draft is not None:
-        if facts.draft.algorithms == (STANDALONE,) and asked.algorithm != STANDALONE:
-            yield _draft_unknown(profile)  # a whole model, which drafts by itself only
-        return
-    if asked.algorithm not in STEPWISE:
-        if asked.draft or asked.draft_path:
-            yield _draft_unknown(profile)
-        return
-    own = facts.model is not None and facts.model.nextn is not None
-    if asked.draft or (asked.draft_path and asked.draft_path != profile.model.path):
-        yield _draft_unknown(profile)
-    elif facts.model is not None and (not own or asked.algorithm == STANDALONE):
-        yield Unknown(
-            code="speculation-unpriced",
-            name=asked.algorithm,
-            setting="speculative.algorithm",
-            missing="which draft it uses: the model has no extra layers of its own",
-        )
-
-
-def _draft_unknown(profile: Profile) -> Unknown:
-    asked = profile.speculative
-    draft = asked.draft if asked is not None else None
-    path = asked.draft_path if asked is not None else None
-    return Unknown(
-        code="draft-unknown",
-        name=draft or str(path),
-        setting="speculative.draft" if draft else "speculative.draft_path",
-        missing="its shape" if draft else "its id: set `speculative.draft`",
-    )
 
 
 def _release(profile: Profile, facts: Facts) -> Iterator[Unknown]:
@@ -214,6 +179,10 @@ _MEGA_GENERATION = 10
 _RESIDUALS = ("KimiK3",)
 
 
+# 0.5.16 to 0.5.23 speculative/ragged_verify.py.
+_RAGGED = "SGLANG_RAGGED_VERIFY_MODE"
+
+
 def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     """Sentences about what the reserve pays for and that has no figure here."""
     profile, counted = asked.profile, counted_variables(asked, launch)
@@ -224,6 +193,8 @@ def unpriced(asked: Settings, launch: Launch, facts: Facts) -> tuple[str, ...]:
     sentences += [f"`{name}` {does}" for name, does in changed if name not in counted]
     if facts.model is not None and facts.model.architecture.startswith(_RESIDUALS):
         sentences.append("the hidden states of earlier layers that attention residuals keep")
+    if launch.guess.algorithm == DSPARK and profile.env.get(_RAGGED, "") not in {"", "static"}:
+        sentences.append(f"`{_RAGGED}` captures what is verified in another way")
     if launch.backend not in BACKENDS and launch.graph_max_batch:
         sentences.append(f"the graph buffers of the `{launch.backend}` attention backend")
     return tuple(sentences)

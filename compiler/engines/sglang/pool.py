@@ -64,6 +64,7 @@ class Layout(Value):
     Attributes:
         taken: what is taken off the rest first, and filled, by its name, GiB: buffers of adapters, the cache of images, pools
             that are sized by requests.
+        owed_gib: what pools of a fixed size take beyond that, once the rest is dealt out, GiB.
         states: the pool of states; `None` when no layer has one.
         added: slots that the release adds without memory for them.
         limit: `--max-total-tokens`, in slots of this pool.
@@ -72,6 +73,7 @@ class Layout(Value):
     cell: Cell
     page: int = 1
     taken: tuple[tuple[str, float], ...] = ()
+    owed_gib: float = 0.0
     states: StatePool | None = None
     added: int = 0
     limit: int | None = None
@@ -146,7 +148,7 @@ class Hypothesis(Value):
         pools = tokens * (self.cell.target_bytes + self.cell.draft_bytes) / GIB
         rest = self.rest_gib(fraction)
         # Where the rest is too small for it the server ends there, for want of a pool.
-        taken = min(self.layout.taken_gib, max(0.0, rest))
+        taken = min(self.layout.taken_gib, max(0.0, rest)) + self.layout.owed_gib
         return self.free_gib - self.weights_gib - taken - pools - self.layout.states_gib(rest)
 
 

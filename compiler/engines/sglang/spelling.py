@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from attrs import frozen
 
 from compiler.engines.engine import Spelled
+from compiler.engines.sglang.speculation import DSPARK
 from compiler.facts import Release
 from compiler.plan import Option, Variable
 from compiler.profile import AUTO, Argument, Profile
@@ -67,6 +68,12 @@ def _speculative(name: str) -> Callable[[Profile], Words | None]:
     return lambda profile: (
         _given(getattr(profile.speculative, name)) if profile.speculative else None
     )
+
+
+def _block(profile: Profile, *, dspark: bool) -> Words | None:
+    speculative = profile.speculative
+    drafts = speculative is not None and (speculative.algorithm == DSPARK) is dspark
+    return _speculative("block_size")(profile) if drafts else None
 
 
 _ROWS: tuple[Row, ...] = (
@@ -161,7 +168,13 @@ _ROWS: tuple[Row, ...] = (
     Row(
         setting="speculative.block_size",
         flags=("--speculative-dflash-block-size",),
-        words=_speculative("block_size"),
+        words=lambda p: _block(p, dspark=False),
+    ),
+    Row(
+        setting="speculative.block_size",
+        flags=("--speculative-dspark-block-size",),
+        words=lambda p: _block(p, dspark=True),
+        why="a request verifies one token more than this at once",
     ),
     Row(
         setting="speculative.draft_window",

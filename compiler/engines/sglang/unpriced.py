@@ -21,6 +21,7 @@ STATIC: Mapping[str, str] = {
     "enable-dsa-prefill-cp-layersplit": "spreads the pool's layers over ranks",
     "enable-nsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",
     "enable-dsa-prefill-context-parallel": "gives each rank whole heads, and experts by other means",
+    "enable-encoder-swa-bounded-replay": "sizes windows by requests in another way",
     "prefill-only-disable-kv-cache": "leaves the pool out",
     "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
     "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",

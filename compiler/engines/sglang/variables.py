@@ -106,6 +106,12 @@ WEIGHTS: Mapping[str, Known] = {
     "SGLANG_DSV4_FP4_DEQUANT": Known(
         does="stores experts in another format", since="0.5.15", architectures=_V4
     ),
+    "SGLANG_DSPARK_OPT_MARKOV_W2_BF16": Known(
+        does="stores half of the draft's Markov head in 32 bits",
+        since="0.5.16",
+        usual=True,
+        architectures=_V4,
+    ),
 }
 """What changes the weights: without a log of the load the pool is not known."""
 

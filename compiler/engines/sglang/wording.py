@@ -8,7 +8,7 @@ from compiler.architecture import Compressed
 from compiler.engines.sglang.case import Case
 from compiler.engines.sglang.cellterms import price_terms
 from compiler.engines.sglang.layouts import token_of
-from compiler.engines.sglang.pool import NONE, Hypothesis
+from compiler.engines.sglang.pool import EXACT, NONE, Hypothesis
 from compiler.engines.sglang.stages import counts_of_stages
 from compiler.memory.weights import GIB
 from compiler.quantities import counted
@@ -83,8 +83,8 @@ def _cell(case: Case, best: Hypothesis) -> str:
         target += f" on the stage with most of the {case.model.layers}"
     if guess.draft_layers == 0 or cell.pricing == NONE:
         return target
-    if cell.draft_share_bytes == cell.draft_bytes:
-        return f"{target} + {cell.draft_bytes:,.0f} B of the draft"
+    if cell.pricing == EXACT or cell.draft_share_bytes == cell.draft_bytes:
+        return f"{target} + {cell.draft_share_bytes:,.0f} B of the draft"
     layers = max(
         each.attention for each in counts_of_stages(case.ground.settings.profile, case.model)
     )
@@ -135,8 +135,9 @@ def states_formula(case: Case, best: Hypothesis) -> str:
 
 def draft_share_formula(best: Hypothesis, *, tokens: int) -> str:
     """What the budget sets aside for the draft, beside what its pool takes."""
-    cell = best.cell
+    cell, owed = best.cell, best.layout.owed_gib
+    windows = f" and {owed:.2f} GiB of windows beside those" if owed else ""
     return (
-        f"{tokens:,} tokens x {cell.draft_share_bytes:,.0f} B; the draft's pool takes {cell.draft_bytes:,.0f} B a token, "
+        f"{tokens:,} tokens x {cell.draft_share_bytes:,.0f} B; the draft's pool takes {cell.draft_bytes:,.0f} B a token{windows}, "
         "the reserve has the difference"
     )

@@ -11,7 +11,7 @@ from compiler.facts import Model
 from compiler.memory.layers import stage_counts, stage_slice
 from compiler.memory.tensors.attention import attention_tensors, state_tensors
 from compiler.memory.tensors.compressed import compressed_tensors
-from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors
+from compiler.memory.tensors.drafts import draft_tensors, nextn_tensors, stage_tensors
 from compiler.memory.tensors.ends import (
     embedding_tensors,
     rotary_tensors,
@@ -38,6 +38,7 @@ __all__ = [
     "is_nvfp4",
     "moved_below",
     "nextn_tensors",
+    "stage_tensors",
     "target_tensors",
     "weights_gib",
 ]

@@ -20,25 +20,33 @@ _SHARED_RATIOS = (1, 2)
 
 
 def compressed_tensors(
-    model: Model, shape: Compressed, *, layers: range, ranks: int
+    model: Model, shape: Compressed, *, layers: range, ranks: int, o_a: Role = Role.ATTENTION
 ) -> Iterator[Tensors]:
-    """The projections of a run of layers: queries and the output are split, all else is whole on every rank."""
+    """The projections of a run of layers: queries and the output are split, all else is whole on every rank.
+
+    `o_a` is the role whose number format the first half of the output's projection has.
+    """
     count, heads = len(layers), model.heads // ranks
-    stored = format_of(model, Role.ATTENTION)
     groups = max(1, shape.output_groups // ranks)
-    for name, elements, whole in (
-        ("q_a and kv", model.hidden * (shape.q_lora_rank + shape.head_dim), True),
-        ("q_b", shape.q_lora_rank * heads * shape.head_dim, False),
+    for name, elements, whole, role in (
+        (
+            "q_a and kv",
+            model.hidden * (shape.q_lora_rank + shape.head_dim),
+            True,
+            Role.ATTENTION,
+        ),
+        ("q_b", shape.q_lora_rank * heads * shape.head_dim, False, Role.ATTENTION),
         # Each group of heads has a matrix of its own.
         (
             "o_a",
             model.heads * shape.head_dim // shape.output_groups * groups * shape.output_rank,
             False,
+            o_a,
         ),
     ):
         yield from Matrix(
             name=f"attention {name}", elements=elements, count=count, whole=whole
-        ).tensors(stored)
+        ).tensors(format_of(model, role))
     yield from Matrix(
         name="attention o_b", elements=groups * shape.output_rank * model.hidden, count=count
     ).tensors(format_of(model, Role.OUTPUT))

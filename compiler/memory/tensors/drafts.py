@@ -1,7 +1,7 @@
 """The tensors of drafts: block drafters, heads that draft token by token, and a model's own extra layers.
 
-Sources: SGLang 0.5.11 models/dflash.py, models/llama_eagle3.py, models/deepseek_nextn.py. They share the target's
-embedding and head unless they have their own.
+Sources: SGLang 0.5.11 models/dflash.py, models/llama_eagle3.py, models/deepseek_nextn.py; 0.5.16 to 0.5.23 models/dspark.py and
+models/deepseek_v4_dspark.py. They share the target's embedding and head unless they have their own.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from compiler.architecture import LayerKind, Nextn, Role
+from compiler.architecture import Compressed, LayerKind, Nextn, Role, Stages
 from compiler.facts import Draft, Model
 from compiler.memory.layers import Counts
 from compiler.memory.tensors.attention import attention_tensors
+from compiler.memory.tensors.compressed import compressed_tensors
 from compiler.memory.tensors.ends import VOCABULARY_STEP, embedding_tensors
-from compiler.memory.tensors.formats import padded
+from compiler.memory.tensors.formats import Matrix, format_of, padded
 from compiler.memory.tensors.mlp import dense_tensors, expert_tensors
 from compiler.memory.weights import Split, Tensors
 
 
-def draft_tensors(draft: Draft, *, split: Split) -> tuple[Tensors, ...]:
-    """The tensors of a draft model on one rank."""
-    return tuple(_draft(draft, ranks=split.attention))
+def draft_tensors(draft: Draft, *, split: Split, writes_only: bool = False) -> tuple[Tensors, ...]:
+    """The tensors of a draft model on one rank; `writes_only`: those that a block drafter writes its KV with."""
+    tensors = tuple(_draft(draft, ranks=split.attention))
+    return tuple(each for each in tensors if each.role in _WRITERS) if writes_only else tensors
+
+
+_INWARD, _TAPPED = "draft attention q, k and v", "draft fc"
+_WRITERS = frozenset({_INWARD, _TAPPED})
 
 
 def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
@@ -31,15 +37,15 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
     kv = max(1, shape.kv_heads // ranks) * (shape.head_dim + shape.v_head_dim)
     wide = 2 if draft.wide_input else 1
     parts = (
-        ("attention q, k and v", wide * draft.hidden * (queries + kv), draft.layers),
-        ("attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
-        ("MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
-        ("MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
+        (_INWARD, wide * draft.hidden * (queries + kv), draft.layers),
+        ("draft attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
+        ("draft MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
+        ("draft MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
     )
     for name, elements, count in parts:
-        yield Tensors(role=f"draft {name}", elements=elements, bits=bits, count=count)
+        yield Tensors(role=name, elements=elements, bits=bits, count=count)
     tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
-    yield Tensors(role="draft fc", elements=tapped, bits=bits, whole=True)
+    yield Tensors(role=_TAPPED, elements=tapped, bits=bits, whole=True)
     if draft.other_parameters:
         yield Tensors(
             role="draft, the rest", elements=draft.other_parameters, bits=bits, whole=True
@@ -89,6 +95,42 @@ def nextn_tensors(
         untied = evolve(model, tied=False)
         tensors += embedding_tensors(untied, split=split, first=True, last=True)
     return tuple(tensors)
+
+
+def stage_tensors(model: Model, stages: Stages, *, split: Split) -> tuple[Tensors, ...]:
+    """The stages of a model's own block drafter; their embedding and head are the target's.
+
+    The first half of the output's projection is dequantized while it loads (`wo_a_fp8`), and both tables of the Markov head are
+    whole on every rank. The confidence head is made for ragged verify steps alone, and has a few thousand numbers.
+    """
+    return tuple(_stages(model, stages, split=split))
+
+
+def _stages(model: Model, stages: Stages, *, split: Split) -> Iterator[Tensors]:
+    stored = model if _quantized(model) else evolve(model, quantization=None)
+    attention, moe, count = stored.attention, stored.moe, stages.layers
+    if isinstance(attention, Compressed):
+        yield from compressed_tensors(
+            stored,
+            attention,
+            layers=range(model.layers, model.layers + count),
+            ranks=split.attention,
+            o_a=Role.OTHER,
+        )
+    if moe is not None:
+        counts = Counts(full=count, window=0, state=0, indexed=0, experts=count, dense=0)
+        own = evolve(moe, routed_experts=stages.routed_experts or moe.routed_experts)
+        yield from expert_tensors(stored, own, counts, split=split)
+    yield from Matrix(
+        name="projection of the tapped states",
+        elements=stages.taps * model.hidden**2,
+        whole=True,
+    ).tensors(format_of(stored, Role.ATTENTION))
+    for role, elements in (
+        ("Markov head", 2 * model.vocabulary * stages.markov_rank),
+        ("mixing of the stages' hidden states", stages.mixing_parameters),
+    ):
+        yield Tensors(role=role, elements=elements, bits=model.dtype_bits, whole=True)
 
 
 def _quantized(model: Model) -> bool:

@@ -55,7 +55,7 @@ _FIELDS: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ("chunked_prefill", ("chunked_prefill_size",), _whole),
     ("algorithm", ("speculative_algorithm",), _lower),
     ("draft", ("speculative_draft_model_path",), _text),
-    ("block_size", ("speculative_dflash_block_size",), _whole),
+    ("block_size", ("speculative_dflash_block_size", "speculative_dspark_block_size"), _whole),
     (
         "draft_window",
         ("speculative_draft_window_size", "speculative_dflash_draft_window_size"),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from compiler.engines.sglang.drafts import draft_rotary_gib, draft_weights_gib
 from compiler.engines.sglang.reserve.buffers import BACKENDS, buffers
+from compiler.engines.sglang.reserve.dspark import dspark_lines
 from compiler.engines.sglang.reserve.exchange import exchange_lines
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.engines.sglang.reserve.steps import fetched, graph_lines, peak, runtime
@@ -27,6 +28,7 @@ def reserve_lines(server: Server) -> tuple[Line, ...]:
     """All lines, those that stay first, then the peak of those that come and go."""
     lines = [
         *_draft_weights(server),
+        *dspark_lines(server),
         _request_table(server),
         *_host_tables(server),
         *buffers(server),

@@ -50,6 +50,13 @@ class Server(Value):
         return self.draft if self.launch.guess.drafts_blocks else None
 
     @property
+    def taps(self) -> int:
+        """Layers of the target whose hidden states a block drafter reads; 0 without one."""
+        guess = self.launch.guess
+        drafter = self.block_draft or guess.stages
+        return drafter.taps if drafter is not None else 0
+
+    @property
     def batch(self) -> int:
         """The largest captured batch; 0 without graphs."""
         return max(self.batches, default=0)

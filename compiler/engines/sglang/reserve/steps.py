@@ -12,6 +12,7 @@ from compiler.engines.sglang.reserve.latent import FRAGMENTATION, latent_peak
 from compiler.engines.sglang.reserve.mlp import mlp_numbers
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.engines.sglang.roles import Role
+from compiler.engines.sglang.speculation import DSPARK
 from compiler.facts import Evidence, Mla
 from compiler.memory.weights import GIB
 from compiler.plan import Line
@@ -56,9 +57,9 @@ def _logits(server: Server) -> Line:
 def _decode_graphs(server: Server) -> Line:
     # What the graphs' own memory pool keeps: for every size the hidden states it hands out (for a draft those of the tapped
     # layers), and once the largest step's logits and expert output.
-    model, draft = server.model, server.block_draft
+    model = server.model
     width = model.hidden * (model.dtype_bits // 8)
-    handed = width * (draft.taps if draft else 1) * server.launch.verify_width
+    handed = width * max(1, server.taps) * server.launch.verify_width
     drafted = width * server.launch.draft_width if server.drafts else 0
     experts = width * (model.moe.active_experts if model.moe else 1)
     once = server.target_tokens * (2 * 2 * model.vocabulary + experts)
@@ -149,10 +150,18 @@ def _verify_gib(server: Server) -> float:
     """A verify step that samples: four fp32 copies of its logits, and the draft's logits in two forms."""
     launch = server.launch
     target = server.rows * launch.verify_width * 4 * 4
-    drafted = server.rows * (launch.draft_width - 1) * (2 + 2 + 4) if server.block_draft else 0
+    drafted = server.rows * _sampled(server) * (2 + 2 + 4)
     if server.launch.guess.algorithm is None:
         return 0.0
     return (target + drafted) * server.model.vocabulary / GIB
+
+
+def _sampled(server: Server) -> int:
+    """Tokens of a block that its drafter has logits for; a DFlash block begins with one that is known."""
+    if not server.taps:
+        return 0
+    width = server.launch.draft_width
+    return width if server.launch.guess.algorithm == DSPARK else width - 1
 
 
 def _work(server: Server) -> tuple[Range, str]:
@@ -161,7 +170,7 @@ def _work(server: Server) -> tuple[Range, str]:
     model, tokens = server.model, server.step
     size = model.dtype_bits // 8
     mlp, made = mlp_numbers(server)
-    taps = server.draft.taps if server.draft else 0
+    taps = server.draft.taps if server.draft else server.taps
     follows = server.launch.role is not Role.DECODE and server.launch.context > tokens
     first = tokens * size * (mlp + (4 + taps) * model.hidden) / GIB
     later = first + (tokens * size * taps * model.hidden / GIB if follows else 0.0)

@@ -17,7 +17,7 @@ _TRANSFER = "disaggregation-transfer-backend"
 _RADIX = "disaggregation-decode-enable-radix-cache"
 _OFFLOAD = "disaggregation-decode-enable-offload-kvcache"
 _STORAGE = "hicache-storage-backend"
-_DRAFTS_BESIDE = frozenset({"eagle", "eagle3", "nextn"})
+_DRAFTS_BESIDE = frozenset({"dspark", "eagle", "eagle3", "nextn"})
 
 
 @rule("handover-radix", flags=(_MODE,))
@@ -25,7 +25,7 @@ def prefixes_of_a_decode_server(plan: Plan, where: Origins) -> Iterator[Diagnost
     """The prefix cache of a server that only decodes.
 
     `_handle_pd_disaggregation`: NIXL alone in 0.5.11, Mooncake too in 0.5.12 and 0.5.13, then all but `fake`. No speculation
-    to 0.5.22; EAGLE runs in 0.5.23 (speculative_hook.py).
+    to 0.5.22; EAGLE and DSpark run in 0.5.23 (speculative_hook.py).
     """
     given, asked = given_by(plan), plan.profile.speculative
     if given.word(_MODE) != "decode" or not given.on(_RADIX) or not given.since("0.5.11"):

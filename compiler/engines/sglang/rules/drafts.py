@@ -16,7 +16,7 @@ _MIXED = "enable-mixed-chunk"
 _QUANTIZATION = "quantization"
 _DRAFT_QUANTIZATION = "speculative-draft-model-quantization"
 # Adapters with a draft: from 0.5.19 on (arg_groups/lora_hook.py, `check_lora_speculative_compatibility`).
-_WITH_ADAPTERS = frozenset({"ngram", "eagle", "eagle3", "nextn", "dflash"})
+_WITH_ADAPTERS = frozenset({"ngram", "eagle", "eagle3", "nextn", "dflash", "dspark"})
 # Formats that a checkpoint is stored in; others (`fp8`) may also be made while a plain one loads.
 _STORED = frozenset(
     {

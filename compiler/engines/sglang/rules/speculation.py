@@ -1,4 +1,7 @@
-"""Rules of the draft model and its block: DFlash, and DDTree, which rides on it (0.5.11 server_args.py, lines 3311-3438)."""
+"""Rules of the draft model and its block: DFlash, DDTree, which rides on it, and DSpark; what is DSpark's alone is in `dspark`.
+
+Sources: 0.5.11 server_args.py, lines 3311-3438; 0.5.16 to 0.5.23 arg_groups/speculative_hook.py, `_handle_dspark`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from compiler.engines.sglang.given import ALGORITHM, given_by
 from compiler.engines.sglang.rules.places import at, labels, refusal
 from compiler.engines.sglang.speculation import (
     BLOCK_DRAFTED,
+    DSPARK,
     TREE,
     draft_width,
     drafts_blocks,
+    own_stages,
 )
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -25,10 +30,11 @@ def _blocks(plan: Plan) -> Speculative | None:
     return plan.profile.speculative if drafts_blocks(plan.profile) else None
 
 
-_NAMES = {TREE: "DDTree", "dflash": "DFlash"}
+_NAMES = {TREE: "DDTree", "dflash": "DFlash", DSPARK: "DSpark"}
 
 
 def _name(speculative: Speculative) -> str:
+    """The algorithm as a reader knows it."""
     return _NAMES.get(speculative.algorithm, speculative.algorithm.upper())
 
 
@@ -38,6 +44,8 @@ def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     speculative = plan.profile.speculative
     if speculative is None or speculative.draft or speculative.draft_path:
         return
+    if speculative.algorithm == DSPARK:
+        return  # the checkpoint may bring it: `stages_or_a_draft`
     block = speculative.algorithm in BLOCK_DRAFTED
     if not block and speculative.algorithm != "eagle3":
         return
@@ -63,7 +71,8 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Speculation needs all layers of the target in one pipeline stage.
 
     DFlash: 0.5.11 to 0.5.23. The others: `check_server_args` from 0.4.6.post5; from 0.5.20 (validation_hook.py) EAGLE runs on
-    servers that only prefill, and by `SGLANG_ENABLE_PP_SPEC`.
+    servers that only prefill, and by `SGLANG_ENABLE_PP_SPEC`. DSpark: 0.5.16 to 0.5.20, and later on servers that do not only
+    prefill.
     """
     given, speculative = given_by(plan), plan.profile.speculative
     stages = plan.profile.parallel.pipeline
@@ -72,6 +81,8 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     prefills = given.word("disaggregation-mode") == "prefill"
     staged = prefills or given.switched_on("SGLANG_ENABLE_PP_SPEC")
     if speculative.algorithm in {"eagle", "nextn"} and not given.before("0.5.20") and staged:
+        return
+    if speculative.algorithm == DSPARK and not given.before("0.5.21") and prefills:
         return
     name = _name(speculative)
     yield refusal(
@@ -98,14 +109,14 @@ _ATTENTION_SINCE = {"standalone": "0.5.2", "ngram": "0.5.3"}
 def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Some drafts do not run with data parallel attention, which the server drops where data parallel size is 1.
 
-    DFlash: refused 0.5.11 to 0.5.22, and 0.5.23 wants a data parallel head; STANDALONE: from 0.5.2; NGRAM: from 0.5.3
-    (server_args.py, from 0.5.13 speculative_hook.py).
+    DFlash: refused 0.5.11 to 0.5.22, and 0.5.23 wants a data parallel head, as DSpark always does; STANDALONE: from 0.5.2;
+    NGRAM: from 0.5.3 (server_args.py, from 0.5.13 speculative_hook.py).
     """
     given, speculative, parallel = given_by(plan), plan.profile.speculative, plan.profile.parallel
     if speculative is None or not parallel.dp_attention or parallel.data == 1:
         return
     block = speculative.algorithm in BLOCK_DRAFTED
-    head = block and not given.before("0.5.23")
+    head = block and (speculative.algorithm == DSPARK or not given.before("0.5.23"))
     since = _ATTENTION_SINCE.get(speculative.algorithm)
     refused = block or (since is not None and given.since(since))
     if not refused or (head and given.on("enable-dp-lm-head")):
@@ -136,17 +147,21 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     speculative = _blocks(plan)
     if speculative is None:
         return
-    block, planned = speculative.block_size, draft_width(plan.profile, plan.draft)
+    trained = plan.draft or own_stages(plan.profile, plan.draft, plan.model)
+    block, planned = speculative.block_size, draft_width(plan.profile, trained)
     tokens = given_by(plan).whole("speculative-num-draft-tokens")
-    if tokens is not None and tokens != planned:
+    more = 1 if speculative.algorithm == DSPARK else 0
+    told = not more or block is not None or trained is not None
+    if tokens is not None and told and tokens != planned + more:
+        must = "the token before the block is one of them" if more else "they must be the same"
         yield error(
             "draft-block-size",
-            f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; they must be the same",
+            f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; {must}",
             where.primary("flags.speculative-num-draft-tokens", text=counted(tokens, "token")),
             secondary=labels(where, speculative__block_size=f"a block of {planned}"),
             notes=(
                 "the server refuses to start"
-                if block is not None
+                if block is not None or more
                 else "the plan takes the draft's own block size, and the server would take the flag",
             ),
             help=(
@@ -154,15 +169,15 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             path="speculative.block_size",
         )
-    if block is not None and plan.draft is not None and block != plan.draft.block_size:
+    if block is not None and trained is not None and block != trained.block_size:
         yield warning(
             "draft-block-size",
-            f"the block size is {block}, the draft was made for {plan.draft.block_size}",
+            f"the block size is {block}, the draft was made for {trained.block_size}",
             where.primary("speculative.block_size", text=f"a block of {block}"),
             notes=(
                 "the server starts with a warning; drafts beyond the trained block are seldom accepted",
             ),
-            help=(f"set `speculative.block_size = {plan.draft.block_size}`",),
+            help=(f"set `speculative.block_size = {trained.block_size}`",),
             path="speculative.block_size",
         )
 
@@ -173,6 +188,8 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     speculative = _blocks(plan)
     if speculative is None or speculative.draft_window is None:
         return
+    if speculative.algorithm == DSPARK:
+        return  # it has no such window
     block = draft_width(plan.profile, plan.draft)
     if speculative.draft_window >= block:
         return
@@ -190,9 +207,12 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 @rule("draft-heads", flags=(ALGORITHM,))
 def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The draft's heads must divide over the tensor parallel ranks, or its KV heads be copied evenly."""
-    draft, ranks = plan.draft, plan.profile.parallel.tensor
-    if _blocks(plan) is None or draft is None:
+    draft, speculative, parallel = plan.draft, _blocks(plan), plan.profile.parallel
+    if speculative is None or draft is None:
         return
+    # DSpark's draft runs on the ranks of one replica (`_draft_context` of its worker).
+    replicas = parallel.data if parallel.dp_attention and speculative.algorithm == DSPARK else 1
+    ranks = max(1, parallel.tensor // replicas)
     heads, kv_heads = draft.heads, draft.attention.kv_heads
     if heads % ranks == 0 and (kv_heads % ranks == 0 or ranks % kv_heads == 0):
         return

@@ -8,7 +8,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import ALGORITHM, BACKEND, BACKENDS, Given, given_by
 from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import STOPS, at, caution, line, refusal
-from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
+from compiler.engines.sglang.speculation import BLOCK_DRAFTED, DSPARK, NGRAM, STEPWISE
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.quantities import counted
@@ -96,16 +96,16 @@ def chain_of_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 @rule("draft-steps-ignored", flags=(ALGORITHM,))
 def block_has_no_steps(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash drafts a block at once: steps and branches are set to 1 (0.5.11 to 0.5.23, `_handle_dflash`)."""
-    given = given_by(plan)
-    if _algorithm(plan) not in BLOCK_DRAFTED:
+    """A block is drafted at once: steps and branches are set to 1 (0.5.11 to 0.5.23, `_handle_dflash`, `_handle_dspark`)."""
+    given, asked = given_by(plan), plan.profile.speculative
+    if asked is None or asked.algorithm not in BLOCK_DRAFTED:
         return
     ignored = [name for name in (_STEPS, _TOPK) if given.whole(name) not in {None, 1}]
     if not ignored:
         return
     yield caution(
         "draft-steps-ignored",
-        f"DFlash runs with 1 for {' and '.join(f'`--{name}`' for name in ignored)}",
+        f"{'DSpark' if asked.algorithm == DSPARK else 'DFlash'} runs with 1 for {' and '.join(f'`--{name}`' for name in ignored)}",
         at(
             given,
             where,
