@@ -75,3 +75,20 @@ def test_a_draft_that_nobody_named_is_counted_where_the_config_says_its_layers(
         for command in (flags, drafted)
     )
     assert (own > plain) is counted
+
+
+@pytest.mark.parametrize(
+    ("kv", "draft_kv", "draft_bytes"),
+    [("bf16", None, 2), ("bf16", "fp8_e4m3", 1), ("fp8_e4m3", None, 1), ("fp8_e4m3", "auto", 2)],
+)
+def test_a_draft_may_keep_its_kv_in_a_format_of_its_own(
+    kv: str, draft_kv: str | None, draft_bytes: int
+) -> None:
+    """Its five layers of eight heads cost what its own format takes, and `auto` is 16 bits beside a cache in fp8."""
+    more = "" if draft_kv is None else f" --speculative-draft-kv-cache-dtype {draft_kv}"
+    flags = f"{INT4} --kv-cache-dtype {kv}"
+    plain, drafted = (
+        sized(command, version="0.5.20", gpu="rtx-3090", count=2).pool.cell_bytes
+        for command in (flags, f"{flags} {DRAFT}{more}")
+    )
+    assert drafted - plain == 5 * 8 // 2 * 2 * 128 * draft_bytes

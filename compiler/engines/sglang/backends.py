@@ -240,6 +240,18 @@ def kv_format(settings: Settings, *, gpu: Gpu, model: Model, rule: Counting) -> 
     return KvFormat(name=name, bytes=size, scaled_rows=scaled)
 
 
+DRAFT_KV = "speculative-draft-kv-cache-dtype"
+
+
+def draft_kv_format(settings: Settings) -> KvFormat | None:
+    """How a draft's KV is stored where that is told apart (0.5.18 mem_cache/kv_cache_dtype.py, 33); `None`: as the target's.
+
+    `auto` is its weights' 16 bits, whatever the target's KV is in.
+    """
+    name = settings.word(DRAFT_KV)
+    return None if name is None else KvFormat(name=name, bytes=_KV_BYTES.get(name, 2))
+
+
 def _automatic(gpu: Gpu, model: Model, rule: Counting) -> str:
     if isinstance(model.attention, Compressed):
         return "fp8_e4m3"

@@ -41,6 +41,7 @@ class Token(Value):
         counts_all: whether each stage is sized for the layers of all; `keeps_all`: whether it has pools for them.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
+        draft_kv: how the draft's is stored; `None`: as the target's.
         draft_ranks: that the price takes to share the heads of a draft; `None`: those that do.
     """
 
@@ -55,6 +56,7 @@ class Token(Value):
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
+    draft_kv: KvFormat | None = None
     draft_ranks: int | None = None
 
     @cached_property
@@ -181,6 +183,8 @@ def _bytes(token: Token, attention: Mla | Gqa | Window, *, layers: int) -> int:
 
 def draft_bytes(token: Token, guess: Speculation) -> int:
     """What a token really takes in the draft's pool."""
+    if token.draft_kv is not None:
+        token = evolve(token, kv=token.draft_kv, draft_kv=None)
     if guess.draft is not None:
         return _bytes(token, guess.draft.attention, layers=guess.draft.layers)
     if guess.nextn is None:

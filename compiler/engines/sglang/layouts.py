@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.architecture import Compressed
 from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import splits_windows
+from compiler.engines.sglang.backends import draft_kv_format
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
 from compiler.engines.sglang.compressed import CompressedPool
 from compiler.engines.sglang.launch import Launch
@@ -78,6 +79,7 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         splits_windows=has_window_pool(settings, model),
         window_ratio=window_ratio_of(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
+        draft_kv=draft_kv_format(settings),
         draft_ranks=launch.ranks if _counts_all_ranks(launch) else None,
     )
 

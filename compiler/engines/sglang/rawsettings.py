@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.engines.engine import Facts
 from compiler.engines.sglang.adapters import FLAGS as ADAPTING
 from compiler.engines.sglang.adapters import adapters_gib
+from compiler.engines.sglang.backends import DRAFT_KV
 from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.hosting import FLAG as HOSTING
 from compiler.engines.sglang.hosting import hosting_known
@@ -76,24 +77,23 @@ def _is_plain(model: Model) -> bool:
 def _known(asked: Settings, facts: Facts) -> frozenset[str]:
     """Flags of the tables that are priced for this model all the same."""
     model, overrides = facts.model, asked.flags.get(OVERRIDES)
-    found: set[str] = set()
-    if not quantizes_unknown(model, asked):
-        found.add("quantization")
-    if overrides is not None and is_read(model, overrides):
-        found.add(OVERRIDES)
-    if asked.whole("kt-num-gpu-experts") is not None:
-        found.add("kt-weight-path")
-    if adapters_gib(asked, model) is not None:
-        found |= ADAPTING
-    if offload_known(asked, model):
-        found.add(OFFLOADING)
-    if asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model):
-        found.add(HOSTING)
-    if asked.on(SAVER) and saver_known(model, facts.gpu, asked):
-        found.add(SAVER)
-    if makes_tower(model):
-        found.add(TEXT_ONLY)
-    # The headers of a checkpoint have each expert once.
-    if facts.weights is None and copies_known(asked, model):
-        found |= {COPIES, REBALANCES}
-    return frozenset(found)
+    cases = (
+        (("quantization",), not quantizes_unknown(model, asked)),
+        ((OVERRIDES,), overrides is not None and is_read(model, overrides)),
+        (("kt-weight-path",), asked.whole("kt-num-gpu-experts") is not None),
+        (ADAPTING, adapters_gib(asked, model) is not None),
+        ((OFFLOADING,), offload_known(asked, model)),
+        ((HOSTING,), asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model)),
+        ((SAVER,), asked.on(SAVER) and saver_known(model, facts.gpu, asked)),
+        ((DRAFT_KV,), _is_headed(facts)),
+        ((TEXT_ONLY,), makes_tower(model)),
+        # The headers of a checkpoint have each expert once.
+        ((COPIES, REBALANCES), facts.weights is None and copies_known(asked, model)),
+    )
+    return frozenset(name for names, known in cases if known for name in names)
+
+
+def _is_headed(facts: Facts) -> bool:
+    """Whether the draft, its own or the model's, keeps a key and a value a head."""
+    own = facts.model is not None and isinstance(facts.model.attention, Gqa)
+    return facts.draft is not None or own
