@@ -11,7 +11,7 @@ from compiler.adopt.launch import Kept, Setting, Word
 from compiler.adopt.launchfaults import entry_span
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
-from compiler.origins import Definition, Level, Origin, Origins
+from compiler.origins import NOWHERE, Definition, Level, Origin, Origins
 from compiler.secrecy import hide
 from compiler.source import Source
 
@@ -22,8 +22,7 @@ _REFERENCE = re.compile(r"\$(?:\w+|\{\w+\}|\(\w+\))")
 
 def origins(adopted: Adopted) -> Origins:
     """Where each setting stands in the launch's own file."""
-    nowhere = Span(file="", line=1, column=1, end_line=1, end_column=1)
-    document = entry_span(adopted.launch) or nowhere
+    document = entry_span(adopted.launch) or NOWHERE.document
     by_path = {}
     for each in adopted.settings:
         if each.span is None:
@@ -144,8 +143,7 @@ def cover(
         source = covered.get(span.file) if span is not None else None
         if source is None or span is None:
             continue
-        start = source.line_starts[span.line - 1] + span.column - 1
-        end = source.line_starts[span.end_line - 1] + span.end_column - 1
+        start, end = source.extent(span)
         if _REFERENCE.fullmatch(source.text[start:end]):
             continue
         whole = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
@@ -160,4 +158,4 @@ def _starred(text: str, values: Iterable[str]) -> str:
 def _key_span(adopted: Adopted, setting: Setting) -> Span:
     owner = adopted.folded.owners.get(setting.path)
     span = adopted.launch.command.words[owner.words[0]].span if owner and owner.words else None
-    return span or setting.span or Span(file="", line=1, column=1, end_line=1, end_column=1)
+    return span or setting.span or NOWHERE.document

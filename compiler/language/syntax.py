@@ -77,7 +77,7 @@ def _syntax(source: Source, message: str) -> Diagnostic:
     if place is None or place["line"] is None:
         offset = len(source.text.rstrip())
     else:
-        offset = source.line_starts[int(place["line"]) - 1] + int(place["column"]) - 1
+        offset = source.offset(int(place["line"]), column=int(place["column"]))
     said = _plain(message[: place.start()] if place else message)
     opened = _still_open(source.text[:offset])[-1:] if said in _IN_BRACKETS else ()
     if said in _IN_STRING:
