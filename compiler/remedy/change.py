@@ -80,9 +80,17 @@ def _written(settings: Iterable[tuple[str, str]]) -> str:
     return " and ".join(f"{setting} = {value}" for setting, value in settings)
 
 
-def raw_settings(profile: Profile) -> Hashable:
-    """Its raw flags and environment variables, which levers move too."""
-    return (frozenset(profile.flags.items()), frozenset(profile.env.items()))
+def movable(profile: Profile) -> Hashable:
+    """All of it that a lever moves: two profiles of one service that have the same are planned the same."""
+    return (
+        profile.serve,
+        profile.memory,
+        profile.speculative,
+        profile.parallel,
+        profile.gpus,
+        frozenset(profile.flags.items()),
+        frozenset(profile.env.items()),
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)
