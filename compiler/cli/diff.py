@@ -19,6 +19,7 @@ from compiler.diff.installed import compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
 from compiler.diff.trees import TreeChange, compare_trees
 from compiler.judged import Checked
+from compiler.language.load import file_of, name_of
 from compiler.near import near
 from compiler.pipeline import check_profiles
 from compiler.workspace import PROFILES
@@ -116,7 +117,7 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
 
 
 def _is_profile(word: str, session: Session) -> bool:
-    return word.removesuffix(".toml").removeprefix(f"{PROFILES}/") in session.names
+    return name_of(word) in session.names
 
 
 def _later(later: str, session: Session) -> Side | Diagnostic:
@@ -207,7 +208,7 @@ def _about_fragments(names: Sequence[str], checked: Checked) -> Iterator[str]:
     """What was asked for and is no service, and where its services are named."""
     for name in names:
         if name in checked.fragments:
-            yield f"`{name}` is a fragment, and no service: `poolproof affected {PROFILES}/{name}.toml` names those made of it"
+            yield f"`{name}` is a fragment, and no service: `poolproof affected {file_of(name)}` names those made of it"
 
 
 def _about_out(checked: Checked, session: Session) -> list[str]:

@@ -12,6 +12,7 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
+from compiler.render.systemd import source
 from compiler.render.templates import fill
 from compiler.value import Value
 
@@ -60,7 +61,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         raise ValueError(f"{first.profile_name} was not planned")
     memory = plan.memory
     return {
-        "source": f"profiles/{plan.profile_name}.toml",
+        "source": source(plan),
         "name": plan.profile_name,
         "description": plan.profile.description,
         "verdict": first.verdict.value,
