@@ -135,8 +135,10 @@ def place_of(fault: OSError) -> tuple[str, ...]:
     return () if place is None else (f"at `{place}`",)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`."""
+def listed(names: Sequence[str], *, most: int | None = None) -> str:
+    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`; where there are more than the `most`, how many more."""
+    if most is not None and len(names) > most:
+        names = (*names[:most], f"{len(names) - most} more")
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
 
 
