@@ -15,6 +15,7 @@ from compiler.cli.session import Format, Session, open_session, show, write_line
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
 from compiler.pipeline import render_checked
+from compiler.quantities import counted
 from compiler.report.verdicts import verdict_lines
 from compiler.tree import Comparison, OutTree, State, Written, compare, unified_diff, write
 
@@ -100,10 +101,8 @@ def _write(
     sys.stdout.writelines(f"removed out/{path}\n" for path in done.removed)
     if done.resumed:
         click.echo("an earlier run was cut off; it is finished now", err=True)
-    count = len(done.written)
-    click.echo(
-        f"wrote {count} {'file' if count == 1 else 'files'} below out/, {done.unchanged} unchanged"
-    )
+    files = counted(len(done.written), "file")
+    click.echo(f"wrote {files} below out/, {done.unchanged:,} unchanged")
     return Exit.OK
 
 
