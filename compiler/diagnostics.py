@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from attrs import evolve, frozen
@@ -26,6 +26,11 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def place(self) -> str:
+        """Where it begins, as editors open it: `profiles/k2.6-200k.toml:11:12`."""
+        return f"{self.file}:{self.line}:{self.column}"
 
 
 @frozen(eq=False, repr=False)
@@ -122,6 +127,11 @@ def warning(  # noqa: PLR0913 - the fields of a finding
         between=between,
     )
     return evolve(found, severity=Severity.WARNING)
+
+
+def error_codes(found: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """The codes of the errors among findings, each once."""
+    return tuple(dict.fromkeys(each.code for each in found if each.is_error))
 
 
 def reason_of(fault: OSError) -> str:
