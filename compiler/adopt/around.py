@@ -25,6 +25,7 @@ from compiler.adopt.visible import visible_gpus
 from compiler.catalog import Catalog
 from compiler.catalog.gpunames import gpu_id
 from compiler.catalog.naming import Names
+from compiler.checks.environment import VISIBLE
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.profile import AUTO, Profile, Text
@@ -33,7 +34,6 @@ from compiler.value import Value
 
 UNKNOWN_GPU = "unknown"
 SECRETS = "/etc/poolproof/secrets"
-_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _VENV = "VIRTUAL_ENV"
 _PYTHON = re.compile(r"python[\d.]*")
 _LAYOUT = (("parallel", "tensor"), ("parallel", "pipeline"), ("parallel", "data"))
@@ -92,9 +92,9 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
     environment = {name: word.text for name, word in variables.items()}
     indices = next((each for each in settings if each.path == ("gpus", "indices")), None)
     if indices is not None and isinstance(indices.value, list):
-        environment[_VISIBLE] = ",".join(map(str, indices.value))
+        environment[VISIBLE] = ",".join(map(str, indices.value))
     for name, word in variables.items():
-        if name != _VISIBLE or indices is None:
+        if name != VISIBLE or indices is None:
             settings.append(Setting(path=("env", name), value=word.text, span=word.span))
     if chosen.reading.secrets and chosen.reading.secrets_by_file:
         settings.append(_secret_file(launch, chosen))
@@ -221,7 +221,7 @@ def _gpus(
     )
     indices, changes = visible_gpus(
         launch.command.devices,
-        variables.get(_VISIBLE),
+        variables.get(VISIBLE),
         count=count,
         # `--base-gpu-id` and its like choose among what is seen.
         in_order=not any(each.setting.startswith("parallel.") for each in chosen.reading.open)
