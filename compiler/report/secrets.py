@@ -24,16 +24,17 @@ def covered(
     for label in labels:
         if label is not None and label.secret and label.span.file in result:
             source = result[label.span.file]
-            result[label.span.file] = _cover(source, *source.extent(label.span))
+            result[label.span.file] = covered_stretch(source, *source.extent(label.span))
     return result
 
 
 def _cover_all(source: Source) -> Source:
     for start, end in secret_stretches(source.text):
-        source = _cover(source, start, end)
+        source = covered_stretch(source, start, end)
     return source
 
 
-def _cover(source: Source, start: int, end: int) -> Source:
+def covered_stretch(source: Source, start: int, end: int) -> Source:
+    """The source with the characters between two offsets replaced, but for line ends."""
     hidden = "".join(each if each in "\r\n" else COVER for each in source.text[start:end])
     return Source(source.name, source.text[:start] + hidden + source.text[end:])
