@@ -28,7 +28,7 @@ def visible_gpus(
             return _setting(told, visible), ()
         if max(told) < len(given):
             return _setting([given[at] for at in told], visible), ()
-        text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {_of(given)} does not have"
+        text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {counted(len(given), 'GPU')} does not have"
         return _setting(list(given), visible), (
             Change(kind=ChangeKind.DROPPED, text=text, span=visible.span),
         )
@@ -60,10 +60,6 @@ def _named(visible: Word) -> list[int] | None:
         return None
     indices = [int(each) for each in visible.text.split(",")]
     return indices if ",".join(map(str, indices)) == visible.text else None
-
-
-def _of(given: tuple[int, ...]) -> str:
-    return counted(len(given), "GPU")
 
 
 def _setting(indices: list[int], word: Word) -> Setting:
