@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -134,9 +136,12 @@ def error_codes(found: Iterable[Diagnostic]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.code for each in found if each.is_error))
 
 
-def reason_of(fault: OSError) -> str:
-    """Why the system would not, as the end of a sentence: `permission denied`."""
-    return (fault.strerror or str(fault) or "the system gives no reason").lower()
+def reason_of(fault: OSError | RuntimeError | ValueError) -> str:
+    """Why the system would not, or a path cannot be, as the end of a sentence: `permission denied`."""
+    if isinstance(fault, RuntimeError):  # what a circle of links is, before Python 3.13
+        return os.strerror(errno.ELOOP).lower()
+    said = fault.strerror if isinstance(fault, OSError) else None
+    return (said or str(fault) or "the system gives no reason").lower()
 
 
 def place_of(fault: OSError) -> tuple[str, ...]:
