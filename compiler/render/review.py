@@ -56,9 +56,7 @@ def render_review(several: Sequence[Judged]) -> str:
 def review_values(several: Sequence[Judged]) -> dict[str, object]:
     """What the template of the review prints."""
     first = several[0]
-    plan = first.plan
-    if plan is None:
-        raise ValueError(f"{first.profile_name} was not planned")
+    plan = first.planned
     memory = plan.memory
     return {
         "source": source(plan),
