@@ -51,19 +51,20 @@ def command(
     """
     if diff and not check:
         raise click.UsageError("--diff goes with --check")
+    how = Format(form)
     session, faults = open_session(profiles)
     checked = Checked(judged=(), diagnostics=faults) if session is None else _check(session)
     checked = strictly(checked) if strict else checked
-    show(checked.all_diagnostics, session, form=Format(form))
+    show(checked.all_diagnostics, session, form=how)
     if session is None or checked.refused:
         return _refuse(checking=check)
     tree = render_checked(checked)
     if not isinstance(tree, OutTree):
-        show(tree, session, form=Format(form))
+        show(tree, session, form=how)
         return _refuse(checking=check)
     if check:
-        return _compare(tree, session, diff=diff, strict=strict, form=Format(form))
-    return _write(tree, session, checked, overwrite=overwrite, form=Format(form))
+        return _compare(tree, session, diff=diff, strict=strict, form=how)
+    return _write(tree, session, checked, overwrite=overwrite, form=how)
 
 
 def _check(session: Session) -> Checked:

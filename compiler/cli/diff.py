@@ -54,37 +54,38 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. `REF..REF`, or `REF REF`, compares two
     revisions with each other, and the working tree with neither. Nothing is checked out or written.
     """
+    how = Format(form)
     session, faults = open_session(())
     if session is None:
-        return _refused(faults, None, form)
+        return _refused(faults, None, how)
     base, later, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
-        return _refused(named.diagnostics, session, form)
+        return _refused(named.diagnostics, session, how)
     new = _later(later, session)
     if isinstance(new, Diagnostic):
-        return _refused((new,), session, form)
+        return _refused((new,), session, how)
     # What is found is shown in the texts of the side that it was found in.
     session = evolve(session, inputs=new.inputs, names=new.names)
     checked = check_profiles(new.names, new.inputs, whole=True)
     change = _compare(base, new, session, checked, named.names)
     if isinstance(change, Diagnostic):
-        return _refused((change,), session, form)
+        return _refused((change,), session, how)
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
     fragments = _about_fragments(named.names, checked)
     for note in (*change.notes, *fragments, *(() if later else _about_out(checked, session))):
         click.echo(f"note: {note}", err=True)
-    sys.stdout.write(_rendered(change, Format(form)))
+    sys.stdout.write(_rendered(change, how))
     if errors:
         return Exit.REFUSED
     return Exit.DIFFERENT if exit_code and change.services else Exit.OK
 
 
-def _refused(found: Sequence[Diagnostic], session: Session | None, form: str) -> int:
+def _refused(found: Sequence[Diagnostic], session: Session | None, form: Format) -> int:
     """Say why there is nothing to compare, as an object too where one was asked for."""
     show(found, session)
-    if form == Format.JSON:
+    if form is Format.JSON:
         import json  # noqa: PLC0415 - one form a run
 
         from compiler.diff.contract import refused_json  # noqa: PLC0415 - one form a run
