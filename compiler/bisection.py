@@ -12,6 +12,11 @@ _PATIENCE = 3
 """So many questions may pass before the range that is left has halved; then the next one halves it."""
 
 
+def margin(*, good: bool) -> Margins:
+    """Of what is only good or not: it hints at nothing."""
+    return (1.0 if good else -1.0,)
+
+
 def least(
     *,
     low: int,

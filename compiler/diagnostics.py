@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from attrs import evolve, frozen
@@ -26,6 +28,11 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def place(self) -> str:
+        """Where it begins, as editors open it: `profiles/k2.6-200k.toml:11:12`."""
+        return f"{self.file}:{self.line}:{self.column}"
 
 
 @frozen(eq=False, repr=False)
@@ -124,9 +131,17 @@ def warning(  # noqa: PLR0913 - the fields of a finding
     return evolve(found, severity=Severity.WARNING)
 
 
-def reason_of(fault: OSError) -> str:
-    """Why the system would not, as the end of a sentence: `permission denied`."""
-    return (fault.strerror or str(fault) or "the system gives no reason").lower()
+def error_codes(found: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """The codes of the errors among findings, each once."""
+    return tuple(dict.fromkeys(each.code for each in found if each.is_error))
+
+
+def reason_of(fault: OSError | RuntimeError | ValueError) -> str:
+    """Why the system would not, or a path cannot be, as the end of a sentence: `permission denied`."""
+    if isinstance(fault, RuntimeError):  # what a circle of links is, before Python 3.13
+        return os.strerror(errno.ELOOP).lower()
+    said = fault.strerror if isinstance(fault, OSError) else None
+    return (said or str(fault) or "the system gives no reason").lower()
 
 
 def place_of(fault: OSError) -> tuple[str, ...]:
@@ -135,8 +150,10 @@ def place_of(fault: OSError) -> tuple[str, ...]:
     return () if place is None else (f"at `{place}`",)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`."""
+def listed(names: Sequence[str], *, most: int | None = None) -> str:
+    """Names as a sentence has them: `a`, `a and b`, `a, b, and c`; where there are more than the `most`, how many more."""
+    if most is not None and len(names) > most:
+        names = (*names[:most], f"{len(names) - most} more")
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"  # noqa: PLR2004 - a comma from three on
 
 

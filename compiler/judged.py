@@ -43,6 +43,13 @@ class Judged(Value):
     diagnostics: tuple[Diagnostic, ...]
     standing: tuple[Diagnostic, ...] = ()
 
+    @property
+    def planned(self) -> Plan:
+        """The plan. Raises `ValueError` for what could not be planned: nothing is written of that."""
+        if self.plan is None:
+            raise ValueError(f"{self.profile_name} was not planned")
+        return self.plan
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Checked(Value):

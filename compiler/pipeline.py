@@ -274,24 +274,22 @@ def render_profile(name: str, several: tuple[Judged, ...]) -> _Rendered:
     from compiler.render.proof import prove  # noqa: PLC0415 - as above
     from compiler.render.review import render_review  # noqa: PLC0415 - as above
     from compiler.tree import OutFile  # noqa: PLC0415 - as above
+    from compiler.writtenplan import PLAN  # noqa: PLC0415 - as above
 
-    texts = {
-        "plan.json": (render_plan_file(several), False),
-        "PLAN.md": (render_review(several), False),
-    }
+    def out(path: str, text: str, *, executable: bool = False) -> OutFile:
+        return OutFile(path=f"{name}/{path}", text=text, executable=executable, profile=name)
+
+    files = [out(PLAN, render_plan_file(several)), out("PLAN.md", render_review(several))]
     plan = several[0].plan
     if plan is not None and plan.memory is not None:
-        texts["memory.svg"] = (render_picture(plan.memory, title=picture_title(name)), False)
+        files.append(out("memory.svg", render_picture(plan.memory, title=picture_title(name))))
     faults: tuple[Diagnostic, ...] = ()
     for each in several:
         if each.plan is not None:
             rendered = render_target(each.plan)
             faults = (*faults, *prove(each.plan, rendered))
-            texts |= {
-                f"{each.target_name}/{file.path}": (file.text, file.executable) for file in rendered
-            }
-    files = [
-        OutFile(path=f"{name}/{path}", text=text, executable=executable, profile=name)
-        for path, (text, executable) in sorted(texts.items())
-    ]
-    return files, faults
+            files += [
+                out(f"{each.target_name}/{file.path}", file.text, executable=file.executable)
+                for file in rendered
+            ]
+    return sorted(files, key=lambda each: each.path), faults

@@ -37,6 +37,17 @@ class Source:
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
+    def offset(self, line: int, *, column: int) -> int:
+        """The offset of a position; the other way round than `position`."""
+        return self.line_starts[line - 1] + column - 1
+
+    def extent(self, span: Span) -> tuple[int, int]:
+        """The offsets that a span is from, and up to."""
+        return (
+            self.offset(span.line, column=span.column),
+            self.offset(span.end_line, column=span.end_column),
+        )
+
     def span(self, start: int, end: int) -> Span:
         """The span of the characters from `start` up to, not including, `end`."""
         line, column = self.position(start)

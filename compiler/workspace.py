@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable, reason_of
-from compiler.language.load import SUFFIX, DiskReader
+from compiler.language.load import SUFFIX, DiskReader, name_of
 from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.near import near
@@ -110,7 +110,7 @@ def _root_above(start: Path) -> Path | None:
 def _name_in(workspace: Workspace, asked: str, here: Path) -> str | None:
     """The name of a profile in this tree; `None` for a path that leads elsewhere. Its file may be a symlink."""
     if not _is_path(asked, here):
-        return asked.removesuffix(SUFFIX).removeprefix(f"{PROFILES}/")
+        return name_of(asked)
     path = here / asked
     with suppress(OSError, RuntimeError, ValueError):  # loops of symlinks, and what is not below it
         below = (path.parent.resolve() / path.name).relative_to(workspace.profiles.resolve())

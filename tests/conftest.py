@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from checkouts import Checkout, checkout
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from examples import THOROUGH
 from hosts import PrivateHost, private_host
@@ -58,6 +59,12 @@ def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catalog(profiles: Path) -> Catalog:
     """What is known in that tree."""
     return open_catalog(FolderReader(profiles))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Checkout:
+    """A copy of this repository's tree, never compiled; some modules have one of their own."""
+    return checkout(tmp_path / "tree")
 
 
 @pytest.fixture(scope="module")

@@ -314,6 +314,23 @@ def test_a_full_disk_leaves_what_was_there(
     assert not options or profile.read_text("utf-8") == "before\n"
 
 
+def test_a_circle_of_links_is_told_as_the_system_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Python 3.13 `pathlib` has words of its own for it, with a capital letter."""
+    script, profile = tmp_path / "run.sh", tmp_path / "p.toml"
+    script.write_text(f"{GO} --tp 2\n", "utf-8")
+
+    def circle(*_: object, **__: object) -> None:
+        raise RuntimeError("Symlink loop from 'p.toml'")
+
+    monkeypatch.setattr("compiler.cli.newfile.write_whole", circle)
+    given = [str(script), "--engine", "sglang@0.5.11", "-o", str(profile)]
+    done = CliRunner().invoke(command, given, standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 5)
+    assert "cannot be written: too many levels of symbolic links" in done.output
+
+
 def test_a_profile_is_written_over_when_told_only(tmp_path: Path) -> None:
     """Also where the name is a link that leads nowhere."""
     script, profile = tmp_path / "run.sh", tmp_path / "p.toml"

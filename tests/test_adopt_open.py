@@ -46,6 +46,16 @@ def test_what_hangs_on_an_open_value_is_a_doubt() -> None:
     assert "launch-open" not in found
 
 
+def test_many_open_flags_are_named_as_a_sentence_names_them() -> None:
+    """Up to four are named, with a comma before the last, and of more it is said how many."""
+    flags = [f"--{name} $V" for name in ("tp", "dp", "ep", "chunked-prefill-size", "page-size")]
+    for count, named in (
+        (3, "`--tp`, `--dp`, and `--ep` open"),
+        (5, "`--tp`, `--dp`, `--ep`, `--chunked-prefill-size`, and 1 more open"),
+    ):
+        assert f"the launch leaves {named}" in check(f"{MODEL} {' '.join(flags[:count])}")[2]
+
+
 @pytest.mark.parametrize(
     "words",
     ["--port $PORT", "--host $HOST", "--served-model-name $NAME", '"$@"', "--port=${PORT}"],

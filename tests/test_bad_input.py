@@ -40,12 +40,6 @@ LONG = 200_000
 """More than the kernel takes in one argument."""
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A tree that was never compiled."""
-    return checkout(tmp_path / "tree")
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A tree whose story is written anew by each case."""

@@ -9,13 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import Checkout, checkout
+from checkouts import Checkout
 from configs import CONFIGS
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    return checkout(tmp_path / "tree")
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,6 @@ BROKEN = 'schema = 1\n[serve\ncontext = "x"\n'
 ESCAPE = "\x1b["
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A tree that was never compiled."""
-    return checkout(tmp_path / "tree")
-
-
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A tree that was compiled; not to be changed."""

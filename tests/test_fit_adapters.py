@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import Checkout, checkout
+from checkouts import Checkout
 from compiler.remedy.raw import raw_levers
 from deployments import check_text, only_plan
 
@@ -45,12 +45,6 @@ lora-target-modules = ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]
 kind = "systemd"
 user = "sglang"
 """
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A copy of this repository's tree, in which a profile with adapters is written."""
-    return checkout(tmp_path / "tree")
 
 
 def buffers(tree: Checkout, text: str) -> dict[str, tuple[str, int]]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
-from checkouts import Checkout, checkout
+from checkouts import Checkout
 from compiler.remedy.states import state_levers
 from deployments import check_text, only_plan
 
@@ -40,12 +38,6 @@ fraction = 0.6
 kind = "systemd"
 user = "sglang"
 """
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A copy of this repository's tree, in which a profile of a model with states is written."""
-    return checkout(tmp_path / "tree")
 
 
 def changes(tree: Checkout, text: str) -> dict[str, tuple[str, int]]:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
-from checkouts import REPOSITORY, STORY, Checkout, checkout, run
+from checkouts import REPOSITORY, STORY, Checkout, run
 
 
 MESSY = "schema=1\n[serve]\ncontext=200000 # tokens\n"
 TIDY = "schema = 1\n\n[serve]\ncontext = 200_000  # tokens\n"
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A copy of this repository's tree."""
-    return checkout(tmp_path / "tree")
 
 
 def test_our_profiles_are_laid_out() -> None:

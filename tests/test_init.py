@@ -18,13 +18,15 @@ from compiler.catalog import Kind, open_catalog
 from compiler.checks.memory import UNLOADABLE
 from compiler.cli.offered import offers
 from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
+from compiler.cli.startplace import Place
 from compiler.cli.startwanted import CONTEXT_TOKENS
-from compiler.judged import Checked, Verdict
-from compiler.pipeline import Inputs, check_profiles
-from compiler.starter import FirstService, TextReader, profile_files, shared_attention
+from compiler.judged import Verdict
+from compiler.starter import FirstService, shared_attention
 
 
 CATALOGUE = open_catalog()
+EMPTY = Place(folder=Path(), stands=False, catalog=CATALOGUE)
+"""A folder with nothing in it: a new service stands alone there."""
 
 
 QWEN = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "gpu01")
@@ -223,11 +225,11 @@ def test_more_is_offered_with_what_else_it_takes(tmp_path: Path) -> None:
 def test_the_most_requests_that_pass_are_taken() -> None:
     """Twice as many do not pass, nor do those of the engine."""
     wanted = evolve(_asked(KIMI[1], KIMI[3], 8), context=200_000)
-    found = eased(wanted, CATALOGUE, judge=_judged)
+    found = eased(EMPTY, wanted)
     assert found is not None
     assert found.requests is not None
-    assert _judged(found).judged[0].verdict is Verdict.PASS
-    twice = _judged(evolve(found, requests=2 * found.requests))
+    assert EMPTY.judge(found).judged[0].verdict is Verdict.PASS
+    twice = EMPTY.judge(evolve(found, requests=2 * found.requests))
     assert twice.refused or twice.judged[0].verdict is not Verdict.PASS
 
 
@@ -346,17 +348,12 @@ def _asked(model: str, gpu: str, count: int) -> FirstService:
     )
 
 
-def _judged(wanted: FirstService) -> Checked:
-    inputs = Inputs(reader=TextReader(profile_files(wanted)), catalog=CATALOGUE)
-    return check_profiles((wanted.profile,), inputs)
-
-
 _MOST_OFFERED = 16
 
 
 def _is_beyond(model: str, gpu: str) -> bool:
     """Whether its weights do not even fit on as many GPUs as are ever offered."""
-    found = _judged(laid_out(_asked(model, gpu, _MOST_OFFERED), CATALOGUE, judge=_judged))
+    found = EMPTY.judge(laid_out(EMPTY, _asked(model, gpu, _MOST_OFFERED)))
     return UNLOADABLE in {each.code for each in found.all_diagnostics if each.is_error}
 
 
@@ -366,13 +363,13 @@ def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str, every: int) -
     """On 1, 2, 4, and 8 GPUs each gets a tree that passes, or only memory refuses it and more GPUs or less are offered."""
     for model in CATALOGUE.ids(Kind.MODEL)[::every]:
         for count in (1, 2, 4, 8):
-            wanted = laid_out(_asked(model, gpu, count), CATALOGUE, judge=_judged)
-            found = _judged(wanted)
+            wanted = laid_out(EMPTY, _asked(model, gpu, count))
+            found = EMPTY.judge(wanted)
             if not found.refused:
                 continue
             codes = {each.code for each in found.all_diagnostics if each.is_error}
             assert codes <= ABOUT_MEMORY, (model, count)
-            passing = dict(offers(wanted, found.judged[0], CATALOGUE, judge=_judged))
+            passing = dict(offers(EMPTY, wanted, found.judged[0]))
             counts = [int(each.split()[1]) for each in passing if each.startswith("--count ")]
             assert passing or _is_beyond(model, gpu), (model, count)
             assert all(each > count for each in counts), (model, count)

@@ -42,12 +42,6 @@ from test_predict import ask, codes_of, server
 from trees import BEFORE, written
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A copy of this repository's tree, never compiled."""
-    return checkout(tmp_path / "tree")
-
-
 def code_in(err: str, code: str) -> bool:
     """Whether a finding was shown."""
     return f"error[{code}]" in err

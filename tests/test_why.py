@@ -17,7 +17,6 @@ from checkouts import (
     SHORT,
     STORY,
     Checkout,
-    checkout,
     compiled_checkout,
 )
 from compiler.catalog import FolderReader, open_catalog
@@ -34,12 +33,6 @@ from forks import run_forked
 
 PROFILES = REPOSITORY / "profiles"
 COPIES = {"ready.py"}
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Checkout:
-    """A tree that was never compiled."""
-    return checkout(tmp_path / "tree")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from compiler.adopt.gathering import gathered
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.placeholders import placeholder_name
+from compiler.adopt.spent import secret_texts
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.adopting import ChangeKind
@@ -155,10 +156,7 @@ def adopt(
 
 
 def _secrets(launch: Launch, chosen: Chosen, around: Around) -> frozenset[str]:
-    words = launch.command.words
-    given = (words[at].text for places in chosen.reading.secrets.values() for at in places)
-    values = (text.partition("=")[2] if text.startswith("--") else text for text in given)
-    several = (*values, *(word.text for word in around.secrets))
+    several = (*secret_texts(launch, chosen), *(word.text for word in around.secrets))
     return frozenset(filter(is_literal, several))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -62,6 +63,28 @@ class Chosen(Value):
     changes: tuple[Change, ...] = ()
 
 
+@frozen(kw_only=True, eq=False, repr=False, slots=False)
+class _Asking(Value):
+    """A launch that releases are asked about, each by its adopter on the shelf."""
+
+    launch: Launch
+    shelf: Shelf
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The launch as its engine gets it, as far as that is known."""
+        return tuple(word.text for word in self.launch.command.words)
+
+    @cached_property
+    def unknown(self) -> frozenset[int]:
+        """Which of the words are known at start only."""
+        return frozenset(at for at, word in enumerate(self.launch.command.words) if word.unknown)
+
+    def adopter(self, version: str) -> tuple[Release, Adopter] | None:
+        """A release with its adopter, as the shelf has them."""
+        return self.shelf.adopter(self.launch.engine, version)
+
+
 def choose(
     launch: Launch, shelf: Shelf, *, version: str | None, newest: bool
 ) -> tuple[Chosen | None, tuple[Diagnostic, ...]]:
@@ -69,14 +92,13 @@ def choose(
 
     Errors: `release-unknown`, and `reader-missing`.
     """
-    words = tuple(word.text for word in launch.command.words)
-    unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
+    asking = _Asking(launch=launch, shelf=shelf)
     versions = shelf.catalog.versions(launch.engine)
     image = None if version is not None else tagged(launch, versions)
     pinned = installed(launch, versions) if version is None and image is None else None
     named = version or image or (None if pinned is None else pinned.text)
     if named is not None:
-        chosen = _read(launch, shelf, named, words, unknown)
+        chosen = _read(asking, named)
         if chosen is None:
             return None, (_unknown(launch, shelf, named),)
         if pinned is not None:
@@ -88,39 +110,33 @@ def choose(
         return (chosen if said is None else evolve(chosen, changes=(*chosen.changes, said))), ()
     known = tuple(reversed(versions))
     if newest:
-        chosen = _read(launch, shelf, known[0], words, unknown) if known else None
+        chosen = _read(asking, known[0]) if known else None
         if chosen is None:
             return None, (_unknown(launch, shelf, _ANY),)
-        fits = _fitting(launch, shelf, chosen, words, unknown)
+        fits = _fitting(asking, chosen)
         return _assumed(chosen, launch, newest=True, fits=fits), ()
-    tried = _tried(known, launch, shelf, words, unknown)
+    tried = _tried(asking, known)
     if not tried:
         return None, (_unknown(launch, shelf, _ANY),)
     chosen = _least_faulty(tried)
     at = known.index(chosen.version)
     driven = at > 0 and _fault_count(chosen.reading) == 0
-    newer = _read(launch, shelf, known[at - 1], words, unknown) if driven else None
+    newer = _read(asking, known[at - 1]) if driven else None
     return _assumed(chosen, launch, newest=False, newer=newer), ()
 
 
-def _tried(
-    known: Sequence[str],
-    launch: Launch,
-    shelf: Shelf,
-    words: Sequence[str],
-    unknown: frozenset[int],
-) -> Sequence[Chosen]:
+def _tried(asking: _Asking, known: Sequence[str]) -> Sequence[Chosen]:
     """The launch by the releases that may refuse least of it, newest first; by one alone where that refuses nothing.
 
     A release that surely refuses more than another does is not asked: its parser takes long to make.
     """
-    lacks = [(_lacks(launch, shelf, each, words, unknown), at) for at, each in enumerate(known)]
+    lacks = [(_lacks(asking, each), at) for at, each in enumerate(known)]
     tried: dict[int, Chosen] = {}
     best = (_ENDLESS, 0)
     for least, at in (lacks[0], *sorted(lacks[1:])) if known else ():
         if at and (least, at) > best:
             continue
-        chosen = _read(launch, shelf, known[at], words, unknown)
+        chosen = _read(asking, known[at])
         if chosen is None:
             continue
         tried[at] = chosen
@@ -130,11 +146,11 @@ def _tried(
     return [tried[at] for at in sorted(tried)]
 
 
-def _lacks(
-    launch: Launch, shelf: Shelf, version: str, words: Sequence[str], unknown: frozenset[int]
-) -> int:
-    known = shelf.adopter(launch.engine, version)
-    return 0 if known is None else known[1].lacks(words, found=launch.found, unknown=unknown)
+def _lacks(asking: _Asking, version: str) -> int:
+    known = asking.adopter(version)
+    if known is None:
+        return 0
+    return known[1].lacks(asking.words, found=asking.launch.found, unknown=asking.unknown)
 
 
 def _least_faulty(tried: Sequence[Chosen]) -> Chosen:
@@ -145,17 +161,15 @@ def _least_faulty(tried: Sequence[Chosen]) -> Chosen:
     return newest if only_lacks and _has(newest.release, names) else best
 
 
-def _fitting(
-    launch: Launch, shelf: Shelf, refusing: Chosen, words: Sequence[str], unknown: frozenset[int]
-) -> Chosen | None:
+def _fitting(asking: _Asking, refusing: Chosen) -> Chosen | None:
     """The newest release that has every flag which the newest of all refuses, when it takes the whole."""
     names = {each.flag for each in refusing.reading.refused}
     if not names or refusing.reading.lost:
         return None
-    for version in reversed(shelf.catalog.versions(launch.engine)):
-        known = shelf.adopter(launch.engine, version)
+    for version in reversed(asking.shelf.catalog.versions(asking.launch.engine)):
+        known = asking.adopter(version)
         if version != refusing.version and known is not None and _has(known[0], names):
-            fits = _read(launch, shelf, version, words, unknown)
+            fits = _read(asking, version)
             return fits if fits is not None and not _fault_count(fits.reading) else None
     return None
 
@@ -164,18 +178,15 @@ def _has(release: Release, names: set[str]) -> bool:
     return all(each in release.flags or each in release.aliases for each in names)
 
 
-def _read(
-    launch: Launch, shelf: Shelf, version: str, words: Sequence[str], unknown: frozenset[int]
-) -> Chosen | None:
-    known = shelf.adopter(launch.engine, version)
+def _read(asking: _Asking, version: str) -> Chosen | None:
+    known = asking.adopter(version)
     if known is None:
         return None
     release, adopter = known
-    launch, changes, whole = _unfolded(launch, shelf, adopter, words, unknown)
-    if changes:
-        words = tuple(word.text for word in launch.command.words)
-        unknown = frozenset(at for at, word in enumerate(launch.command.words) if word.unknown)
-    reading = adopter.read(words, found=launch.found, unknown=unknown)
+    launch, changes, whole = _unfolded(asking, adopter)
+    if launch is not asking.launch:
+        asking = evolve(asking, launch=launch)
+    reading = adopter.read(asking.words, found=launch.found, unknown=asking.unknown)
     if whole is not None:
         refusal = whole.refusal or reading.refusal
         reading = evolve(reading, refusal=refusal, open=(*whole.open, *reading.open))
@@ -193,13 +204,14 @@ def _read(
 
 
 def _unfolded(
-    launch: Launch, shelf: Shelf, adopter: Adopter, words: Sequence[str], unknown: frozenset[int]
+    asking: _Asking, adopter: Adopter
 ) -> tuple[Launch, tuple[Change, ...], Unfolded | None]:
     """The launch with what a file that it names sets, what there is to say about that, and what came of the file."""
-    if shelf.read_file is None:
+    launch, read_file = asking.launch, asking.shelf.read_file
+    if read_file is None:
         return launch, (), None
     found = launch.found
-    whole = adopter.unfold(words, found=found, unknown=unknown, read_file=shelf.read_file)
+    whole = adopter.unfold(asking.words, found=found, unknown=asking.unknown, read_file=read_file)
     if whole is None or whole.refusal is not None:
         return launch, (), whole
     own = launch.command.words
@@ -257,10 +269,6 @@ def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
     return error(
         "release-unknown",
         f"nobody described {launch.engine} {version}",
-        notes=(f"known releases: {', '.join(_known(launch, shelf)) or 'none'}",),
+        notes=(f"known releases: {', '.join(versions) or 'none'}",),
         help=(f"say another: `--engine {launch.engine}@VERSION`",),
     )
-
-
-def _known(launch: Launch, shelf: Shelf) -> Iterator[str]:
-    yield from shelf.catalog.versions(launch.engine)

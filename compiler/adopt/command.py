@@ -87,15 +87,10 @@ def launches_of(
         starting += [inner] if several or faults else []
     others = other_commands(sheet.commands, lambda each: each in starting)
     if others is not None:
-        launches = [_with(each, others) for each in launches]
+        launches = [each.noting(others) for each in launches]
     if launches or starts_engine(command.words[script].text):
         found += sheet.diagnostics
     return tuple(launches), tuple(found)
-
-
-def _with(launch: Launch, change: Change) -> Launch:
-    command = evolve(launch.command, changes=(*launch.command.changes, change))
-    return evolve(launch, command=command)
 
 
 def _is_saying(words: Sequence[Word]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
+from compiler.adopt.volumes import text_of
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.source import Source
 from compiler.yamltext import Yaml, last_of_each
@@ -26,7 +27,7 @@ def extended(
     known = {key.text or "": value for key, value in services.pairs}
     line = [(name, service)]
     while (told := line[-1][1].get("extends")) is not None:
-        base = told.text or _text(told, "service")
+        base = told.text or text_of(told, "service")
         reason = _fault(told, base, known, seen={each for each, _ in line})
         if reason is not None:
             span = source.span(told.start, max(told.start + 1, told.end))
@@ -40,14 +41,9 @@ def extended(
     return whole, None
 
 
-def _text(table: Yaml, key: str) -> str:
-    value = table.get(key)
-    return (value.text or "") if value is not None else ""
-
-
 def _fault(told: Yaml, base: str, known: Mapping[str, Yaml], *, seen: set[str]) -> str | None:
     if told.get("file") is not None:
-        return f"it stands in another file, `{_text(told, 'file')}`"
+        return f"it stands in another file, `{text_of(told, 'file')}`"
     if base not in known:
         return f"there is no service `{base}`"
     return "it comes back to itself" if base in seen else None

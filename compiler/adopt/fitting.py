@@ -9,6 +9,7 @@ from attrs import evolve
 from compiler.adopt.form import Form, key_advice, port_lines, variable_line
 from compiler.adopt.launch import Command
 from compiler.diagnostics import Diagnostic
+from compiler.visibledevices import VISIBLE
 
 
 _KEY = re.compile(r"(?:put it into a YAML file[^`]*, and )?set `secrets\.api_key = \{[^`]*\}`")
@@ -17,13 +18,12 @@ _VARIABLE_SET = re.compile(r"set `env\.(?P<name>\w+) = \"?(?P<value>[^`\"]*)\"?`
 _VARIABLE_TO = re.compile(r"set `env\.(?P<name>\w+)` to `?(?P<value>[\w.:,-]+)`?")
 _VARIABLE = re.compile(r"`env\.(?P<name>\w+)`")
 _RAW_VARIABLE = re.compile(r"`env\.(?P<name>\w+) = \"?(?P<value>[^`\"]*)\"?`")
-_VISIBLE = re.compile(r"set `gpus\.indices = \[(?P<value>[^\]`]*)\]`, and remove `[^`]*`")
+_INDICES = re.compile(r"set `gpus\.indices = \[(?P<value>[^\]`]*)\]`, and remove `[^`]*`")
 _COUNT = re.compile(r"`gpus\.count = (?P<value>[\d_]+)`(?=, or change the layout)")
 _LAYOUT = re.compile(r"set `gpus\.count = (?P<value>[\d_]+)`")
 _TABLE = "`[speculative]`"
 _ON_HOST = "to directories on the host"
 _IN_CONTAINER = "to directories that the container mounts"
-_DRAFT, _DRAFT_PATH = "speculative.draft", "speculative.draft_path"
 _BUILD = re.compile(r"set `engine\.build = \"(?P<name>[^\"`]*)\"` and install that build")
 _OPEN = "bind-open"
 _OWN = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
@@ -47,9 +47,7 @@ def fitted(found: Diagnostic, command: Command, *, by_file: bool) -> Diagnostic 
 def line_in(text: str, form: Form, *, by_file: bool) -> str:
     """One line of a finding, in the lines of a form."""
     text = _KEY.sub(lambda _: key_advice(form, by_file=by_file), text)
-    text = _VISIBLE.sub(
-        lambda each: f"set {variable_line(form, 'CUDA_VISIBLE_DEVICES', each['value'])}", text
-    )
+    text = _INDICES.sub(lambda each: f"set {variable_line(form, VISIBLE, each['value'])}", text)
     for pattern in (_VARIABLE_SET, _VARIABLE_TO):
         text = pattern.sub(
             lambda each: f"set {variable_line(form, each['name'], each['value'])}", text

@@ -1,10 +1,10 @@
-"""What a file of somebody's own says about a launch: words with their places, and what surrounds them. No behaviour."""
+"""What a file of somebody's own says about a launch: words with their places, and what surrounds them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from compiler.adopt.form import Form
 from compiler.diagnostics import Diagnostic, Span
@@ -180,6 +180,10 @@ class Launch(Value):
     command: Command
     engine: str
     found: Found
+
+    def noting(self, *changes: Change) -> Launch:
+        """The same, with more of what is already known not to be carried."""
+        return evolve(self, command=evolve(self.command, changes=(*self.command.changes, *changes)))
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -18,6 +18,8 @@ from compiler.source import Source
 _OPEN = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _HERE = re.compile(r"<<-?\s*[\"'\\]?\w")
 
+_MOST_NAMED = 8
+"""Programs that a text runs instead."""
 MOST_WORDS = 2000
 """Words of a launch; the longest of the public ones has a hundred."""
 
@@ -55,14 +57,9 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
     programs = dict.fromkeys(
         PurePosixPath(each.words[0].text).name for each in sheet.commands if each.words
     )
-    most = 8
     names = [f"`{each}`" for each in programs if each.isprintable() and kind is not FileKind.PAGE]
-    names = names[:most]
-    composed = any(
-        [PurePosixPath(word.text).name for word in each.words[:2]] == ["docker", "compose"]
-        for each in sheet.commands
-    )
-    runs = f"it runs {', '.join(names)}{' and more' if len(programs) > most else ''}"
+    names = names[:_MOST_NAMED]
+    runs = f"it runs {', '.join(names)}{' and more' if len(programs) > _MOST_NAMED else ''}"
     span = first.words[0].span if first is not None else None
     top = Span(file=whole.name, line=1, column=1, end_line=1, end_column=1)
     for each in sheet.commands:
@@ -82,16 +79,24 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
             else top
         ),
         notes=(runs if names else _holds(whole, kind),),
-        help=(
-            "adopt the compose file that it names"
-            if composed
-            else open_
-            if (open_ := _what_is_open(sheet))
-            else "a here-document is text for another program, and is not read: adopt the file that it becomes"
-            if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text)
-            else f"known are {listed([f'`{each}`' for engine in ENGINES.values() for each in engine.launches])}; where another script holds the launch, adopt that one",
-        ),
+        help=(_instead(whole, kind, sheet),),
     )
+
+
+def _instead(whole: Source, kind: FileKind, sheet: Sheet) -> str:
+    """What to adopt, or to say, where no command of a text starts an engine."""
+    if any(
+        [PurePosixPath(word.text).name for word in each.words[:2]] == ["docker", "compose"]
+        for each in sheet.commands
+    ):
+        return "adopt the compose file that it names"
+    open_ = _what_is_open(sheet)
+    if open_:
+        return open_
+    if kind is FileKind.SCRIPT and _HERE.search(whole.text) and _in_text(whole.text):
+        return "a here-document is text for another program, and is not read: adopt the file that it becomes"
+    known = listed([f"`{each}`" for engine in ENGINES.values() for each in engine.launches])
+    return f"known are {known}; where another script holds the launch, adopt that one"
 
 
 _NOTEBOOK = "notebook"

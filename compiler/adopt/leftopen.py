@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from compiler.adopt.adopted import Adopted, advise_variables
-from compiler.diagnostics import Diagnostic, Label, Severity, Span, warning
+from compiler.diagnostics import Diagnostic, Label, Severity, Span, listed, warning
 from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 
@@ -26,7 +26,8 @@ def doubted(judged: Judged, adopted: Adopted) -> Judged:
     several = adopted.chosen.reading.open
     if not several:
         return judged
-    names = _listed(tuple(dict.fromkeys(each.flag for each in several)))
+    flags = dict.fromkeys(f"`{each.flag}`" for each in several)
+    names = listed(tuple(flags), most=_MOST_SHOWN)
     sizes = any(each.sizes for each in several)
     given = {each.flag for each in several}
     found = tuple(
@@ -107,10 +108,3 @@ def _means(*, sizes: bool) -> Iterator[str]:
     yield "a finding that depends on it is a warning, not an error"
     if sizes:
         yield "memory is not judged"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    shown = [f"`{each}`" for each in names[:_MOST_SHOWN]]
-    rest = len(names) - _MOST_SHOWN
-    shown += [f"{rest} more"] if rest > 0 else []
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

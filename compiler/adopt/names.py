@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
-from attrs import evolve
-
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Launch, Word
 from compiler.engines.adopting import ChangeKind
@@ -26,11 +24,7 @@ _RESOLVES = {Form.POD: "the cluster", Form.COMPOSE: "Compose"}
 
 def told_names(launch: Launch) -> Launch:
     """A launch with a word about each name of a host that is one in the file's own network only."""
-    told = tuple(_unresolved(launch))
-    if not told:
-        return launch
-    command = evolve(launch.command, changes=(*launch.command.changes, *told))
-    return evolve(launch, command=command)
+    return launch.noting(*_unresolved(launch))
 
 
 def _unresolved(launch: Launch) -> Iterator[Change]:

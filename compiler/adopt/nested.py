@@ -57,10 +57,7 @@ def nested_sheet(
     source = sources.get(span.file) if span is not None else None
     if source is None or span is None:
         return sheet
-    start, end = (
-        _offset(source, span.line, span.column),
-        _offset(source, span.end_line, span.end_column),
-    )
+    start, end = source.extent(span)
     commands: list[Command] = []
     for command in sheet.commands:
         spans = list(locate(source, [each.text for each in command.words], start=start, end=end))
@@ -74,9 +71,5 @@ def nested_sheet(
                 called=span if command.called else None,
             )
         )
-        start = _offset(source, spans[-1].end_line, spans[-1].end_column) if spans else start
+        start = source.extent(spans[-1])[1] if spans else start
     return Sheet(commands=tuple(commands), diagnostics=sheet.diagnostics)
-
-
-def _offset(source: Source, line: int, column: int) -> int:
-    return source.line_starts[line - 1] + column - 1

@@ -205,10 +205,7 @@ def _beside(launch: Launch, sheet: Sheet) -> Launch:
     """The launch with a word about the script's other commands."""
     start = entry_span(launch)
     change = other_commands(sheet.commands, lambda each: _holds(each, start))
-    if change is None:
-        return launch
-    command = evolve(launch.command, changes=(*launch.command.changes, change))
-    return evolve(launch, command=command)
+    return launch if change is None else launch.noting(change)
 
 
 def _holds(command: Command, span: Span | None) -> bool:
@@ -253,10 +250,7 @@ def _taken(launches: list[Launch]) -> list[Launch]:
         f"the launches of branches that are not taken then are left out; they are on lines: {lines}"
     )
     change = Change(kind=ChangeKind.ASSUMED, text=text, span=entry_span(taken[0]))
-    return [
-        evolve(each, command=evolve(each.command, changes=(*each.command.changes, change)))
-        for each in taken
-    ]
+    return [each.noting(change) for each in taken]
 
 
 def _is_called(launch: Launch, line: int, *, file: str) -> bool:

@@ -9,9 +9,11 @@ from compiler.adopt.adopted import Adopted
 from compiler.adopt.form import Form, key_advice, variable_secret_advice
 from compiler.adopt.launch import Kept, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.checks.table import flags_of
 from compiler.diagnostics import Diagnostic, Label, Span, error, warning
 from compiler.engines.known import ENGINES
-from compiler.origins import Definition, Level, Origin, Origins
+from compiler.origins import NOWHERE, Definition, Level, Origin, Origins
+from compiler.report.secrets import COVER, covered_stretch
 from compiler.secrecy import hide
 from compiler.source import Source
 
@@ -22,8 +24,7 @@ _REFERENCE = re.compile(r"\$(?:\w+|\{\w+\}|\(\w+\))")
 
 def origins(adopted: Adopted) -> Origins:
     """Where each setting stands in the launch's own file."""
-    nowhere = Span(file="", line=1, column=1, end_line=1, end_column=1)
-    document = entry_span(adopted.launch) or nowhere
+    document = entry_span(adopted.launch) or NOWHERE.document
     by_path = {}
     for each in adopted.settings:
         if each.span is None:
@@ -43,12 +44,7 @@ def origins(adopted: Adopted) -> Origins:
 
 def flags_of_settings(adopted: Adopted) -> Mapping[str, str]:
     """The flag that each typed setting is in the launch; for what is not given, what its release calls it."""
-    release = adopted.chosen.release
-    known = {
-        setting: name
-        for name, setting in reversed(list(ENGINES[adopted.launch.engine].owned_flags().items()))
-        if name in release.flags or name in release.aliases
-    }
+    known = flags_of(ENGINES[adopted.launch.engine], adopted.chosen.release)
     given = {
         ".".join(path): owner.flag
         for path, owner in adopted.folded.owners.items()
@@ -144,20 +140,18 @@ def cover(
         source = covered.get(span.file) if span is not None else None
         if source is None or span is None:
             continue
-        start = source.line_starts[span.line - 1] + span.column - 1
-        end = source.line_starts[span.end_line - 1] + span.end_column - 1
+        start, end = source.extent(span)
         if _REFERENCE.fullmatch(source.text[start:end]):
             continue
-        whole = "".join(each if each in "\r\n" else "*" for each in source.text[start:end])
-        covered[span.file] = Source(source.name, source.text[:start] + whole + source.text[end:])
+        covered[span.file] = covered_stretch(source, start, end)
     return covered
 
 
 def _starred(text: str, values: Iterable[str]) -> str:
-    return hide(text, values, cover=lambda each: "*" * len(each))
+    return hide(text, values, cover=lambda each: COVER * len(each))
 
 
 def _key_span(adopted: Adopted, setting: Setting) -> Span:
     owner = adopted.folded.owners.get(setting.path)
     span = adopted.launch.command.words[owner.words[0]].span if owner and owner.words else None
-    return span or setting.span or Span(file="", line=1, column=1, end_line=1, end_column=1)
+    return span or setting.span or NOWHERE.document

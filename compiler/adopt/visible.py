@@ -25,7 +25,7 @@ def visible_gpus(
             return _of_variable(told, shown, visible, count=count if in_order else len(told))
         if max(told) < len(given):
             return _setting([given[at] for at in told], visible), ()
-        text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {_of(given)} does not have"
+        text = f"`CUDA_VISIBLE_DEVICES={visible.text}` names a GPU that the container with {counted(len(given), 'GPU')} does not have"
         return _setting(list(given), visible), (
             Change(kind=ChangeKind.DROPPED, text=text, span=visible.span),
         )
@@ -46,10 +46,10 @@ def _of_variable(
     """The GPUs that ranks are put on, of those that the variable shows."""
     changes = []
     if shown.because is not None:
-        text = f"`{VISIBLE}={visible.text}` shows the server {_of(told)}: {shown.because}"
+        text = f"`{VISIBLE}={visible.text}` shows the server {counted(len(told), 'GPU')}: {shown.because}"
         changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=visible.span))
     if len(told) > count:
-        text = f"of the {_of(told)} of `{VISIBLE}={visible.text}` the layout takes the first {count}: `gpus.indices = {list(told[:count])}`"
+        text = f"of the {counted(len(told), 'GPU')} of `{VISIBLE}={visible.text}` the layout takes the first {count}: `gpus.indices = {list(told[:count])}`"
         changes.append(Change(kind=ChangeKind.ASSUMED, text=text, span=visible.span))
     return _setting(list(told[:count]), visible), tuple(changes)
 
@@ -63,10 +63,6 @@ def _first(
         return setting, ()
     text = f"of the container's {counted(len(given), 'GPU')} the layout takes the first {count}: `gpus.indices = {list(given[:count])}`"
     return setting, (Change(kind=ChangeKind.ASSUMED, text=text, span=devices.span),)
-
-
-def _of(given: tuple[int, ...]) -> str:
-    return counted(len(given), "GPU")
 
 
 def _setting(indices: list[int], word: Word) -> Setting:

@@ -94,10 +94,7 @@ class Written(Value):
 
     def _found(self, span: Span, line: int) -> Span | None:
         """Where a word stands as it is: on its own line, or in what is put there; rather behind the word before it."""
-        start, end = (
-            self.source.line_starts[at - 1] + column - 1
-            for at, column in ((span.line, span.column), (span.end_line, span.end_column))
-        )
+        start, end = self.source.extent(span)
         text, before = self.source.text[start:end], self.source.text[:start].split()[-1:]
         if not text.strip() or "\n" in text:
             return None

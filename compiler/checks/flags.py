@@ -44,7 +44,7 @@ def _key(where: Origins, option: Option, text: str) -> Label:
     return where.primary(option.setting, text=text)
 
 
-@rule("flag-unknown")
+@rule(UNKNOWN)
 def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The release's parser stops at a flag it does not have; a warning when the server's own table was not read."""
     release = plan.release
@@ -60,7 +60,7 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
         notes, advice = flag_meant(option, release=release, outcome=doubt or _STOPS)
         yield Diagnostic(
-            code="flag-unknown",
+            code=UNKNOWN,
             severity=Severity.WARNING if doubt else Severity.ERROR,
             summary=f"{_release_name(release)} {verb} `{option.flag}`",
             primary=_key(where, option, "this flag"),

@@ -49,6 +49,15 @@ def _owned_flags(release: Same[Release | None], engine: Same[Engine | None]) -> 
     return {full_name(release.value, name): setting for name, setting in owned.items()}
 
 
+def flags_of(engine: Engine, release: Release) -> Mapping[str, str]:
+    """What a release calls the flag of each setting; of several that it has, the one that the engine names first."""
+    return {
+        setting: name
+        for name, setting in reversed(list(engine.owned_flags().items()))
+        if name in release.flags or name in release.aliases
+    }
+
+
 def value_fault(flag: Flag, name: str, values: Sequence[str], *, engine: str) -> str | None:
     """Why a release's parser stops at the words of a flag, as a clause; `None` when it reads them."""
     if flag.takes is None:

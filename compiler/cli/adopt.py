@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SAID_OTHERWISE = frozenset({"dropped", "secret"})
-"""Kinds of changes that matter to who writes a profile; of secrets a finding tells."""
 
 
 def _variables(
@@ -118,6 +116,7 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
     from compiler.adopt.showing import flags_of_settings, origins, secret_findings  # noqa: PLC0415 - as above
     from compiler.catalog.naming import model_names  # noqa: PLC0415 - as above
     from compiler.checks.outside import ABOUT_PROFILES  # noqa: PLC0415 - as above
+    from compiler.engines.adopting import ChangeKind  # noqa: PLC0415 - as above
     from compiler.judged import Checked  # noqa: PLC0415 - as above
     from compiler.pipeline import judge_profile  # noqa: PLC0415 - as above
 
@@ -148,7 +147,8 @@ def _check(read: Read, wanted: Wanted, *, as_json: bool) -> int:
         from compiler.report.verdicts import verdict_lines  # noqa: PLC0415 - as above
 
         show_findings(checked.all_diagnostics, read, adopted)
-        show_changes(adopted, left_out=_SAID_OTHERWISE)
+        # These matter to who writes a profile; of secrets a finding tells.
+        show_changes(adopted, left_out=frozenset({ChangeKind.DROPPED, ChangeKind.SECRET}))
         if adopted is not None and not has_gpu(adopted):
             sys.stderr.write(
                 "memory is judged with `--gpu KIND`; `poolproof catalog list` has the kinds\n"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from compiler.adopt.adopted import Adopted
     from compiler.adopt.launch import Change
     from compiler.adopt.reading import Read
+    from compiler.engines.adopting import ChangeKind
 
 
 def changes_of(adopted: Adopted | None) -> tuple[Change, ...]:
@@ -38,12 +39,12 @@ def show_findings(found: Sequence[Diagnostic], read: Read, adopted: Adopted | No
     sys.stderr.write(f"{hide(text, hidden)}\n{summary_line(found)}\n")
 
 
-def show_changes(adopted: Adopted | None, *, left_out: frozenset[str] = frozenset()) -> None:
+def show_changes(adopted: Adopted | None, *, left_out: frozenset[ChangeKind] = frozenset()) -> None:
     """A line for each such part, but for some kinds."""
     from compiler.adopt.writing import place_of  # noqa: PLC0415 - only this verb
     from compiler.diagnostics import printable  # noqa: PLC0415 - as above
 
-    told = (each for each in changes_of(adopted) if each.kind.value not in left_out)
+    told = (each for each in changes_of(adopted) if each.kind not in left_out)
     write_lines(
         (f"{each.kind.value}: {printable(each.text)}{place_of(each)}" for each in told), beside=True
     )

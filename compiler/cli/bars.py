@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from compiler.cli.session import columns, wants_colour
 from compiler.judged import Judged
 
 
 def print_bars(judged: Sequence[Judged]) -> None:
     """Draw the services whose memory is known, each under its name; as wide as the terminal."""
-    from shutil import get_terminal_size  # noqa: PLC0415 - only a run that draws
-
-    from compiler.bars import memory_bars  # noqa: PLC0415 - as above
-    from compiler.cli.session import wants_colour  # noqa: PLC0415 - as above
+    from compiler.bars import memory_bars  # noqa: PLC0415 - only a run that draws
     from compiler.report.drawing import drawing  # noqa: PLC0415 - as above
 
-    width = get_terminal_size((100, 24)).columns
+    width = columns()
     colour = wants_colour(sys.stdout)
     for each in judged:
         if each.plan is not None and each.plan.memory is not None:

@@ -120,20 +120,16 @@ def _instead(catalog: Catalog, id_: str) -> str:
         return f"; a similar id exists: `{similar}`"
     if not held:
         return "; `poolproof catalog list` has all"
-    shown = [f"`{each}`" for each in held[:_MOST_HELD]]
-    rest = len(held) - len(shown)
-    return f"; these hold the word: {listed([*shown, f'{rest} more'] if rest else shown)}"
+    return f"; these hold the word: {listed([f'`{each}`' for each in held], most=_MOST_HELD)}"
 
 
 def _flags(catalog: Catalog, engine: str, version: str) -> Iterator[str]:
     release, _ = catalog.release(engine, version)
-    for name in sorted(release.flags) if release else ():
-        flag = release.flags[name] if release else None
-        if flag is not None:
-            takes = "|".join(flag.choices) or flag.takes or ""
-            default = "" if flag.default in (None, ()) else f"default {flag.default}"
-            words = (name, *flag.aliases, takes, flag.nargs or "", default, flag.deprecated or "")
-            yield "  ".join(each for each in words if each)
+    for name, flag in sorted(release.flags.items()) if release is not None else ():
+        takes = "|".join(flag.choices) or flag.takes or ""
+        default = "" if flag.default in (None, ()) else f"default {flag.default}"
+        words = (name, *flag.aliases, takes, flag.nargs or "", default, flag.deprecated or "")
+        yield "  ".join(each for each in words if each)
 
 
 def _finite(

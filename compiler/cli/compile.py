@@ -15,6 +15,7 @@ from compiler.cli.session import Format, Session, open_session, show, write_line
 from compiler.diagnostics import Diagnostic, error
 from compiler.judged import Checked
 from compiler.pipeline import render_checked
+from compiler.quantities import counted
 from compiler.report.verdicts import verdict_lines
 from compiler.tree import Comparison, OutTree, State, Written, compare, unified_diff, write
 
@@ -50,19 +51,20 @@ def command(
     """
     if diff and not check:
         raise click.UsageError("--diff goes with --check")
+    how = Format(form)
     session, faults = open_session(profiles)
     checked = Checked(judged=(), diagnostics=faults) if session is None else _check(session)
     checked = strictly(checked) if strict else checked
-    show(checked.all_diagnostics, session, form=Format(form))
+    show(checked.all_diagnostics, session, form=how)
     if session is None or checked.refused:
         return _refuse(checking=check)
     tree = render_checked(checked)
     if not isinstance(tree, OutTree):
-        show(tree, session, form=Format(form))
+        show(tree, session, form=how)
         return _refuse(checking=check)
     if check:
-        return _compare(tree, session, diff=diff, strict=strict, form=Format(form))
-    return _write(tree, session, checked, overwrite=overwrite, form=Format(form))
+        return _compare(tree, session, diff=diff, strict=strict, form=how)
+    return _write(tree, session, checked, overwrite=overwrite, form=how)
 
 
 def _check(session: Session) -> Checked:
@@ -100,10 +102,8 @@ def _write(
     sys.stdout.writelines(f"removed out/{path}\n" for path in done.removed)
     if done.resumed:
         click.echo("an earlier run was cut off; it is finished now", err=True)
-    count = len(done.written)
-    click.echo(
-        f"wrote {count} {'file' if count == 1 else 'files'} below out/, {done.unchanged} unchanged"
-    )
+    files = counted(len(done.written), "file")
+    click.echo(f"wrote {files} below out/, {done.unchanged:,} unchanged")
     return Exit.OK
 
 

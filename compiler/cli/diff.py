@@ -19,6 +19,7 @@ from compiler.diff.installed import compare_installed, no_plan, read_installed
 from compiler.diff.sides import Side, side_of_folder, side_of_revision
 from compiler.diff.trees import TreeChange, compare_trees
 from compiler.judged import Checked
+from compiler.language.load import file_of, name_of
 from compiler.near import near
 from compiler.pipeline import check_profiles
 from compiler.workspace import PROFILES
@@ -53,37 +54,38 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     REF is a commit, a branch, or a tag; DIR holds `profiles/`, or a `plan.json`. `REF..REF`, or `REF REF`, compares two
     revisions with each other, and the working tree with neither. Nothing is checked out or written.
     """
+    how = Format(form)
     session, faults = open_session(())
     if session is None:
-        return _refused(faults, None, form)
+        return _refused(faults, None, how)
     base, later, asked = _base(words, session)
     named = find_tree(asked)
     if named.diagnostics:
-        return _refused(named.diagnostics, session, form)
+        return _refused(named.diagnostics, session, how)
     new = _later(later, session)
     if isinstance(new, Diagnostic):
-        return _refused((new,), session, form)
+        return _refused((new,), session, how)
     # What is found is shown in the texts of the side that it was found in.
     session = evolve(session, inputs=new.inputs, names=new.names)
     checked = check_profiles(new.names, new.inputs, whole=True)
     change = _compare(base, new, session, checked, named.names)
     if isinstance(change, Diagnostic):
-        return _refused((change,), session, form)
+        return _refused((change,), session, how)
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
     fragments = _about_fragments(named.names, checked)
     for note in (*change.notes, *fragments, *(() if later else _about_out(checked, session))):
         click.echo(f"note: {note}", err=True)
-    sys.stdout.write(_rendered(change, Format(form)))
+    sys.stdout.write(_rendered(change, how))
     if errors:
         return Exit.REFUSED
     return Exit.DIFFERENT if exit_code and change.services else Exit.OK
 
 
-def _refused(found: Sequence[Diagnostic], session: Session | None, form: str) -> int:
+def _refused(found: Sequence[Diagnostic], session: Session | None, form: Format) -> int:
     """Say why there is nothing to compare, as an object too where one was asked for."""
     show(found, session)
-    if form == Format.JSON:
+    if form is Format.JSON:
         import json  # noqa: PLC0415 - one form a run
 
         from compiler.diff.contract import refused_json  # noqa: PLC0415 - one form a run
@@ -116,7 +118,7 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
 
 
 def _is_profile(word: str, session: Session) -> bool:
-    return word.removesuffix(".toml").removeprefix(f"{PROFILES}/") in session.names
+    return name_of(word) in session.names
 
 
 def _later(later: str, session: Session) -> Side | Diagnostic:
@@ -207,7 +209,7 @@ def _about_fragments(names: Sequence[str], checked: Checked) -> Iterator[str]:
     """What was asked for and is no service, and where its services are named."""
     for name in names:
         if name in checked.fragments:
-            yield f"`{name}` is a fragment, and no service: `poolproof affected {PROFILES}/{name}.toml` names those made of it"
+            yield f"`{name}` is a fragment, and no service: `poolproof affected {file_of(name)}` names those made of it"
 
 
 def _about_out(checked: Checked, session: Session) -> list[str]:

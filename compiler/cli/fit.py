@@ -12,7 +12,7 @@ from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
 from compiler.cli.neighbours import names_beside
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, error_codes
 from compiler.edit.files import refusal, replace
 from compiler.judged import Judged
 from compiler.language.graph import link
@@ -161,44 +161,25 @@ def _answer(
     file: str | None,
     beside: Neighbours | None,
 ) -> Answer:
-    errors = tuple(each for each in judged.diagnostics if each.is_error)
+    errors = [each for each in judged.diagnostics if each.is_error]
     standing = tuple(each for each in judged.standing if each.is_error)
     rules = Rules(standing=standing, beside=beside)
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
     trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
-    codes = tuple(dict.fromkeys(each.code for each in errors))
+    answer = Answer(plan=plan, first=others, refused_by=error_codes(errors), most=most, into=file)
     if most is not None:
         furthest = the_most(most, plan, trials)
-        return Answer(
-            plan=plan,
-            first=others,
-            refused_by=codes,
-            most=most,
-            into=file,
-            short=furthest.short,
-            remedies=furthest.remedies,
-            unhelpful=(),
-            spare=None,
-            plans=trials.count,
-        )
+        answer = evolve(answer, short=furthest.short, remedies=furthest.remedies)
+        return evolve(answer, plans=trials.count)
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
-    room = spare(plan, trials) if held else None
-    fitting = (
-        None if held and outcome is Outcome.PASSES else fit(plan, trials, refused=bool(errors))
-    )
-    return Answer(
-        plan=plan,
-        first=others,
-        refused_by=codes,
-        most=None,
-        into=file,
-        remedies=() if fitting is None else fitting.remedies,
-        unhelpful=() if fitting is None else fitting.unhelpful,
-        spare=room,
-        plans=trials.count,
-    )
+    if held:
+        answer = evolve(answer, spare=spare(plan, trials))
+    if not held or outcome is not Outcome.PASSES:
+        found = fit(plan, trials, refused=bool(errors))
+        answer = evolve(answer, remedies=found.remedies, unhelpful=found.unhelpful)
+    return evolve(answer, plans=trials.count)
 
 
 def _made_of(plan: Plan, session: Session) -> Mapping[str, object]:

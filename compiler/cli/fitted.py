@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from compiler.accept import verdict
-from compiler.diagnostics import Diagnostic, printable
+from compiler.diagnostics import Diagnostic, error_codes, printable
 from compiler.language.load import file_of
 from compiler.plan import Plan
 from compiler.planjson import plan_facts
@@ -48,14 +48,14 @@ class Answer(Value):
     """
 
     plan: Plan
-    first: tuple[Diagnostic, ...] = ()
-    refused_by: tuple[str, ...] = ()
+    first: tuple[Diagnostic, ...]
+    refused_by: tuple[str, ...]
     most: Most | None
+    plans: int = 0
     short: tuple[str, ...] = ()
-    remedies: tuple[Remedy, ...]
-    unhelpful: tuple[Unhelpful, ...]
-    spare: Spare | None
-    plans: int
+    remedies: tuple[Remedy, ...] = ()
+    unhelpful: tuple[Unhelpful, ...] = ()
+    spare: Spare | None = None
     into: str | None = None
     chosen: int | None = None
     file: str | None = None
@@ -93,8 +93,7 @@ def _now(answer: Answer) -> str:
     plan = answer.plan
     if not answer.first:
         return _numbers(plan)
-    codes = [each.code for each in answer.first]
-    return refused_by(codes, verdict(plan), memory_numbers(plan))
+    return refused_by(error_codes(answer.first), verdict(plan), memory_numbers(plan))
 
 
 def _first(found: Diagnostic) -> str:
@@ -180,7 +179,7 @@ def _way_on(answer: Answer) -> str:
     if answer.most is not None:
         return f"no {answer.most.value} that can be asked for keeps the promise with the rest as it is; what does: poolproof fit {name}"
     if answer.first:
-        codes = ", ".join(f"`{each}`" for each in dict.fromkeys(each.code for each in answer.first))
+        codes = ", ".join(f"`{each}`" for each in error_codes(answer.first))
         return f"nothing that was tried keeps the promise and passes the check: mend {codes}, and ask again"
     return "nothing that was tried keeps the promise; promise less, or use other GPUs"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from difflib import unified_diff
 
 import click
 
@@ -13,6 +12,7 @@ from compiler.diagnostics import Diagnostic, error
 from compiler.edit.files import refusal, replace
 from compiler.edit.formatting import Formatted, format_loaded
 from compiler.language.load import file_of, load_document, name_fault
+from compiler.quantities import counted
 
 
 @click.command(name="fmt")
@@ -69,24 +69,16 @@ def _missing(name: str) -> Diagnostic:
 
 
 def _compare(changed: list[Formatted]) -> Exit:
+    from compiler.tree.difftext import changed_lines  # noqa: PLC0415 - who writes compares nothing
+
     for each in changed:
-        file = file_of(each.name)
-        before, after = (_lines(text) for text in (each.before, each.after))
-        for line in unified_diff(before, after, file, file):
-            sys.stdout.write(
-                line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            )
+        names = (file_of(each.name), file_of(each.name))
+        sys.stdout.writelines(changed_lines(each.before, each.after, names=names))
     if not changed:
         click.echo("every profile is laid out", err=True)
         return Exit.OK
-    click.echo(f"{_files(len(changed))} to lay out: run `poolproof fmt`", err=True)
+    click.echo(f"{counted(len(changed), 'file')} to lay out: run `poolproof fmt`", err=True)
     return Exit.STALE
-
-
-def _lines(text: str) -> list[str]:
-    r"""The lines with their ends; only `\n` ends one."""
-    rows = text.split("\n")
-    return [f"{row}\n" for row in rows[:-1]] + ([rows[-1]] if rows[-1] else [])
 
 
 def _write(changed: list[Formatted], session: Session, *, total: int) -> Exit:
@@ -98,9 +90,6 @@ def _write(changed: list[Formatted], session: Session, *, total: int) -> Exit:
             show([failed], session)
             return Exit.MACHINE
         click.echo(f"laid out {file_of(each.name)}")
-    click.echo(f"{_files(len(changed))} laid out, {total - len(changed)} unchanged", err=True)
+    left = total - len(changed)
+    click.echo(f"{counted(len(changed), 'file')} laid out, {left:,} unchanged", err=True)
     return Exit.OK
-
-
-def _files(count: int) -> str:
-    return f"{count} {'file' if count == 1 else 'files'}"

@@ -9,9 +9,9 @@ from attrs import evolve, frozen
 from compiler.adopt.advice import in_flags, only_in_flags
 from compiler.adopt.fitting import line_in
 from compiler.adopt.form import Form
+from compiler.checks.table import flags_of
 from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Asked, Engine, Facts, Spelled
-from compiler.facts import Release
 from compiler.judged import Judged
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Balance, Plan
@@ -109,12 +109,3 @@ def _told(found: Diagnostic, flags: Mapping[str, str], lined: Callable[[str], st
         else only_in_flags(found, flags, then=lined)
     )
     return evolve(told, summary=lined(told.summary), notes=tuple(map(lined, told.notes)))
-
-
-def flags_of(engine: Engine, release: Release) -> Mapping[str, str]:
-    """What a release calls the flag of each setting."""
-    return {
-        setting: name
-        for name, setting in reversed(list(engine.owned_flags().items()))
-        if name in release.flags or name in release.aliases
-    }

@@ -20,10 +20,10 @@ from compiler.diagnostics import Diagnostic, listed
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
 from compiler.judged import Checked
+from compiler.language.load import file_of
 from compiler.profile import AUTO, KvDtype
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import FirstService, files_around, profile_files
-from compiler.workspace import PROFILES
+from compiler.starter import FirstService, files_around
 
 
 KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
@@ -120,10 +120,10 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         )
         return Exit.REFUSED
     place, wanted = placed(place, wanted)
-    wanted = laid_out(wanted, place.catalog, judge=place.judge)
+    wanted = laid_out(place, wanted)
     checked, session = place.judged(wanted)
     if checked.refused:
-        easier = eased(wanted, place.catalog, judge=place.judge)
+        easier = eased(place, wanted)
         if easier is None:
             return _refuse(wanted, checked, place, session)
         wanted = easier
@@ -146,7 +146,7 @@ def _in_the_way(place: Place, wanted: FirstService, given: Mapping[str, Any]) ->
         )
         return
     if place.has(wanted.profile):
-        yield f"`{PROFILES}/{wanted.profile}.toml` is there already: edit it, or name another `--host`"
+        yield f"`{file_of(wanted.profile)}` is there already: edit it, or name another `--host`"
     yield from disputes(place, wanted, given)
 
 
@@ -169,24 +169,13 @@ def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessi
     """Say why, and what may be asked for instead, in the words of the options."""
     from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
 
-    texts = {
-        f"{PROFILES}/{name}.toml": text
-        for name, text in profile_files(wanted).items()
-        if not place.has(name)
-    }
+    texts = place.lacking(wanted)
     found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
     show(found, session)
     if wanted.layout is not None:
         write_lines((wanted.layout.said(wanted.count),), beside=True)
     write_lines(verdict_lines(checked.judged))
-    passing = dict(
-        offers(
-            wanted,
-            checked.judged[0],
-            place.catalog,
-            judge=place.judge,
-        )
-    )
+    passing = dict(offers(place, wanted, checked.judged[0]))
     if passing:
         wide = max(map(len, passing))
         lines = (f"  {option.ljust(wide)}  {gives}" for option, gives in passing.items())

@@ -12,7 +12,7 @@ from attrs import evolve
 from compiler.adopt.files import LARGEST_BYTES, NO_FILES, Files, as_source
 from compiler.adopt.reading import Read, read_file, read_words
 from compiler.adopt.shell.known import starts_engine
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
 from compiler.secrecy import given_secrets, without_secrets
@@ -92,8 +92,7 @@ def _unreadable(name: str, fault: OSError | ValueError) -> Diagnostic:
         launch = ENGINES[DEFAULT].launches[0]
         advice = f"a command is given behind `--`: `poolproof adopt -- {launch}`"
         return error("launch-unreadable", f"there is no file `{shown}`", help=(advice,))
-    reason = getattr(fault, "strerror", None) or str(fault)
-    return error("launch-unreadable", f"`{shown}` cannot be read: {reason.lower()}")
+    return error("launch-unreadable", f"`{shown}` cannot be read: {reason_of(fault)}")
 
 
 def files_here() -> Files:

@@ -32,8 +32,6 @@ def write_new(path: Path, text: str, *, overwrite: bool = False) -> Unwritten | 
         write_whole(text, path, is_new=not overwrite)
     except FileExistsError:
         return Unwritten(why="is there already", exit=Exit.REFUSED)
-    except RuntimeError as fault:  # links that lead in a circle
-        return Unwritten(why=f"cannot be written: {fault}", exit=Exit.MACHINE)
-    except OSError as fault:
+    except (OSError, RuntimeError) as fault:  # the latter for links that lead in a circle
         return Unwritten(why=f"cannot be written: {reason_of(fault)}", exit=Exit.MACHINE)
     return None

@@ -15,6 +15,8 @@ from compiler.host.asked import MeantServer
 from compiler.host.httpget import Address, parse_address
 from compiler.host.promised import Promised, installed_plan, read_promised
 from compiler.host.units import Scope
+from compiler.workspace import OUT
+from compiler.writtenplan import PLAN
 
 
 def _address(_: click.Context, option: click.Parameter, value: str | None) -> Address | None:
@@ -103,7 +105,7 @@ def _find_plan(
         found = find_tree(())
         if found.workspace is None:
             return found.diagnostics[0]
-        plan = found.workspace.out / profile.removeprefix("out/") / "plan.json"
+        plan = found.workspace.out / profile.removeprefix(f"{OUT}/") / PLAN
     if plan is None and asked.unit is not None:
         installed = installed_plan(asked.unit, scope=asked.scope)
         if isinstance(installed, Diagnostic):

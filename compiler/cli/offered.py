@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
 from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
-from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, in_groups, laid_out
+from compiler.cli.startplace import Place
 from compiler.cli.startwanted import ONE_HOST, default_path
 from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
-from compiler.judged import Checked, Judged, Verdict
+from compiler.judged import Judged, Verdict
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.quantities import counted
@@ -22,7 +23,7 @@ from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import Most, most_that_passes
 from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
-from compiler.starter import FirstService, shared_attention
+from compiler.starter import FirstService
 
 
 _OPTIONS: Mapping[str, str] = {
@@ -82,13 +83,7 @@ def _note(label: Label, texts: Mapping[str, str]) -> str | None:
     return f"the fraction of the memory {label.text}" if key == "fraction" else None
 
 
-def offers(
-    wanted: FirstService,
-    refused: Judged,
-    catalog: Catalog,
-    *,
-    judge: Callable[[FirstService], Checked],
-) -> Iterator[tuple[str, str]]:
+def offers(place: Place, wanted: FirstService, refused: Judged) -> Iterator[tuple[str, str]]:
     """Options that pass with the rest as asked, each with what comes of it: the most of a promise, the fewest GPUs.
 
     `wanted` has the layout that came nearest.
@@ -96,19 +91,19 @@ def offers(
     plan = refused.plan
     if plan is None or plan.memory is None:
         return
-    trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
+    trials = Trials(replan=Replanner(plan=plan, catalog=place.catalog))
     asked = [_asked(wanted, each) for each in _smaller(plan, trials)]
-    asked += _further(wanted, plan, catalog, judge=judge, than=asked)
+    asked += _further(place, wanted, plan, than=asked)
     asked.sort(key=lambda each: _moves(each, wanted) is Most.CONCURRENCY)
-    counts = list(_counts(wanted, refused, catalog, judge=judge))
+    counts = list(_counts(place, wanted, refused))
     if not asked and not counts:
         asked = [_asked(wanted, each) for each in _both(plan, trials)]
-    others = (*_formats(wanted), *_siblings(wanted, catalog))
+    others = (*_formats(wanted), *_siblings(place.catalog, wanted))
     for each in (*asked, *others, *counts):
-        checked, taken = judge(each), each
+        checked, taken = place.judge(each), each
         if checked.refused:
-            taken = eased(each, catalog, judge=judge) or each
-            checked = checked if taken is each else judge(taken)
+            taken = eased(place, each) or each
+            checked = checked if taken is each else place.judge(taken)
         if not checked.refused:
             yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_how(taken)}"
 
@@ -118,7 +113,7 @@ def _formats(wanted: FirstService) -> Iterator[FirstService]:
         yield evolve(wanted, kv_dtype=NARROW_KV)
 
 
-def _siblings(wanted: FirstService, catalog: Catalog) -> Iterator[FirstService]:
+def _siblings(catalog: Catalog, wanted: FirstService) -> Iterator[FirstService]:
     """Checkpoints of the same model in fewer bits: those of the catalogue whose names begin with its name."""
     model, _ = catalog.model(wanted.model)
     if model is None:
@@ -154,17 +149,12 @@ def _how(asked: FirstService) -> str:
 
 
 def _further(
-    wanted: FirstService,
-    plan: Plan,
-    catalog: Catalog,
-    *,
-    judge: Callable[[FirstService], Checked],
-    than: Sequence[FirstService],
+    place: Place, wanted: FirstService, plan: Plan, *, than: Sequence[FirstService]
 ) -> Iterator[FirstService]:
     """The most of a promise that passes with what `eased` tries, where that is more `than` without."""
     found: list[FirstService] = []
-    for each in (plan, *_in_groups(wanted, catalog, judge=judge)):
-        trials = Trials(replan=Replanner(plan=each, catalog=catalog))
+    for each in (plan, *_grouped(place, wanted)):
+        trials = Trials(replan=Replanner(plan=each, catalog=place.catalog))
         found += (_asked(wanted, remedy) for remedy in _smaller(_with_few(each, trials), trials))
     for most in (Most.CONTEXT, Most.CONCURRENCY):
         known = max((_promised(each) for each in than if _moves(each, wanted) is most), default=0)
@@ -179,15 +169,10 @@ _WORTH = 1.25
 """Of a promise that is hardly larger, nobody gives up what else it takes."""
 
 
-def _in_groups(
-    wanted: FirstService, catalog: Catalog, *, judge: Callable[[FirstService], Checked]
-) -> Iterator[Plan]:
+def _grouped(place: Place, wanted: FirstService) -> Iterator[Plan]:
     """The plans of the same with data parallel attention."""
-    model, _ = catalog.model(wanted.model)
-    if model is None or wanted.layout is not None:
-        return
-    for layout in shared_attention(model, wanted.count):
-        judged = judge(evolve(wanted, layout=layout)).judged
+    for each in in_groups(place, wanted):
+        judged = place.judge(each).judged
         plan = judged[0].plan if judged else None
         if plan is not None and plan.memory is not None:
             yield plan
@@ -215,13 +200,7 @@ def _smaller(plan: Plan, trials: Trials) -> Iterator[Remedy]:
             yield found
 
 
-def _counts(
-    wanted: FirstService,
-    refused: Judged,
-    catalog: Catalog,
-    *,
-    judge: Callable[[FirstService], Checked],
-) -> Iterator[FirstService]:
+def _counts(place: Place, wanted: FirstService, refused: Judged) -> Iterator[FirstService]:
     """The fewest GPUs that pass, and the fewest that do so without a doubt; for a number that does not divide, fewer too."""
     more = [each for each in COUNTS if each > wanted.count]
     fewer = [each for each in reversed(COUNTS) if each < wanted.count]
@@ -230,11 +209,11 @@ def _counts(
     )
     for counts in (more,) if is_memory else (fewer[:1], more):
         for count in counts:
-            asked = laid_out(evolve(wanted, count=count, layout=None), catalog, judge=judge)
-            found = judge(asked)
-            easier = eased(asked, catalog, judge=judge) if found.refused else None
+            asked = laid_out(place, evolve(wanted, count=count, layout=None))
+            found = place.judge(asked)
+            easier = eased(place, asked) if found.refused else None
             if easier is not None:
-                asked, found = easier, judge(easier)
+                asked, found = easier, place.judge(easier)
             if found.refused:
                 continue
             yield asked

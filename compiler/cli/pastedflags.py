@@ -11,8 +11,7 @@ from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.launch import Launch, Word
 from compiler.catalog import Catalog
 from compiler.checks.meant import flag_meant, value_meant
-from compiler.checks.table import find_flag, value_fault
-from compiler.cli.inflags import flags_of
+from compiler.checks.table import find_flag, flags_of, value_fault
 from compiler.cli.namedfiles import named_text
 from compiler.cli.pasted import read_pasted
 from compiler.cli.plaincommand import Said

@@ -12,7 +12,7 @@ from compiler.cli.exits import Exit
 from compiler.cli.neighbours import check_asked, tell_unseen
 from compiler.cli.session import Session, open_session, show
 from compiler.cli.wholefile import file_or_stdout, write_whole
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.judged import Checked
 from compiler.remedy.replanning import Replanner
 from compiler.report.verdicts import tree_lines, verdict_lines
@@ -121,8 +121,7 @@ def _write(page: str, output: Path) -> bool:
     try:
         write_whole(page, output)
     except (OSError, RuntimeError) as fault:  # the latter for links that lead in a circle
-        reason = (getattr(fault, "strerror", None) or str(fault)).lower()
-        click.echo(f"`{output}` cannot be written: {reason}", err=True)
+        click.echo(f"`{output}` cannot be written: {reason_of(fault)}", err=True)
         return False
     click.echo(f"wrote {output}", err=True)
     return True

@@ -139,9 +139,9 @@ def sources(found: Sequence[Diagnostic], session: Session | None) -> Mapping[str
 
 
 def _source(name: str, session: Session) -> Source | None:
-    profile = name.removeprefix(f"{PROFILES}/").removesuffix(".toml")
-    from compiler.language.load import load_source  # noqa: PLC0415 - what compiled has it already
+    from compiler.language.load import load_source, name_of  # noqa: PLC0415 - what compiled has it already
 
+    profile = name_of(name)
     loaded = session.inputs.documents.get(profile)
     if loaded is not None and loaded[0] is not None:
         return loaded[0].source

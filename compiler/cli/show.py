@@ -10,6 +10,7 @@ import click
 from compiler.cli.exits import Exit
 from compiler.cli.session import open_session, print_json
 from compiler.cli.session import show as show_findings
+from compiler.edit.order import table_rank
 from compiler.language.merge import Resolved
 from compiler.language.settings import Setting, all_settings
 from compiler.language.structure import check_fragment, structure_profile
@@ -51,8 +52,9 @@ def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
         "profile": resolved.name,
         "settings": {each.setting: _json(each) for each in settings if each.value is not None},
         "defaults": {
-            name: history.default
-            for name, history in _unset(resolved)
+            history.setting: history.default
+            for path in _default_paths(resolved)
+            for history in histories(resolved, path)
             if history.default is not None
         },
     }
@@ -71,15 +73,6 @@ def _json(history: History) -> dict[str, object]:
         for each in history.steps
     ]
     return {"value": history.value, "origin": steps[0], "others": steps[1:]}
-
-
-def _unset(resolved: Resolved) -> Iterator[tuple[str, History]]:
-    """The settings with a default that no file sets, where the table around them stands."""
-    for setting in all_settings():
-        for path in _real_paths(setting, resolved):
-            if path not in resolved.origins.by_path:
-                for history in histories(resolved, path):
-                    yield history.setting, history
 
 
 def _real_paths(setting: Setting, resolved: Resolved) -> Iterator[tuple[str, ...]]:
@@ -104,7 +97,7 @@ def _toml(resolved: Resolved, *, origins: bool) -> Iterator[str]:
     for path in (*resolved.origins.by_path, *_default_paths(resolved)):
         for history in histories(resolved, path):
             tables.setdefault(path[:-1], []).append(_row(path[-1], history, origins=origins))
-    for table in ((), *sorted(tables.keys() - {()}, key=_table_order)):
+    for table in ((), *sorted(tables.keys() - {()}, key=lambda each: (table_rank(each), each))):
         rows = tables[table]
         if table:
             # A table that nobody opened is not opened here either.
@@ -115,22 +108,15 @@ def _toml(resolved: Resolved, *, origins: bool) -> Iterator[str]:
 
 
 def _default_paths(resolved: Resolved) -> Iterator[tuple[str, ...]]:
+    """The settings with a default that no file sets, where the table around them stands."""
     for setting in all_settings():
         for path in _real_paths(setting, resolved):
             if path not in resolved.origins.by_path and setting.default is not None:
                 yield path
 
 
-def _table_order(table: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    order = list(dict.fromkeys(each.path[0] for each in all_settings()))
-    return (order.index(table[0]) if table[0] in order else len(order), table)
-
-
 def _row(key: str, history: History, *, origins: bool) -> str:
     if history.value is None:
         return f"# {key_toml(key)} = {history.default}  # the default"
     row = f"{key_toml(key)} = {history.value}"
-    if not origins:
-        return row
-    span = history.steps[0].span
-    return f"{row}  # {span.file}:{span.line}:{span.column}"
+    return f"{row}  # {history.steps[0].span.place}" if origins else row

@@ -19,7 +19,7 @@ from compiler.cli.session import Session, find_tree
 from compiler.cli.startwanted import default_python
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked
-from compiler.language.load import DiskReader, Loaded, Reader
+from compiler.language.load import DiskReader, Loaded, Reader, file_of
 from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.plan import Plan
 from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
@@ -77,8 +77,13 @@ class Place(Value):
 
     def has(self, profile: str) -> bool:
         """Whether a file of this name is there, or anything else that is in the way."""
-        path = self.folder / PROFILES / f"{profile}.toml"
+        path = self.folder / file_of(profile)
         return path.exists() or path.is_symlink()
+
+    def lacking(self, wanted: FirstService) -> Mapping[str, str]:
+        """The new profiles that are not there yet: the text of each, by its path below the folder."""
+        texts = profile_files(wanted)
+        return {file_of(name): text for name, text in texts.items() if not self.has(name)}
 
 
 def place_of(folder: Path) -> Place:
@@ -135,7 +140,7 @@ def disputes(place: Place, wanted: FirstService, given: Mapping[str, Any]) -> It
 
 def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs) -> Iterator[str]:
     resolved, _ = resolve(name, inputs)
-    file = f"`{PROFILES}/{name}.toml`"
+    file = f"`{file_of(name)}`"
     if resolved is None:
         yield f"{file} is there and cannot be read: `poolproof check {name}` says why"
         return

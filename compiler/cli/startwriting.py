@@ -14,17 +14,13 @@ from compiler.cli.startplace import Place
 from compiler.cli.startwanted import ONE_HOST
 from compiler.diagnostics import listed, reason_of
 from compiler.facts import comes_as_code
+from compiler.language.load import file_of
 from compiler.starter import FirstService, files_around, profile_files
-from compiler.workspace import PROFILES
 
 
 def write_service(place: Place, wanted: FirstService) -> int:
     """All files that are not there yet, or none."""
-    profiles = {
-        f"{PROFILES}/{name}.toml": text
-        for name, text in profile_files(wanted).items()
-        if not place.has(name)
-    }
+    profiles = place.lacking(wanted)
     files = profiles if place.stands else {**files_around(), **profiles}
     made: list[Path] = []
     try:
@@ -41,11 +37,9 @@ def write_service(place: Place, wanted: FirstService) -> int:
         return Exit.MACHINE
     for path in sorted(files):
         click.echo(f"wrote {place.folder / path}")
-    for name in sorted(profile_files(wanted)):
-        if f"{PROFILES}/{name}.toml" not in files:
-            click.echo(
-                f"kept {place.folder / PROFILES / name}.toml, which is used as it is", err=True
-            )
+    for path in map(file_of, sorted(profile_files(wanted))):
+        if path not in files:
+            click.echo(f"kept {place.folder / path}, which is used as it is", err=True)
     write_lines(_told(place, wanted), beside=True)
     return Exit.OK
 

@@ -10,7 +10,7 @@ import click
 
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show, write_lines
-from compiler.diagnostics import Diagnostic, Span, error
+from compiler.diagnostics import Diagnostic, error
 from compiler.language.merge import Resolved
 from compiler.language.settings import all_settings
 from compiler.language.spans import split_key
@@ -110,16 +110,12 @@ def _history(history: History) -> Iterator[str]:
         yield f"{history.setting} is not set; the default is {history.default}"
     else:
         yield f"{history.setting} is not set"
-    places = [_place(each.span) for each in history.steps]
+    places = [each.span.place for each in history.steps]
     wide = max(map(len, places), default=0)
     for place, step in zip(places, history.steps, strict=True):
         value = f"  {step.value}" if step.value and step.value != history.value else ""
         yield f"  {place.ljust(wide)}  {step.reason}{f':{value}' if value else ''}"
-    yield from (f"  item {item}  {_place(span)}" for item, span in history.items)
-
-
-def _place(span: Span) -> str:
-    return f"{span.file}:{span.line}:{span.column}"
+    yield from (f"  item {item}  {span.place}" for item, span in history.items)
 
 
 def _explain_line(file: str, number: int) -> Exit:

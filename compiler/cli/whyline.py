@@ -135,18 +135,22 @@ def _setting(setting: str, resolved: Resolved) -> tuple[str, str]:
     if history is None or history.value is None:
         default = history.default if history is not None else None
         return (f"{setting} = {default}", "the default") if default else (setting, "not set")
-    span = history.steps[0].span
-    return f"{setting} = {history.value}", f"{span.file}:{span.line}:{span.column}"
+    return f"{setting} = {history.value}", history.steps[0].span.place
 
 
 def _file(fact: str, plan: Plan, catalog: Catalog) -> str:
     """Where a fact stands."""
     profile = plan.profile
     draft = profile.speculative.draft if profile.speculative else None
-    entry = {
-        "model": lambda: catalog.entry_file(Kind.MODEL, profile.model.id),
-        "gpu": lambda: catalog.entry_file(Kind.GPU, profile.gpus.kind),
-        "draft": lambda: catalog.entry_file(Kind.DRAFT, draft or ""),
-        "build": lambda: catalog.build_file(profile.engine.name, profile.engine.build or ""),
-    }.get(fact, lambda: catalog.boot_file(fact))()
+    match fact:
+        case "model":
+            entry = catalog.entry_file(Kind.MODEL, profile.model.id)
+        case "gpu":
+            entry = catalog.entry_file(Kind.GPU, profile.gpus.kind)
+        case "draft":
+            entry = catalog.entry_file(Kind.DRAFT, draft or "")
+        case "build":
+            entry = catalog.build_file(profile.engine.name, profile.engine.build or "")
+        case _:
+            entry = catalog.boot_file(fact)
     return fact if entry is None else entry.shown

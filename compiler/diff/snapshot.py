@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
-from compiler.diagnostics import Span
 from compiler.judged import Judged
 from compiler.language.merge import Resolved
 from compiler.language.written import written
@@ -143,12 +142,7 @@ def _settings(resolved: Resolved, *, target: str) -> Iterator[tuple[str, Shown]]
     for path, origin in sorted(resolved.origins.by_path.items()):
         if path[0] != "targets" or path[1:2] == (target,):
             value = written(resolved.value_at(path), key=path[-1])
-            yield dotted(path), Shown(value, place(origin.winner.value_span))
-
-
-def place(span: Span) -> str:
-    """A place as editors open it: `profiles/k2.6-200k.toml:11:12`."""
-    return f"{span.file}:{span.line}:{span.column}"
+            yield dotted(path), Shown(value, origin.winner.value_span.place)
 
 
 def _figures(facts: PlanFacts) -> Figures | None:

@@ -11,7 +11,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.diff.comparing import Fate, FileState, ServiceChange, appeared, compare, vanished
 from compiler.diff.ingredients import ingredients_of
 from compiler.diff.sides import Side
-from compiler.diff.snapshot import Snapshot, place, snapshot
+from compiler.diff.snapshot import Snapshot, snapshot
 from compiler.judged import Checked, Judged
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import check_profiles, render_profile, resolve
@@ -139,7 +139,7 @@ def _files(name: str, several: tuple[Judged, ...]) -> list[OutFile] | None:
 
 def _reasons(found: Iterable[Diagnostic]) -> tuple[str, ...]:
     return tuple(
-        f"{each.code}{f' at {place(each.primary.span)}' if each.primary else ''}"
+        f"{each.code}{f' at {each.primary.span.place}' if each.primary else ''}"
         for each in found
         if each.is_error and each.code not in MEMORY_CODES
     )

@@ -8,8 +8,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
-from compiler.language.load import SUFFIX, file_of
+from compiler.diagnostics import Diagnostic, Label, error, reason_of
+from compiler.language.load import SUFFIX, file_of, top_of
 
 
 def refusal(root: Path, name: str) -> Diagnostic | None:
@@ -30,12 +30,8 @@ def refusal(root: Path, name: str) -> Diagnostic | None:
 def refused(name: str, summary: str, advice: str) -> Diagnostic:
     """`edit-refused`, at the file."""
     return error(
-        "edit-refused", f"{summary}, so nothing was written", Label(_whole(name)), help=(advice,)
+        "edit-refused", f"{summary}, so nothing was written", Label(top_of(name)), help=(advice,)
     )
-
-
-def _whole(name: str) -> Span:
-    return Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
 
 
 def replace(root: Path, name: str, *, before: str, after: str) -> Diagnostic | None:
@@ -57,7 +53,7 @@ def _unwritable(name: str, reason: str) -> Diagnostic:
     return error(
         "edit-unwritable",
         f"`{file_of(name)}` cannot be written: {reason}",
-        Label(_whole(name)),
+        Label(top_of(name)),
         help=("nothing was written; mend that, and run it again",),
     )
 

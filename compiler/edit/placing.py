@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from attrs import field, frozen
 
 from compiler.edit.order import table_rank
-from compiler.edit.statements import Statement, StatementKind, extent, statements
+from compiler.edit.statements import Statement, StatementKind, statements
 from compiler.language.load import Document
 from compiler.language.spans import Entry, TomlPath
 from compiler.origins import SettingPath
@@ -72,7 +72,7 @@ class _Page(Value):
             if each.written is None:
                 yield from self._removal(each)
             elif (standing := self._standing(each.setting)) is not None:
-                yield Cut(*extent(self.document.source, standing.value), each.written)
+                yield Cut(*self.document.source.extent(standing.value), each.written)
             else:
                 new.setdefault(each.setting[:-1], []).append((each.setting[-1], each.written))
                 yield from self._taken_back(each.setting)
@@ -187,7 +187,7 @@ class _Page(Value):
             yield Cut(pair.start, pair.end, "")
             return
         text = self.document.source.text
-        start, end = extent(self.document.source, self.document.spans[entry.at].value)
+        start, end = self.document.source.extent(self.document.spans[entry.at].value)
         behind = text[end:].lstrip()
         if behind.startswith(","):
             end = len(text) - len(behind[1:].lstrip(" "))

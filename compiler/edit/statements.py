@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from compiler.diagnostics import Span
 from compiler.language.spans import Entry, TomlPath
 from compiler.source import Source
 from compiler.value import Value
@@ -45,19 +44,6 @@ def statements(source: Source, spans: Mapping[TomlPath, Entry]) -> tuple[Stateme
     return tuple(_statements(source, spans))
 
 
-def offset(source: Source, *, line: int, column: int) -> int:
-    """The offset of a position."""
-    return source.line_starts[line - 1] + column - 1
-
-
-def extent(source: Source, span: Span) -> tuple[int, int]:
-    """The offsets of a span."""
-    return (
-        offset(source, line=span.line, column=span.column),
-        offset(source, line=span.end_line, column=span.end_column),
-    )
-
-
 def _statements(source: Source, spans: Mapping[TomlPath, Entry]) -> Iterator[Statement]:
     opening = _opening(spans)
     bounds = [*source.line_starts, len(source.text)]
@@ -78,7 +64,7 @@ def _statements(source: Source, spans: Mapping[TomlPath, Entry]) -> Iterator[Sta
             start=start,
             end=bounds[taken],
             path=path,
-            subject=extent(source, entry.value),
+            subject=source.extent(entry.value),
         )
 
 

@@ -117,6 +117,16 @@ def file_of(name: str) -> str:
     return f"profiles/{name}{SUFFIX}"
 
 
+def name_of(file: str) -> str:
+    """The name of a profile that is given by its file as messages show it, or by its name."""
+    return file.removesuffix(SUFFIX).removeprefix("profiles/")
+
+
+def top_of(name: str) -> Span:
+    """Where a profile's file begins: the place of what is wrong with all of it."""
+    return Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
+
+
 def name_fault(name: str) -> str | None:
     """Why a text cannot be the name of a profile, as the end of a sentence; `None` when it can.
 
@@ -181,16 +191,14 @@ def _lossy(name: str, data: bytes) -> Source:
 
 
 def _unreadable(name: str, fault: OSError) -> Diagnostic:
-    reason = reason_of(fault)
-    whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
-    return error("profile-unreadable", f"`{name}` cannot be read: {reason}", Label(whole))
+    summary = f"`{name}` cannot be read: {reason_of(fault)}"
+    return error("profile-unreadable", summary, Label(top_of(name)))
 
 
 def _too_large(name: str, data: bytes) -> Diagnostic:
-    whole = Span(file=file_of(name), line=1, column=1, end_line=1, end_column=1)
     size = f"{len(data) / 2**20:.1f} MiB"
     summary = f"`{name}` holds {size}; a profile may hold {LARGEST_BYTES // 2**20} MiB"
-    return error("toml-limit", summary, Label(whole))
+    return error("toml-limit", summary, Label(top_of(name)))
 
 
 def _not_utf8(source: Source, fault: UnicodeDecodeError) -> Diagnostic:

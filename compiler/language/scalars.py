@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from compiler.diagnostics import printable
 from compiler.language import shapes
 from compiler.language.shapes import say_type, say_value
+from compiler.language.syntax import INTEGERS
 from compiler.near import near
 from compiler.value import Value
 
@@ -25,7 +26,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 200  # a file name holds 255 bytes, and ours get a suffix
 _LONGEST_PATH = 4095  # linux/limits.h PATH_MAX, less the NUL
 _LONGEST_SHOWN = 60
-_INTEGERS = range(-(2**63), 2**63)  # what TOML 1.0 promises to keep
 
 
 class FaultKind(StrEnum):
@@ -97,7 +97,7 @@ def structure_int(value: object, _: object) -> int:
     """A whole number; `1.0` is none, nor is `true`."""
     if type(value) is not int:
         raise wrong_type(value, wanted=say_type(int))
-    if value not in _INTEGERS:
+    if value not in INTEGERS:
         raise refusal("expected a number of at most 64 bits")
     return value
 

@@ -77,8 +77,7 @@ def split_key(text: str) -> tuple[str, ...] | None:
 
 def text_at(span: Span, *, source: Source) -> str:
     """What the author wrote at a span of this source."""
-    start = source.line_starts[span.line - 1] + span.column - 1
-    end = source.line_starts[span.end_line - 1] + span.end_column - 1
+    start, end = source.extent(span)
     return source.text[start:end]
 
 

@@ -16,7 +16,8 @@ from compiler.source import Source
 DEEPEST = 32
 """How far tables and lists may nest. No setting goes a fifth as deep; without a limit Python's own would be met."""
 
-_INTEGERS = range(-(2**63), 2**63)  # what TOML 1.0 promises to keep
+INTEGERS = range(-(2**63), 2**63)
+"""Whole numbers that TOML 1.0 promises to keep."""
 _BYTE_ORDER_MARK = "\ufeff"
 _AFTER_PAIR = "cannot overwrite a value"  # its place is the end of the pair
 _IN_BRACKETS = frozenset({"invalid value", "unclosed array", "unclosed inline table"})
@@ -84,7 +85,7 @@ def _syntax(source: Source, message: str) -> Diagnostic:
     if place is None or place["line"] is None:
         offset = len(source.text.rstrip())
     else:
-        offset = source.line_starts[int(place["line"]) - 1] + int(place["column"]) - 1
+        offset = source.offset(int(place["line"]), column=int(place["column"]))
     said = _plain(message[: place.start()] if place else message)
     opened = _still_open(source.text[:offset])[-1:] if said in _IN_BRACKETS else ()
     if said in _IN_STRING:
@@ -181,5 +182,5 @@ def _beyond_limits(source: Source, values: dict[str, Any]) -> Iterator[Diagnosti
                 return
             items = value.items() if isinstance(value, dict) else enumerate(value)
             todo += [((*path, key), item) for key, item in items]
-        elif type(value) is int and value not in _INTEGERS:
+        elif type(value) is int and value not in INTEGERS:
             yield _too_long(index_spans(source)[path].value)

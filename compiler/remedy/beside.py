@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
 from compiler.checks.neighbours import check_neighbours
-from compiler.checks.neighbours.hosts import unit_of
+from compiler.checks.neighbours.hosts import Where, unit_of
 from compiler.diagnostics import Diagnostic
 from compiler.origins import NOWHERE, Origins
 from compiler.plan import Plan
-
-
-Where = Callable[[str], Origins]
 
 
 @define(kw_only=True)

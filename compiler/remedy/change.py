@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Flag, IntEnum, auto
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -11,6 +12,9 @@ from compiler.memory.outcome import Outcome
 from compiler.plan import Plan
 from compiler.profile import Profile
 from compiler.value import Value
+
+
+To = TypeVar("To")
 
 
 class Budget(Flag):
@@ -80,9 +84,17 @@ def _written(settings: Iterable[tuple[str, str]]) -> str:
     return " and ".join(f"{setting} = {value}" for setting, value in settings)
 
 
-def raw_settings(profile: Profile) -> Hashable:
-    """Its raw flags and environment variables, which levers move too."""
-    return (frozenset(profile.flags.items()), frozenset(profile.env.items()))
+def movable(profile: Profile) -> Hashable:
+    """All of it that a lever moves: two profiles of one service that have the same are planned the same."""
+    return (
+        profile.serve,
+        profile.memory,
+        profile.speculative,
+        profile.parallel,
+        profile.gpus,
+        frozenset(profile.flags.items()),
+        frozenset(profile.env.items()),
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -91,6 +103,16 @@ class Moves(Value):
 
     count: int
     at: Callable[[int], Change]
+
+    @classmethod
+    def only(cls, change: Change) -> Moves:
+        """The one move that there is."""
+        return cls(count=1, at=lambda _: change)
+
+    @classmethod
+    def to(cls, values: Sequence[To], change: Callable[[To], Change]) -> Moves:
+        """A move to each of these values, the nearest first."""
+        return cls(count=len(values), at=lambda number: change(values[number - 1]))
 
 
 def _always(_: Plan) -> bool:

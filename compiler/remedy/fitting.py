@@ -19,9 +19,6 @@ from compiler.remedy.trials import Trials, holds
 from compiler.value import Value
 
 
-CERTAIN_ONLY: Sequence[Goal] = (CERTAIN,)
-
-
 @frozen(kw_only=True, eq=False, repr=False)
 class Fitting(Value):
     """What keeps the promise of a plan.
@@ -43,7 +40,7 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
     """
     # What passes already is only asked to be certain; what is refused for whatever reason, to pass.
     held = not refused and memory_outcome(memory_of(plan)) <= Outcome.UNCERTAIN
-    goals = CERTAIN_ONLY if held else (CERTAIN, LIKELY)
+    goals = (CERTAIN,) if held else (CERTAIN, LIKELY)
     remedies: list[Remedy] = []
     unhelpful: list[Unhelpful] = []
     for lever in levers_of(plan):
@@ -54,7 +51,7 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
             unhelpful += [each for each in several[-1:] if isinstance(each, Unhelpful)]
     remedies += _pairs(plan, trials, goals, alone=remedies)
     remedies += nearest(plan, trials, goals, found=remedies)
-    if goals is CERTAIN_ONLY:
+    if held:
         remedies, too_dear = _affordable(plan, remedies)
         unhelpful += too_dear
     ranked = sorted(remedies, key=lambda each: rank(plan, each))
@@ -111,7 +108,7 @@ def _pairs(
         parts = {(pair.first,), (pair.second,)}
         if parts & certain:
             continue
-        wanted = CERTAIN_ONLY if parts & likely else goals
+        wanted = (CERTAIN,) if parts & likely else goals
         together = try_pair(pair, plan, trials, goals=wanted)
         if together is not None:
             yield together

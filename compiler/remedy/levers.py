@@ -20,8 +20,7 @@ from compiler.remedy.states import state_levers
 
 
 def _at_once(plan: Plan) -> str:
-    number = plan.profile.serve.concurrency
-    return f"{number} {'request' if number == 1 else 'requests'} of full context at once"
+    return f"{counted(plan.profile.serve.concurrency, 'request')} of full context at once"
 
 
 def _given_up(before: Plan, after: Plan) -> str:
@@ -166,7 +165,7 @@ LESS_AT_ONCE = Lever(
     moves=moves.less_at_once,
     gives=lambda _, after: _at_once(after),
     loses=lambda before, after: (
-        f"{_at_once(after)}, not {before.profile.serve.concurrency}{_given_up(before, after)}"
+        f"{_at_once(after)}, not {before.profile.serve.concurrency:,}{_given_up(before, after)}"
     ),
 )
 MORE_GPUS = Lever(

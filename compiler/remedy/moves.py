@@ -85,25 +85,24 @@ def raise_cap(plan: Plan) -> Moves | str:
         return f"the cap of {cap:,} tokens is not what makes the pool short"
     memory = evolve(plan.profile.memory, max_pool_tokens=required)
     change = _memory_change(plan.profile, memory, ("max_pool_tokens", number_toml(required)))
-    return Moves(count=1, at=lambda _: change)
+    return Moves.only(change)
 
 
 def raise_fraction(plan: Plan) -> Moves | str:
     """The fraction, up by thousandths."""
     now = thousandths_of(plan)
-    if now >= THOUSANDTHS - 1:
+    higher = range(now + 1, THOUSANDTHS)
+    if not higher:
         return f"{now / THOUSANDTHS:g} is the highest with three decimals"
-    return Moves(
-        count=THOUSANDTHS - 1 - now, at=lambda number: with_fraction(plan.profile, now + number)
-    )
+    return Moves.to(higher, lambda each: with_fraction(plan.profile, each))
 
 
 def lower_fraction(plan: Plan) -> Moves | str:
     """The fraction, down by thousandths."""
-    now = thousandths_of(plan)
-    if now <= 1:
+    lower = range(thousandths_of(plan) - 1, 0, -1)
+    if not lower:
         return "there is no lower one"
-    return Moves(count=now - 1, at=lambda number: with_fraction(plan.profile, now - number))
+    return Moves.to(lower, lambda each: with_fraction(plan.profile, each))
 
 
 def asked_each(plan: Plan) -> int | None:
@@ -122,7 +121,8 @@ def fewer_requests(plan: Plan) -> Moves | str:
         return "not known how many run at once"
     if now <= fewest:
         return f"{plan.running_requests} run at once, and {promised} are promised"
-    return Moves(count=now - fewest, at=lambda number: with_requests(plan.profile, now - number))
+    fewer = range(now - 1, fewest - 1, -1)
+    return Moves.to(fewer, lambda each: with_requests(plan.profile, each))
 
 
 def more_requests(plan: Plan) -> Moves | str:
@@ -130,10 +130,8 @@ def more_requests(plan: Plan) -> Moves | str:
     states = plan.bounding_states
     if states is not None:
         return f"the states of {states.requests} have room, whatever is asked for"
-    change = with_requests(
-        plan.profile, plan.profile.parallel.share(plan.profile.serve.concurrency)
-    )
-    return Moves(count=1, at=lambda _: change)
+    promised = plan.profile.parallel.share(plan.profile.serve.concurrency)
+    return Moves.only(with_requests(plan.profile, promised))
 
 
 def smaller_graphs(plan: Plan) -> Moves | str:
@@ -143,13 +141,11 @@ def smaller_graphs(plan: Plan) -> Moves | str:
     if now is None or now <= 1:
         return "no larger batch than one is captured"
 
-    def at(number: int) -> Change:
-        memory = evolve(plan.profile.memory, cuda_graph_max_batch=now - number)
-        return _memory_change(
-            plan.profile, memory, ("cuda_graph_max_batch", number_toml(now - number))
-        )
+    def change(batch: int) -> Change:
+        memory = evolve(plan.profile.memory, cuda_graph_max_batch=batch)
+        return _memory_change(plan.profile, memory, ("cuda_graph_max_batch", number_toml(batch)))
 
-    return Moves(count=now - 1, at=at)
+    return Moves.to(range(now - 1, 0, -1), change)
 
 
 def smaller_chunk(plan: Plan) -> Moves | str:
@@ -158,12 +154,11 @@ def smaller_chunk(plan: Plan) -> Moves | str:
     if not chunks:
         return f"no smaller one than {_LEAST_CHUNK} is tried"
 
-    def at(number: int) -> Change:
-        chunk = chunks[number - 1]
+    def change(chunk: int) -> Change:
         memory = evolve(plan.profile.memory, chunked_prefill=chunk)
         return _memory_change(plan.profile, memory, ("chunked_prefill", number_toml(chunk)))
 
-    return Moves(count=len(chunks), at=at)
+    return Moves.to(chunks, change)
 
 
 def narrow_cache(plan: Plan) -> Moves | str:
@@ -171,29 +166,24 @@ def narrow_cache(plan: Plan) -> Moves | str:
     if plan.profile.memory.kv_dtype.startswith("fp8"):
         return "the cache is narrow already"
     memory = evolve(plan.profile.memory, kv_dtype=NARROW_KV)
-    change = _memory_change(plan.profile, memory, ("kv_dtype", f'"{NARROW_KV}"'))
-    return Moves(count=1, at=lambda _: change)
+    return Moves.only(_memory_change(plan.profile, memory, ("kv_dtype", f'"{NARROW_KV}"')))
 
 
 def no_draft(plan: Plan) -> Moves | str:
     """No speculation."""
     if plan.profile.speculative is None:
         return "there is no speculation to leave out"
-    change = Change(
-        settings=((UNSET, '["speculative"]'),), profile=evolve(plan.profile, speculative=None)
-    )
-    return Moves(count=1, at=lambda _: change)
+    without = evolve(plan.profile, speculative=None)
+    return Moves.only(Change(settings=((UNSET, '["speculative"]'),), profile=without))
 
 
 def shorter_context(plan: Plan) -> Moves | str:
     """The promised context, down through the hundreds."""
-    hundreds = (plan.profile.serve.tokens - 1) // CONTEXT_STEP
-    if hundreds < 1:
+    longest = (plan.profile.serve.tokens - 1) // CONTEXT_STEP * CONTEXT_STEP
+    shorter = range(longest, 0, -CONTEXT_STEP)
+    if not shorter:
         return f"no shorter one than {CONTEXT_STEP} is tried"
-    return Moves(
-        count=hundreds,
-        at=lambda number: with_context(plan.profile, (hundreds + 1 - number) * CONTEXT_STEP),
-    )
+    return Moves.to(shorter, lambda each: with_context(plan.profile, each))
 
 
 def less_at_once(plan: Plan) -> Moves | str:
@@ -201,7 +191,7 @@ def less_at_once(plan: Plan) -> Moves | str:
     now = plan.profile.serve.concurrency
     if now == 1:
         return "one request at a time is promised"
-    return Moves(count=now - 1, at=lambda number: with_concurrency(plan.profile, now - number))
+    return Moves.to(range(now - 1, 0, -1), lambda each: with_concurrency(plan.profile, each))
 
 
 def more_gpus(plan: Plan) -> Moves | str:
@@ -210,8 +200,8 @@ def more_gpus(plan: Plan) -> Moves | str:
     if gpus.indices:
         return "`gpus.indices` names the GPUs"
 
-    def at(number: int) -> Change:
-        count, tensor = gpus.count * 2**number, parallel.tensor * 2**number
+    def change(times: int) -> Change:
+        count, tensor = gpus.count * times, parallel.tensor * times
         return Change(
             settings=(("gpus.count", str(count)), ("parallel.tensor", str(tensor))),
             profile=evolve(
@@ -221,5 +211,5 @@ def more_gpus(plan: Plan) -> Moves | str:
             ),
         )
 
-    count = (_MOST_GPUS // gpus.count).bit_length() - 1
-    return Moves(count=count, at=at) if count > 0 else f"no more than {_MOST_GPUS} are tried"
+    times = [2**each for each in range(1, (_MOST_GPUS // gpus.count).bit_length())]
+    return Moves.to(times, change) if times else f"no more than {_MOST_GPUS} are tried"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from compiler.bisection import Margins, least
+from compiler.bisection import Margins, least, margin
 from compiler.plan import Plan
 from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import LESS_AT_ONCE, LOWER_FRACTION, RAISE_FRACTION
@@ -72,7 +72,7 @@ def _least(
         return _made_up(trials.plan(moves.at(number).profile), trials, goal)
 
     def over(number: int) -> Margins:
-        return (-1.0 if made(number) is None else 1.0,)
+        return margin(good=made(number) is not None)
 
     if last <= _FEW:
         number = next((each for each in range(1, last + 1) if made(each) is not None), None)

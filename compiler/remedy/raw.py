@@ -42,9 +42,7 @@ def _less_unfolding(unfolds: Unfolds, variable: str) -> Lever:
         fewer = powers_below(_unfolded(plan), least=_LEAST_UNFOLDED)
         if not fewer:
             return f"no less than {_LEAST_UNFOLDED} at once is tried"
-        return Moves(
-            count=len(fewer), at=lambda number: _with_variable(plan, variable, fewer[number - 1])
-        )
+        return Moves.to(fewer, lambda each: _with_variable(plan, variable, each))
 
     return Lever(
         setting=f"env.{variable}",
@@ -73,7 +71,7 @@ def _no_unfolding(switch: str) -> Lever:
         eases=Budget.BOTH,
         cost=Cost.START,
         advised=Budget.RESERVE,
-        moves=lambda plan: Moves(count=1, at=lambda _: with_flag(plan, switch, value=True)),
+        moves=lambda plan: Moves.only(with_flag(plan, switch, value=True)),
         gives=lambda _, after: f"{reserve_needs(after)}; long prompts start slower",
         loses=lambda _, __: (
             "what stands before a chunk is read as latents, which takes more work a token: long prompts, and those with "
@@ -129,11 +127,7 @@ def _rank(plan: Plan) -> int:
 
 def flag_moves(plan: Plan, flag: str, values: Sequence[int], *, none: str) -> Moves | str:
     """Numbers of a flag, the first the smallest move; `none` says why there is no such number."""
-    if not values:
-        return none
-    return Moves(
-        count=len(values), at=lambda number: with_flag(plan, flag, value=values[number - 1])
-    )
+    return Moves.to(values, lambda each: with_flag(plan, flag, value=each)) if values else none
 
 
 def with_flag(plan: Plan, flag: str, *, value: int) -> Change:

@@ -14,7 +14,7 @@ from compiler.facts import Unknown
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, look_up, plan_of
 from compiler.profile import AUTO, Profile
-from compiler.remedy.change import raw_settings
+from compiler.remedy.change import movable
 from compiler.remedy.trials import once
 
 
@@ -55,13 +55,5 @@ class Replanner:
         return self._known[draft]
 
     def _sizer_of(self, engine: Engine, profile: Profile, facts: Facts) -> Sizer:
-        memory = evolve(profile.memory, fraction=AUTO)
-        key = (
-            profile.serve,
-            memory,
-            profile.speculative,
-            profile.parallel,
-            profile.gpus,
-            raw_settings(profile),
-        )
-        return once(self._sizers, key, lambda: engine.sizer(profile, facts))
+        any_fraction = evolve(profile, memory=evolve(profile.memory, fraction=AUTO))
+        return once(self._sizers, movable(any_fraction), lambda: engine.sizer(profile, facts))

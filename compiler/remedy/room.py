@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from compiler.bisection import Margins, most
+from compiler.bisection import Margins, margin, most
 from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
@@ -171,7 +171,7 @@ def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
         number = most(
             low=1,
             high=number - 1,
-            margins=lambda number: (1.0 if _refused(scale, number, trials) is None else -1.0,),
+            margins=lambda number: margin(good=_refused(scale, number, trials) is None),
         )
     return number if number and holds(trials.balance(scale.at(number).profile), goal) else None
 

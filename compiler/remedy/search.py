@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from compiler.bisection import Margins, least
+from compiler.bisection import Margins, least, margin
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
 from compiler.remedy.pairs import Pair
@@ -85,7 +85,7 @@ def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | N
     """
 
     def admitted(each: int) -> Margins:
-        return (1.0 if trials.objection(moves.at(each).profile) is None else -1.0,)
+        return margin(good=trials.objection(moves.at(each).profile) is None)
 
     found = least(low=number + 1, high=moves.count, margins=admitted)
     return found if found and holds(trials.balance(moves.at(found).profile), goal) else None

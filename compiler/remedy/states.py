@@ -35,10 +35,8 @@ def _fitted(plan: Plan) -> Moves | str:
     if plan.profile.memory.fraction == "fit":
         return "it is the least already"
     memory = evolve(plan.profile.memory, fraction="fit")
-    change = Change(
-        settings=(("memory.fraction", '"fit"'),), profile=evolve(plan.profile, memory=memory)
-    )
-    return Moves(count=1, at=lambda _: change)
+    fitted = evolve(plan.profile, memory=memory)
+    return Moves.only(Change(settings=(("memory.fraction", '"fit"'),), profile=fitted))
 
 
 _FITTED = Lever(
@@ -60,9 +58,7 @@ def _more_slots(states: StateSlots, flag: str) -> Lever:
         setting=f"flags.{flag}",
         eases=Budget.NONE,  # it is a rule that they fall short of
         cost=Cost.NOTHING,
-        moves=lambda plan: Moves(
-            count=1, at=lambda _: with_flag(plan, flag, value=states.slots_for(plan.profile))
-        ),
+        moves=lambda plan: Moves.only(with_flag(plan, flag, value=states.slots_for(plan.profile))),
         gives=lambda _, after: f"states of as many as are promised; {pool(after)}",
         loses=lambda before, after: (
             f"{pool(after)}, {tokens(before) - tokens(after):,.0f} tokens fewer: fewer prefixes are kept"

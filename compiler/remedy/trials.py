@@ -13,7 +13,7 @@ from compiler.plan import Balance, Plan
 from compiler.profile import Profile
 from compiler.quantities import counted
 from compiler.ranges import Range
-from compiler.remedy.change import UNSET, Budget, Change, Goal, raw_settings
+from compiler.remedy.change import UNSET, Budget, Change, Goal, movable
 from compiler.remedy.objections import Objection, Rules
 
 
@@ -60,11 +60,11 @@ class Trials:
 
     def balance(self, profile: Profile) -> Balance | None:
         """What the budgets of that plan come to."""
-        return once(self._weighed, _moved(profile), lambda: self.replan.balance(profile))
+        return once(self._weighed, movable(profile), lambda: self.replan.balance(profile))
 
     def plan(self, profile: Profile) -> Plan:
         """The plan of a profile that differs from the others in what levers move, and in nothing else."""
-        return once(self._made, _moved(profile), lambda: self.replan(profile))
+        return once(self._made, movable(profile), lambda: self.replan(profile))
 
     def held(self, change: Change) -> str | None:
         """Why a change would do nothing where it is written; `None` when it would do something."""
@@ -78,7 +78,7 @@ class Trials:
 
     def objection(self, profile: Profile) -> str | None:
         """Why that plan is refused, in words; `None` when it is not."""
-        return once(self._judged, _moved(profile), lambda: self.rules(self.plan(profile)))
+        return once(self._judged, movable(profile), lambda: self.rules(self.plan(profile)))
 
 
 def once(known: dict[Hashable, Made], key: Hashable, make: Callable[[], Made]) -> Made:
@@ -88,17 +88,6 @@ def once(known: dict[Hashable, Made], key: Hashable, make: Callable[[], Made]) -
     except KeyError:
         made = known[key] = make()
         return made
-
-
-def _moved(profile: Profile) -> Hashable:
-    return (
-        profile.serve,
-        profile.memory,
-        profile.speculative,
-        profile.parallel,
-        profile.gpus,
-        raw_settings(profile),
-    )
 
 
 def margins(balance: Balance | None, goal: Goal, *, budgets: Budget = Budget.BOTH) -> Margins:

@@ -81,9 +81,7 @@ def lay_out(content: Mapping[str, object]) -> str:
 def plan_content(several: Sequence[Judged]) -> PlanJson:
     """The content, as it is laid out."""
     first = several[0]
-    plan = first.plan
-    if plan is None:
-        raise ValueError(f"{first.profile_name} was not planned")
+    plan = first.planned
     return {
         "schema": SCHEMA,
         "profile": plan.profile_name,

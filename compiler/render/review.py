@@ -12,6 +12,7 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
+from compiler.render.systemd import source
 from compiler.render.templates import fill
 from compiler.value import Value
 
@@ -55,12 +56,10 @@ def render_review(several: Sequence[Judged]) -> str:
 def review_values(several: Sequence[Judged]) -> dict[str, object]:
     """What the template of the review prints."""
     first = several[0]
-    plan = first.plan
-    if plan is None:
-        raise ValueError(f"{first.profile_name} was not planned")
+    plan = first.planned
     memory = plan.memory
     return {
-        "source": f"profiles/{plan.profile_name}.toml",
+        "source": source(plan),
         "name": plan.profile_name,
         "description": plan.profile.description,
         "verdict": first.verdict.value,

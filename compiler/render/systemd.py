@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.language.load import file_of
 from compiler.plan import Plan, Service
 from compiler.quantities import Duration
 from compiler.render.start import engine_command, probe_command
@@ -37,7 +38,7 @@ def unit_values(plan: Plan, *, service: Service) -> dict[str, object]:
 
 def source(plan: Plan) -> str:
     """The file that a reader of the generated text should edit, from the tree's root."""
-    return f"profiles/{plan.profile_name}.toml"
+    return file_of(plan.profile_name)
 
 
 def unit_user(plan: Plan) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypedDict
 
-from compiler.diagnostics import Diagnostic, Label, Span
+from compiler.diagnostics import Diagnostic, Label, Span, error_codes
 from compiler.judged import Judged, Verdict
 from compiler.planjson import PlanFacts, plan_facts
 from compiler.report.counting import distinct
@@ -80,20 +80,15 @@ def _check(
     top: tuple[Diagnostic, ...], judged: tuple[Judged, ...], *, beside: tuple[Diagnostic, ...]
 ) -> CheckJson:
     """The same; what is `beside` the plans refuses each of them."""
-    codes = refusing((*top, *(found for each in judged for found in each.diagnostics)))
+    codes = error_codes((*top, *(found for each in judged for found in each.diagnostics)))
     worst = max((each.verdict for each in judged), key=list(Verdict).index, default=None)
     return {
         "schema": SCHEMA,
         "diagnostics": _diagnostics(top),
         "plans": [_plan(each, beside=beside) for each in judged],
         "outcome": None if worst is None and not codes else outcome(codes, worst),
-        "refused_by": codes,
+        "refused_by": list(codes),
     }
-
-
-def refusing(found: Iterable[Diagnostic]) -> list[str]:
-    """The codes of the errors, each once."""
-    return list(dict.fromkeys(each.code for each in found if each.is_error))
 
 
 def outcome(codes: Sequence[str], verdict: Verdict | None) -> str:
@@ -193,13 +188,13 @@ def _span(label: Label) -> SpanJson:
 
 
 def _plan(judged: Judged, *, beside: tuple[Diagnostic, ...]) -> PlanJson:
-    codes = refusing((*beside, *judged.diagnostics))
+    codes = error_codes((*beside, *judged.diagnostics))
     return {
         "profile": judged.profile_name,
         "target": judged.target_name,
         "verdict": judged.verdict.value,
         "outcome": outcome(codes, judged.verdict),
-        "refused_by": codes,
+        "refused_by": list(codes),
         **plan_facts(judged.plan),
         "diagnostics": _diagnostics(judged.diagnostics),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.diagnostics import Diagnostic
+from compiler.quantities import counted
 
 
 def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -16,10 +17,6 @@ def summary_line(diagnostics: Iterable[Diagnostic]) -> str:
     """How many there are: `2 errors, 1 warning`. Equal diagnostics count once, as they are shown once."""
     shown = distinct(diagnostics)
     errors = sum(each.is_error for each in shown)
-    counts = (_counted(errors, "error"), _counted(len(shown) - errors, "warning"))
-    return ", ".join(filter(None, counts)) or "no errors, no warnings"
-
-
-def _counted(number: int, noun: str) -> str:
-    """`1 error`, `2 errors`; nothing for none."""
-    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""
+    counts = {"error": errors, "warning": len(shown) - errors}
+    told = [counted(number, what) for what, number in counts.items() if number]
+    return ", ".join(told) or "no errors, no warnings"

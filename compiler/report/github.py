@@ -49,8 +49,7 @@ def _message(diagnostic: Diagnostic) -> str:
 
 def _elsewhere(label: Label) -> str:
     """A secondary label with its position."""
-    position = f"{label.span.file}:{label.span.line}:{label.span.column}"
-    return f"{position}: {label.text}" if label.text else position
+    return f"{label.span.place}: {label.text}" if label.text else label.span.place
 
 
 def _escaped(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from compiler.diagnostics import Diagnostic, Label
+from compiler.diagnostics import Diagnostic
 from compiler.secrecy import secret_stretches
 from compiler.source import Source
 
@@ -23,23 +23,18 @@ def covered(
     labels = (label for each in diagnostics for label in (each.primary, *each.secondary))
     for label in labels:
         if label is not None and label.secret and label.span.file in result:
-            result[label.span.file] = _cover_label(result[label.span.file], label)
+            source = result[label.span.file]
+            result[label.span.file] = covered_stretch(source, *source.extent(label.span))
     return result
 
 
 def _cover_all(source: Source) -> Source:
     for start, end in secret_stretches(source.text):
-        source = _cover(source, start, end)
+        source = covered_stretch(source, start, end)
     return source
 
 
-def _cover_label(source: Source, label: Label) -> Source:
-    span = label.span
-    start = source.line_starts[span.line - 1] + span.column - 1
-    end = source.line_starts[span.end_line - 1] + span.end_column - 1
-    return _cover(source, start, end)
-
-
-def _cover(source: Source, start: int, end: int) -> Source:
+def covered_stretch(source: Source, start: int, end: int) -> Source:
+    """The source with the characters between two offsets replaced, but for line ends."""
     hidden = "".join(each if each in "\r\n" else COVER for each in source.text[start:end])
     return Source(source.name, source.text[:start] + hidden + source.text[end:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.diagnostics import Diagnostic, printable
+from compiler.diagnostics import Diagnostic, error_codes, printable
 from compiler.judged import Judged, Verdict
 from compiler.plan import Plan
 from compiler.ranges import Range
@@ -20,9 +20,9 @@ def verdict_lines(judged: Sequence[Judged], *, beside: Sequence[Diagnostic] = ()
 
 def tree_lines(beside: Sequence[Diagnostic]) -> Iterator[str]:
     """What refuses a tree whose services pass one by one, such as a port that two of them share."""
-    codes = [each.code for each in beside if each.is_error]
+    codes = error_codes(beside)
     if codes:
-        yield f"the tree  refused by {', '.join(dict.fromkeys(codes))}: see the errors"
+        yield f"the tree  refused by {', '.join(codes)}: see the errors"
 
 
 def verdict_line(judged: Judged) -> str:
@@ -32,11 +32,11 @@ def verdict_line(judged: Judged) -> str:
 
 def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -> str:
     """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
-    codes = [each.code for each in (*beside, *judged.diagnostics) if each.is_error]
+    codes = error_codes((*beside, *judged.diagnostics))
     if judged.plan is None and not codes:
         return judged.verdict.value
     if judged.plan is None:
-        return f"refused by {', '.join(dict.fromkeys(codes))}; not planned: see the errors"
+        return f"refused by {', '.join(codes)}; not planned: see the errors"
     if not codes or judged.verdict is Verdict.REFUSED:
         return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
     return refused_by(codes, judged.verdict, _numbers(judged))
@@ -45,7 +45,7 @@ def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -
 def refused_by(codes: Sequence[str], verdict: Verdict, numbers: str) -> str:
     """The codes of errors that a verdict about memory says nothing of, before that verdict and its numbers."""
     said = ", ".join(filter(None, (verdict.value, numbers)))
-    return f"refused by {', '.join(dict.fromkeys(codes))}; memory: {said}"
+    return f"refused by {', '.join(codes)}; memory: {said}"
 
 
 def prediction_lines(judged: Judged) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A comparison as text: the unified diff from what stands in `out/` to what is produced."""
+"""Two texts go in, or a comparison of `out/` with what is produced; the unified diff comes out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ def unified_diff(comparison: Comparison, *, prefix: str = "out") -> str:
 
 
 def _diff(difference: Difference, *, prefix: str) -> Iterator[str]:
-    from difflib import unified_diff as diff_lines  # noqa: PLC0415 - only `--diff` pays for the import
-
     before, after = difference.standing, difference.wanted
     if before == after or (after is None and not difference.is_unwanted):
         return
@@ -33,14 +31,22 @@ def _diff(difference: Difference, *, prefix: str) -> Iterator[str]:
     if before and after and before.executable != after.executable:
         bits = (mode(executable=each.executable) for each in (before, after))
         yield f"--- {names[0]}\n+++ {names[1]}\nmode {' -> '.join(bits)}\n"
+    yield from changed_lines(_text(before), _text(after), names=names)
+
+
+def _text(version: Version | None) -> str:
+    return "" if version is None else version.content.decode("utf-8", "backslashreplace")
+
+
+def changed_lines(before: str, after: str, *, names: tuple[str, str]) -> Iterator[str]:
+    """The unified diff of two texts, line by line, each with its end; `names` are what both are called."""
+    from difflib import unified_diff as diff_lines  # noqa: PLC0415 - few runs show a difference
+
     for line in diff_lines(_lines(before), _lines(after), *names):
         yield line if line.endswith("\n") else f"{line}\n{_NO_LINE_END}"
 
 
-def _lines(version: Version | None) -> list[str]:
-    r"""The lines with their ends; only `\n` ends a line, as in systemd."""
-    if version is None:
-        return []
-    text = version.content.decode("utf-8", "backslashreplace")
+def _lines(text: str) -> list[str]:
+    r"""The lines with their ends; only `\n` ends a line, as in systemd and TOML."""
     rows = text.split("\n")
     return [f"{row}\n" for row in rows[:-1]] + ([rows[-1]] if rows[-1] else [])

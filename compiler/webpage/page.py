@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, listed
+from compiler.diagnostics import Diagnostic, error_codes, listed
 from compiler.judged import Checked
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
@@ -17,7 +17,7 @@ from compiler.render.review import Row, budget_row
 from compiler.render.templates import fill
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
-from compiler.webpage.standings import Standing, codes_of, standings
+from compiler.webpage.standings import Standing, standings
 from compiler.webpage.sweep import Point, Sweep
 
 
@@ -76,7 +76,7 @@ def render_page(checked: Checked, *, sweeps: Mapping[str, Sweep]) -> str:
         "report.html.j2",
         services=views,
         counts=tuple(f"{count} {word}" for word, count in sorted(counts.items())),
-        refusing=listed(codes_of(checked.all_diagnostics)),
+        refusing=listed(error_codes(checked.all_diagnostics)),
         between=tuple(_between(each) for each in checked.diagnostics),
         width=WIDTH,
         height=HEIGHT,
@@ -155,8 +155,10 @@ def _charts(plan: Plan, swept: Sweep) -> Iterator[Chart]:
         pool = chart(
             f"KV pool, tokens, over the {at}",
             (
-                Series(name="the pool", kind="have", points=_over(points, "pool_tokens")),
-                Series(name="the promise", kind="need", points=_over(points, "required_tokens")),
+                _series("the pool", "have", points, lambda each: each.pool_tokens),
+                _series(
+                    "the promise", "need", points, lambda each: Range.exactly(each.required_tokens)
+                ),
             ),
             own=own,
             across=across,
@@ -165,8 +167,8 @@ def _charts(plan: Plan, swept: Sweep) -> Iterator[Chart]:
         reserve = chart(
             f"reserve, GiB, over the {at}",
             (
-                Series(name="what there is", kind="have", points=_over(points, "available_gib")),
-                Series(name="what must fit", kind="need", points=_over(points, "needed_gib")),
+                _series("what there is", "have", points, lambda each: each.available_gib),
+                _series("what must fit", "need", points, lambda each: each.needed_gib),
             ),
             own=own,
             across=across,
@@ -175,12 +177,10 @@ def _charts(plan: Plan, swept: Sweep) -> Iterator[Chart]:
         yield from (each for each in (pool, reserve) if each is not None)
 
 
-def _over(points: Sequence[Point], quantity: str) -> tuple[tuple[float, Range], ...]:
-    found: list[tuple[float, Range]] = []
-    for each in points:
-        value = getattr(each, quantity)
-        found.append((each.at, value if isinstance(value, Range) else Range.exactly(value)))
-    return tuple(found)
+def _series(
+    name: str, kind: str, points: Sequence[Point], quantity: Callable[[Point], Range]
+) -> Series:
+    return Series(name=name, kind=kind, points=tuple((each.at, quantity(each)) for each in points))
 
 
 def _promised(plan: Plan) -> str:

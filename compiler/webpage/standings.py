@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import frozen
 
-from compiler.diagnostics import Diagnostic, listed
+from compiler.diagnostics import Diagnostic, error_codes, listed
 from compiler.judged import Checked, Judged, Verdict
 from compiler.value import Value
 
@@ -43,13 +41,8 @@ class Standing(Value):
         return f"by {listed(self._codes)}; {memory}"
 
     @property
-    def _codes(self) -> list[str]:
-        return codes_of(self.findings)
-
-
-def codes_of(found: Sequence[Diagnostic]) -> list[str]:
-    """The codes of the errors, each once."""
-    return list(dict.fromkeys(each.code for each in found if each.is_error))
+    def _codes(self) -> tuple[str, ...]:
+        return error_codes(self.findings)
 
 
 def standings(checked: Checked) -> tuple[Standing, ...]:

@@ -17,6 +17,7 @@ from compiler.render.systemd import unit_values
 from compiler.render.templates import trace
 from compiler.why.lines import COPIED, Context, LineReasons, ValuesOf, lines_of
 from compiler.why.naming import json_lines, name_at
+from compiler.writtenplan import PLAN
 
 
 def line_of(context: Context, file: str, place: int) -> LineReasons:
@@ -34,7 +35,7 @@ def files_of(context: Context) -> Mapping[str, LinesOf]:
     files: dict[str, LinesOf] = {
         "PLAN.md": partial(_templated, context, "plan.md.j2", _review),
         "memory.svg": partial(_templated, context, "memory.svg.j2", _picture),
-        "plan.json": partial(_plan_file, context),
+        PLAN: partial(_plan_file, context),
     }
     for place, each in enumerate(context.several):
         service = each.plan.service if each.plan else None

@@ -71,10 +71,7 @@ def _influence(
 
     Findings are those of the plan as it stands: nothing is judged again.
     """
-    first = context.several[0]
-    plan = first.plan
-    if plan is None:
-        raise ValueError(f"{first.profile_name} was not planned")
+    plan = context.several[0].planned
 
     def parts_of(plans: tuple[Plan, ...]) -> Mapping[str, object]:
         several = tuple(

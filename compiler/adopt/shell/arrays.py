@@ -73,18 +73,9 @@ def _element(
     subscript = next((each for each in node.named_children if each.type == "subscript"), None)
     if subscript is None:
         return None
-    open_names: list[str] = []
-
-    def value(name: str) -> str | None:
-        word = look_up(name)
-        if word is None or word.unknown:
-            open_names.append(f"${name}")
-            return None
-        return word.text
-
     index = subscript.named_children[-1]
     is_last = raw_text(index).strip() == "-1"
-    at = len(words) - 1 if is_last else evaluate_number(index, value)
+    at, open_names = (len(words) - 1, ()) if is_last else evaluate_number(index, look_up)
     if at is None:
         return Piece(raw, (raw, *open_names))
     # An element that is not there is empty.

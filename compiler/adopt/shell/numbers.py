@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from compiler.adopt.launch import Word
+
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -22,10 +24,25 @@ _AROUND = frozenset({"arithmetic_expansion", "parenthesized_expression"})
 _LARGEST = 2**63  # what a shell counts with
 
 
-def evaluate_number(node: Node, look_up: Callable[[str], str | None]) -> int | None:
-    """The number of a sum, or nothing where it is more than sums, products, and quotients of known numbers; `look_up` says variables."""
-    number = _number(node, look_up)
-    return number if number is not None and abs(number) < _LARGEST else None
+def evaluate_number(
+    node: Node, look_up: Callable[[str], Word | None]
+) -> tuple[int | None, tuple[str, ...]]:
+    """The number of a sum, and those of its variables that are open, each with its `$`; `look_up` says variables.
+
+    No number where it is more than sums, products, and quotients of known numbers.
+    """
+    open_names: list[str] = []
+
+    def known(name: str) -> str | None:
+        word = look_up(name)
+        if word is None or word.unknown:
+            open_names.append(f"${name}")
+            return None
+        return word.text
+
+    number = _number(node, known)
+    is_small = number is not None and abs(number) < _LARGEST
+    return number if is_small else None, tuple(open_names)
 
 
 def _number(node: Node, look_up: Callable[[str], str | None]) -> int | None:

@@ -262,16 +262,7 @@ class Evaluator(Value):
         return Piece("", words=arguments[first : first + count])
 
     def _arithmetic(self, node: Node, raw: str) -> Piece:
-        open_names: list[str] = []
-
-        def look_up(name: str) -> str | None:
-            value = self.value(name)
-            if value is None or value.unknown:
-                open_names.append(f"${name}")
-                return None
-            return value.text
-
-        number = evaluate_number(node, look_up)
+        number, open_names = evaluate_number(node, self.value)
         return Piece(raw, (raw, *open_names)) if number is None else Piece(str(number))
 
     def _default(self, node: Node, raw: str, *, quoted: bool, is_told: bool = False) -> Piece:

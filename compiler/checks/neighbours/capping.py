@@ -13,13 +13,13 @@ from compiler.checks.neighbours.sharing import MOST_SHOWN, Sharing, left_beside,
 from compiler.diagnostics import listed
 from compiler.memory.outcome import Outcome, memory_outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
+from compiler.planner import THOUSANDTHS
 from compiler.value import Value
 
 
 Capped = Callable[[Plan, int, float], Plan | None]
 """A plan again with its pool held to so many tokens, at a fraction; `None` where a rule would refuse that."""
 
-_THOUSANDTHS = 1000
 _FRACTION = "memory.fraction = "
 _ROUNDS = (
     3  # a fraction moves what others hold by a few MiB, which may ask one more thousandth of them
@@ -37,11 +37,11 @@ class _Held(Value):
 
     def at(self, thousandths: int, capped: Capped) -> _Held | None:
         """The same at another fraction."""
-        after = capped(self.plan, self.tokens, thousandths / _THOUSANDTHS)
+        after = capped(self.plan, self.tokens, thousandths / THOUSANDTHS)
         if after is None:
             return None
         caps = (each for each in self.settings if not each.startswith(_FRACTION))
-        settings = (*caps, f"{_FRACTION}{thousandths / _THOUSANDTHS:g}")
+        settings = (*caps, f"{_FRACTION}{thousandths / THOUSANDTHS:g}")
         return evolve(self, plan=after, settings=settings)
 
 
@@ -103,8 +103,8 @@ def _raise(held: _Held, host: Host, capped: Capped) -> _Held | None:
     if min(_spare(held, host)) >= 0:
         return held
     memory = held.plan.memory
-    now = _THOUSANDTHS if memory is None else round(memory.fraction * _THOUSANDTHS)
-    found = least(low=now + 1, high=_THOUSANDTHS - 1, margins=margins)
+    now = THOUSANDTHS if memory is None else round(memory.fraction * THOUSANDTHS)
+    found = least(low=now + 1, high=THOUSANDTHS - 1, margins=margins)
     return None if found is None else held.at(found, capped)
 
 

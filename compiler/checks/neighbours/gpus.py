@@ -123,10 +123,7 @@ def _places(sharing: Sharing, where: Where) -> Places:
 
 
 def _listed(takers: tuple[Taker, ...]) -> str:
-    names = [f"`{each.resident.name}`" for each in takers[:MOST_SHOWN]]
-    rest = len(takers) - MOST_SHOWN
-    names += [f"{rest} more"] if rest > 0 else []
-    return listed(names)
+    return listed([f"`{each.resident.name}`" for each in takers], most=MOST_SHOWN)
 
 
 def _gib(known: Range) -> str:
