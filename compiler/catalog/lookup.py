@@ -79,11 +79,8 @@ class Catalog(Value):
 
     def draft(self, id_: str) -> Found[Draft]:
         """A draft model, or a whole model that drafts by itself."""
-        found, faults = self._entry(Kind.DRAFT, id_, Draft)
-        if found is not None or faults:
-            return found, faults
-        whole, _ = self.model(id_)
-        return (None if whole is None else as_draft(whole)), ()
+        entry = self._entry(Kind.DRAFT, id_, Draft)
+        return entry if any(entry) else (as_draft(self.model(id_)[0]), ())
 
     def release(self, engine: str, version: str, build: str | None = None) -> Found[Release]:
         """A release of an engine, with the overlay of a build.

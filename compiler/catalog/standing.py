@@ -9,8 +9,10 @@ from compiler.facts import Draft, Gqa, Model
 STANDALONE = "standalone"
 
 
-def as_draft(model: Model) -> Draft | None:
+def as_draft(model: Model | None) -> Draft | None:
     """A model as a draft that stands alone; `None` where it is more than dense layers of one kind in plain numbers."""
+    if model is None:
+        return None
     attention = model.attention
     others = (model.moe, model.state, model.window, model.vision, model.quantization)
     plain = not any(others) and set(model.pattern) == {LayerKind.FULL} and model.gated_mlp
