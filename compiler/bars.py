@@ -40,17 +40,23 @@ class Bar(Value):
         unit: `tokens` or `GiB`.
         parts: in the order they are drawn.
         mark: what the parts are held against, if anything.
+        within: where they end together, whatever each takes; `None` where that is not known.
     """
 
     title: str
     unit: str
     parts: tuple[Part, ...]
     mark: Mark | None = None
+    within: Range | None = None
 
     @cached_property
     def size(self) -> Range:
         """All parts together."""
-        return total(each.size for each in self.parts)
+        each = total(each.size for each in self.parts)
+        ends = self.within
+        if ends is None or not ends.low <= each.best <= ends.high:
+            return each  # a pool that is capped leaves a part of them unused
+        return Range(max(each.low, ends.low), each.best, min(each.high, ends.high))
 
     @cached_property
     def whole(self) -> float:
@@ -92,7 +98,12 @@ def memory_bars(memory: Memory) -> tuple[Bar, ...]:
             parts=(Part(name="KV pool", size=pool.tokens),),
             mark=Mark(name="promised", at=Range.exactly(pool.required_tokens)),
         ),
-        Bar(title="static budget of one GPU", unit="GiB", parts=_drawn(static)),
+        Bar(
+            title="static budget of one GPU",
+            unit="GiB",
+            parts=_drawn(static),
+            within=memory.free_before_load_gib.scaled(memory.fraction),
+        ),
         Bar(
             title="reserve of one GPU",
             unit="GiB",

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from itertools import pairwise
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +95,14 @@ def test_a_long_name_keeps_its_words_on_a_narrow_terminal() -> None:
     ]
     wide = list(drawing((Bar(title="x", unit="GiB", parts=parts),), width=80, colour=False))
     assert wide[-1] == "  B captured graphs of prefill steps 0.62 (0.37 to 0.91)"
+
+
+def test_what_is_shared_out_is_known_better_than_its_parts() -> None:
+    """Where one part has what the others leave, all end where the whole does; where a part of it is left over they do not."""
+    parts = tuple(Part(name=each, size=Range(4, 5, 7)) for each in "ab")
+    shared = Bar(title="x", unit="GiB", parts=parts, within=Range(9, 10, 11))
+    assert shared.size == Range(9, 10, 11)
+    assert evolve(shared, within=Range(19, 20, 21)).size == Range(8, 10, 14)
 
 
 def test_certainty_shows_without_colour() -> None:

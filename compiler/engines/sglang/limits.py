@@ -65,7 +65,7 @@ def _catalogue(profile: Profile, facts: Facts) -> Iterator[Unknown]:
             code="gpu-unknown",
             name=profile.gpus.kind,
             setting="gpus.kind",
-            missing="its free memory before weights load: no public boot prints it, and there is no recorded boot",
+            missing="its free memory before weights load: its entry does not tell it, and there is no recorded boot",
         )
     if facts.model is None:
         yield Unknown(
