@@ -86,6 +86,25 @@ def _allowed(plan: Plan, given: Given, kv: str, backend: str | None) -> frozense
     return None
 
 
+_FP4_BY_BLOCKS = "fp4_mx_block16"
+
+
+@rule("kv-dtype-gone", flags=(_KV,))
+def format_is_still_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """0.5.16 to 0.5.20 parse the old word for FP4 and refuse it when the pool is made (mem_cache/kv_cache_dtype.py)."""
+    given = given_by(plan)
+    if given.word(_KV) != _FP4 or not (given.since("0.5.16") and given.before("0.5.21")):
+        return
+    yield refusal(
+        given,
+        "kv-dtype-gone",
+        f"`{_FP4}` is no format of the KV cache any more",
+        at(given, where, _KV, text="the parser takes it, and the server stops after the load"),
+        because=f"`{_FP4_BY_BLOCKS}` took its place",
+        help=(f'set `flags.{_KV} = "{_FP4_BY_BLOCKS}"`',),
+    )
+
+
 _COMPRESSED = "DeepseekV4ForCausalLM"
 _COMPRESSED_FORMATS = frozenset({"auto", "fp8_e4m3"})
 
