@@ -452,7 +452,7 @@ def test_a_relative_path_is_spoken_of() -> None:
     [
         ('write `dsa-decode-backend = "trtllm"` in its place', "write `--dsa-decode-backend trtllm` in its place"),
         ("memory.fraction = 0.926 and serve.context = 101_100  price", "--mem-fraction-static 0.926 and --context-length 101100  price"),
-        ("set `serve.context` to 40_960 or less", "set `--context-length` to 40_960 or less"),
+        ("set `serve.context = 40_960` or less", "set `--context-length 40960` or less"),
         (
             "any of\nmemory.fraction = 0.9                        pool 9\nmemory.fraction = 0.9 and gpus.count = 2_048  pool 10",
             "any of\n--mem-fraction-static 0.9                         pool 9\n--mem-fraction-static 0.9 and gpus.count = 2_048  pool 10",

@@ -291,7 +291,7 @@ def test_a_server_that_only_prefills_drops_most_of_its_draft(
         (
             f"{FLASH} --tp 8 {ON} --speculative-draft-model-path acme/Qwen3-8B-DSpark",
             "0.5.18",
-            "beside compressed attention",
+            "beside attention that compresses over time",
         ),
         (
             f"{FLASH} --tp 4 --pp-size 2 {ON} --disaggregation-mode prefill",

@@ -584,7 +584,7 @@ def test_every_change_passes_the_whole_check(tree: Checkout, concurrency: int) -
     before = tree.profile("long").read_text("utf-8")
     listed = tree.run("fit", "long")
     assert (
-        "\nfirst mend `context-beyond-model`: set `serve.context` to 40_960 or less\n" in listed.out
+        "\nfirst mend `context-beyond-model`: set `serve.context = 40_960` or less\n" in listed.out
     )
     changes = tree.run("fit", "long", "--json").json["changes"]
     assert changes

@@ -140,7 +140,7 @@ def test_a_chain_that_is_too_long() -> None:
     assert graph is None
     assert diagnostic.code == "extends-limit"
     assert diagnostic.summary == "`root` extends more files than 255, near and far"
-    assert places(diagnostic) == ["root.toml:2:3"]
+    assert places(diagnostic) == ["root.toml:1:11"]
     assert len(read) == MOST_FILES + 1
 
 

@@ -37,3 +37,18 @@ def test_it_drafts_by_itself_only() -> None:
 def test_what_is_no_plain_dense_model_is_no_draft(model: str) -> None:
     """Experts, windows, images, and weights in few bits are not told as a draft's."""
     assert open_catalog().draft(model) == (None, ())
+
+
+@pytest.mark.parametrize("algorithm", ["STANDALONE", "EAGLE3"])
+def test_beside_compressed_attention_no_draft_of_its_own_is_priced(algorithm: str) -> None:
+    """DeepSeek V4 has pools of its own, and how a draft's keys and values are counted beside them is not known."""
+    draft = {"STANDALONE": SMALL, "EAGLE3": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"}[algorithm]
+    plan = planned(
+        "--model-path deepseek-ai/DeepSeek-V4-Flash --tp 4 --mem-fraction-static 0.85"
+        f" --speculative-algorithm {algorithm} --speculative-draft-model-path {draft}",
+        version="0.5.20",
+        gpu="h200",
+        count=4,
+    )
+    assert plan.memory is None
+    assert "speculation-unpriced" in {each.code for each in plan.unknowns}

@@ -138,11 +138,10 @@ def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _F
 def _too_many(family: _Family) -> Diagnostic:
     """A profile of more files than there may be."""
     document = family.documents[family.root]
-    first = document.directives.extends[0]
     return error(
         "extends-limit",
         f"`{printable(family.root)}` extends more files than {MOST_FILES - 1}, near and far",
-        Label(document.spans[first.at].value, "from here on"),
+        Label(document.spans["extends",].value, "with all that these extend"),
         help=("merge fragments that are always used together",),
     )
 

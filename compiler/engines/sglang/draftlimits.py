@@ -24,6 +24,8 @@ def draft_unknowns(settings: Settings, facts: Facts) -> Iterator[Unknown]:
     if facts.draft is not None:
         if facts.draft.algorithms == (STANDALONE,) and asked.algorithm != STANDALONE:
             yield _draft_unknown(profile)  # a whole model, which drafts by itself only
+        elif facts.model is not None and isinstance(facts.model.attention, Compressed):
+            yield _unpriced(asked.algorithm, _BESIDE_COMPRESSED)
         return
     if asked.algorithm not in STEPWISE:
         if asked.draft or asked.draft_path:
@@ -39,6 +41,7 @@ def draft_unknowns(settings: Settings, facts: Facts) -> Iterator[Unknown]:
 
 
 _DSPARK_SINCE = "0.5.16"
+_BESIDE_COMPRESSED = "the pool of a draft of its own beside attention that compresses over time"
 
 
 # A draft that `fa4` runs has its pool in 16 bits beside one in fp8, and its price may not (0.5.16 to 0.5.23
@@ -65,7 +68,7 @@ def _dspark(asked: Settings, facts: Facts) -> Iterator[Unknown]:
             made = " and ".join(f"`{each}`" for each in facts.draft.algorithms)
             yield _unpriced(DSPARK, f"the Markov head of `{facts.draft.id}`, which is for {made}")
         if model is not None and isinstance(model.attention, Compressed):
-            yield _unpriced(DSPARK, "the pool of such a draft beside compressed attention")
+            yield _unpriced(DSPARK, _BESIDE_COMPRESSED)
         if _has_other_kv(asked):
             yield _unpriced(DSPARK, "the number format of its draft's pool under `fa4`")
     elif _names_another(profile):

@@ -69,7 +69,7 @@ def _by_what(given: Given) -> str:
 
 def _advice(setting: str, limit: int, *, allowed: bool, scaled: bool) -> Iterator[str]:
     """What keeps the promise comes first, where there is such."""
-    less = f"set `serve.context` to {limit:_} or less"
+    less = f"set `serve.context = {limit:_}` or less"
     if scaled:
         yield f'set `env.{OVERRIDE} = "1"`: the rotary scaling reaches as far, and the server does not count it'
         yield f"or {less}"

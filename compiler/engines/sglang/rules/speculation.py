@@ -199,7 +199,7 @@ def window(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         where.primary("speculative.draft_window", text=counted(speculative.draft_window, "token")),
         secondary=labels(where, speculative__block_size=f"a block of {block}"),
         notes=("the server refuses to start",),
-        help=(f"set `speculative.draft_window` to {block} or more",),
+        help=(f"set `speculative.draft_window = {block}` or more",),
         path="speculative.draft_window",
     )
 

@@ -130,4 +130,4 @@ def _help(stages: int, *, most: int) -> Iterator[str]:
     if most == stages:
         yield f"leave `{PARTITION}` out: equal shares give each stage such a layer"
     elif most:
-        yield f"set `parallel.pipeline` to {most} or less"
+        yield f"set `parallel.pipeline = {most}` or less"

@@ -77,7 +77,7 @@ def a_request_for_each_group(plan: Plan, where: Origins) -> Iterator[Diagnostic]
             beside={"parallel.data": f"{groups} groups"},
         ),
         because="each is left with none, and the server stops: `max_running_request is zero`",
-        help=(f"set `serve.max_running_requests` to {groups} or more",),
+        help=(f"set `serve.max_running_requests = {groups}` or more",),
     )
 
 

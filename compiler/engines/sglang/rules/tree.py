@@ -120,7 +120,7 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 speculative__block_size=f"{counted(depth, 'level')} below the root",
             ),
             notes=("the verify step would be padded with nodes that cannot exist",),
-            help=(f"set `speculative.tree_budget` to {most:_} or less",),
+            help=(f"set `speculative.tree_budget = {most:_}` or less",),
             path="speculative.tree_budget",
         )
     if topk is not None and topk > budget:
@@ -129,7 +129,7 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"a node may have {counted(topk, 'child', plural='children')}, but the whole tree only {counted(budget, 'node')}",
             where.primary("speculative.tree_topk", text=counted(topk, "child", plural="children")),
             secondary=labels(where, speculative__tree_budget=counted(budget, "node")),
-            help=(f"set `speculative.tree_topk` to {budget} or less",),
+            help=(f"set `speculative.tree_topk = {budget}` or less",),
             path="speculative.tree_topk",
         )
     if budget < depth:
@@ -140,7 +140,7 @@ def tree(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             secondary=labels(
                 where, speculative__block_size=f"drafts {counted(depth, 'token')} beyond the first"
             ),
-            help=(f"set `speculative.tree_budget` to {depth} or more",),
+            help=(f"set `speculative.tree_budget = {depth}` or more",),
             path="speculative.tree_budget",
         )
 
