@@ -92,7 +92,7 @@ def test_both_limits_are_named_where_both_are_low(tmp_path: Path) -> None:
     text = FILE.replace("concurrency = 64", "concurrency = 64\nmax_running_requests = 4")
     short = check_text(tmp_path / "a", text)
     (told,) = [each for each in short.all_diagnostics if each.code == "concurrency-beyond-limit"]
-    assert "`serve.max_running_requests = 64` or more" in told.help[0]
+    assert "`serve.max_running_requests` to 64 or more" in told.help[0]
     assert SLOTS in told.help[0]
 
 

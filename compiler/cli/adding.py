@@ -72,7 +72,9 @@ def add_model(folder: Path, *, id_: str) -> int:
     is_alone = (folder / CONFIG).exists() and not has_weights(folder)
     if is_alone:
         model, found = describe_config(folder, id_=id_)
-        heading = f"Read from the {CONFIG} in {folder.resolve().name} alone: no weight file was read."
+        heading = (
+            f"Read from the {CONFIG} in {folder.resolve().name} alone: no weight file was read."
+        )
     else:
         described, found = describe_checkpoint(folder, id_=id_)
         model = None if described is None else described.model
