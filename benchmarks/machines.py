@@ -167,7 +167,7 @@ class Survey:
     @cached_property
     def _spreads(self) -> Mapping[str, Spread]:
         squares, freedom = defaultdict[str, float](float), defaultdict[str, int](int)
-        for kind, alone in {(each.kinds[0], each.alone) for each in self.machines}:
+        for kind, alone in sorted({(each.kinds[0], each.alone) for each in self.machines}):
             found = [each.free_gib for each in self.of(kind, alone=alone)]
             sort = self._sort(kind, alone=alone)
             squares[sort] += sum((free - fmean(found)) ** 2 for free in found)
