@@ -99,8 +99,13 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
             "8 requests run at once",
             True,
         ),
-        ('[gpus]\nkind = "NVIDIA GeForce RTX 4090"', "gpu-unknown", "similar: `rtx-4090`;", True),
-        ('[gpus]\nkind = "dgx-spark"', "gpu-unknown", "similar: `gb10`;", True),
+        (
+            '[gpus]\nkind = "NVIDIA GeForce RTX 4090"',
+            "gpu-unknown",
+            'set `gpus.kind = "rtx-4090"`',
+            True,
+        ),
+        ('[gpus]\nkind = "dgx-spark"', "gpu-unknown", 'set `gpus.kind = "gb10"`', True),
         ('[gpus]\nkind = "h2000"', "gpu-unknown", "take it only if it is that card", True),
         (
             '[gpus]\nkind = "unlogged-96gb"',
