@@ -218,10 +218,7 @@ def _margin_sentence(memory: Memory) -> str:
 
 
 def _finding(each: Diagnostic) -> str:
-    accepted = next((note for note in each.notes if note.startswith("accepted: ")), None)
-    return (
-        f"{each.severity.value} `{each.code}`: {each.summary}{f' ({accepted})' if accepted else ''}"
-    )
+    return f"{each.severity.value} `{each.code}`: {each.told}"
 
 
 def _changes(found: Sequence[Diagnostic], *, of_memory: bool) -> Iterator[str]:
