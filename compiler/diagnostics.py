@@ -85,6 +85,12 @@ class Diagnostic(Value):
         )
 
     @property
+    def mends(self) -> tuple[str, ...]:
+        """The lines of its help for a page that is read elsewhere: without commands of ours to run."""
+        lines = (line for entry in self.help for line in entry.split("\n"))
+        return tuple(line for line in lines if "poolproof " not in line)
+
+    @property
     def is_error(self) -> bool:
         """Whether this finding refuses the profile."""
         return self.severity is Severity.ERROR
