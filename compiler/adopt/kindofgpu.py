@@ -27,13 +27,13 @@ def with_kind(
         return evolve(wanted, gpu=kind), _of_its_size(kind, None, catalog)
     if label is None:
         return wanted, ()
-    kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
-    if kind is None:
+    named, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
+    if named is None:
         text = f"the label `{value}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
         return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
-    text = f"the GPU is `{kind}`: the label `{value}` names it"
+    text = f"the GPU is `{named}`: the label `{value}` names it"
     taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)
-    return evolve(wanted, gpu=kind), (taken, *_of_its_size(kind, label.span, catalog))
+    return evolve(wanted, gpu=named), (taken, *_of_its_size(named, label.span, catalog))
 
 
 def _of_its_size(kind: str, span: Span | None, catalog: Catalog) -> tuple[Change, ...]:
