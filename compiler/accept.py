@@ -94,7 +94,11 @@ def _is_certain(each: Diagnostic) -> bool:
 
 def _accepted(each: Diagnostic, reason: str) -> Diagnostic:
     return evolve(
-        each, severity=Severity.WARNING, notes=(f"accepted: {reason}", *each.notes), help=()
+        each,
+        severity=Severity.WARNING,
+        accepted=reason,
+        notes=(f"accepted: {reason}", *each.notes),
+        help=(),
     )
 
 

@@ -62,6 +62,7 @@ class Diagnostic(Value):
         notes: the why, with the numbers.
         help: the smallest changes that mend it; only advice that applies.
         path: the setting concerned (`memory.fraction`), where there is one.
+        accepted: the reason that its profile accepts it for; it is a warning then, and tells no more than that.
         between: of what stands between services, these: the profile and the host of each.
     """
 
@@ -73,7 +74,21 @@ class Diagnostic(Value):
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = ()
     path: str | None = None
+    accepted: str | None = None
     between: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Its summary, and why it is accepted, where it is."""
+        return (
+            self.summary if self.accepted is None else f"{self.summary} (accepted: {self.accepted})"
+        )
+
+    @property
+    def mends(self) -> tuple[str, ...]:
+        """The lines of its help for a page that is read elsewhere: without commands of ours to run."""
+        lines = (line for entry in self.help for line in entry.split("\n"))
+        return tuple(line for line in lines if "poolproof " not in line)
 
     @property
     def is_error(self) -> bool:

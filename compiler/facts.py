@@ -93,6 +93,7 @@ class Gpu(Value):
         id: catalogue id.
         names: the names the driver prints.
         total_mib: total memory as `nvidia-smi` prints it, MiB.
+        sizes_gib: the sizes that cards with these names are sold in, where they are several; the entry is one of them.
         free_before_load_gib: free memory after CUDA and NCCL are up and before weights load, GiB. Of a
             shipped kind it is to hold nine of ten machines, from public ones; `None` when none is known.
         free_alone_gib: the same of a server on one GPU, which starts no NCCL; `None` where no log tells it apart.
@@ -104,6 +105,7 @@ class Gpu(Value):
     id: str
     names: tuple[str, ...]
     total_mib: int
+    sizes_gib: tuple[int, ...] = ()
     free_before_load_gib: Range | None = None
     free_alone_gib: Range | None = None
     compute_capability: str
@@ -275,6 +277,7 @@ class Unknown(Value):
         setting: the setting that names it.
         missing: what would have to be known.
         near: a known name like it.
+        is_sure: whether that one is meant for certain.
     """
 
     code: str
@@ -282,3 +285,4 @@ class Unknown(Value):
     setting: str
     missing: str
     near: str | None = None
+    is_sure: bool = False

@@ -91,8 +91,11 @@ def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
         return unknown
     if kind is not Kind.GPU:
         return evolve(unknown, near=catalog.near(kind, unknown.name))
-    from compiler.catalog.gpunames import near_gpu  # noqa: PLC0415 - only a name that is not known pays for it
+    from compiler.catalog.gpunames import gpu_id, near_gpu  # noqa: PLC0415 - only a name that is not known pays for it
 
+    sure = gpu_id(unknown.name, catalog)
+    if sure != unknown.name:
+        return evolve(unknown, near=sure, is_sure=True)
     return evolve(unknown, near=near_gpu(unknown.name, catalog))
 
 

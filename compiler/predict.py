@@ -30,7 +30,7 @@ from compiler.engines.known import ENGINES
 from compiler.engines.logged import impossible
 from compiler.facts import Boot, Gpu, Model, Release
 from compiler.judged import Judged, Verdict
-from compiler.memory.cards import CUSTOM, MIB, custom, resized
+from compiler.memory.cards import CUSTOM, MIB, custom, other_sizes, resized
 from compiler.memory.weights import Split
 from compiler.origins import NOWHERE
 from compiler.plan import Plan, Variable
@@ -186,8 +186,11 @@ class Predictor(Value):
         return custom(asked, count=question.count) if question.gpu == CUSTOM else None
 
     def _of_the_card(self, profile: Profile, plan: Plan) -> Iterator[str]:
-        """That nobody saw a server start on this kind of GPU, where the figures hang on it."""
+        """That nobody saw a server start on this kind of GPU, where the figures hang on it, and that its name says no size."""
         known, memory = self.catalog.gpu(profile.gpus.kind)[0], plan.memory
+        others = None if known is None else other_sizes(known)
+        if others is not None and plan.gpu is known:
+            yield f"{others} (`--gpu-memory GIB`)"
         if known is not None and known.free_before_load_gib is None and memory is not None:
             free = said(memory.free_before_load_gib, ".1f", unit=" GiB")
             yield f"no log of a start on `{known.id}` is known: {free} are free, as other cards leave of such a total"

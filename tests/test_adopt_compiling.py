@@ -207,3 +207,14 @@ def test_a_model_that_the_catalogue_spells_otherwise() -> None:
     Path("a.sh").write_text(f"{words.replace('qwen/', 'unsloth/')}\n")
     other = run("a.sh", "--target", "box")
     assert "the catalogue describes" not in other.stderr, "somebody else's may be another"
+
+
+def test_changes_with_their_figures_are_listed_elsewhere() -> None:
+    """A table of changes is not run together: an open line is one sentence, which says where the table is."""
+    text = f"/opt/v/bin/{SERVER} --model-path Qwen/Qwen3-32B --tp 2 --context-length 40960 --mem-fraction-static 0.8\n"
+    Path("a.sh").write_text(text)
+    done = run("a.sh", "--gpu", "l40s", "--target", "box")
+    (said,) = (each for each in done.stderr.splitlines() if "refuses it by" in each)
+    assert "`poolproof check` of the profile lists the changes that mend it" in said
+    assert "best estimates" not in done.output
+    assert f"# {said}" in done.stdout

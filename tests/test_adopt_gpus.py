@@ -148,3 +148,13 @@ def test_one_of_several_nodes() -> None:
     assert any("one of 2 nodes" in each for each in got.changes(ChangeKind.ASSUMED))
     alone = outcome(read_text(f"{SERVER} --model-path /m/a --tp 4 --nnodes 1\n"), version=None)
     assert not any("nodes" in each for each in alone.changes(ChangeKind.ASSUMED))
+
+
+@pytest.mark.parametrize(("gpu", "is_said"), [("rtx-4060-ti", True), ("rtx-4090", False)])
+def test_a_card_whose_name_says_no_size_is_assumed(gpu: str, is_said: bool) -> None:  # noqa: FBT001 - a parameter of a case
+    """Of cards of several sizes with one name the catalogue's is taken, and that is said."""
+    wanted = Wanted(gpu=gpu, engine=("sglang", "0.5.11"))
+    got = outcome(read_text(f"{SERVER} --model-path /m/a\n"), wanted=wanted)
+    told = [each for each in got.changes(ChangeKind.ASSUMED) if "has the same name" in each]
+    assert len(told) == is_said
+    assert all("--gpu-memory" in each for each in told)

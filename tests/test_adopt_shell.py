@@ -234,7 +234,9 @@ def test_a_unit_that_a_script_writes() -> None:
     assert got.settings["serve.port"] == 8001
     assert got.settings["engine.python"] == "/opt/sglang/bin/python"
     assert got.settings["targets.host.unit"] == "llm"
-    assert got.changes(ChangeKind.UNKNOWN) == ["8: `--tp ${TP}` is not known before the start"]
+    told = got.changes(ChangeKind.UNKNOWN)
+    assert told[0] == "8: `--tp ${TP}` is not known before the start"
+    assert [each[:36] for each in told[1:]] == ["6: which variables `/etc/llm.env` se"]
     assert written(UNIT.format(quote=""), TP="2").settings["parallel.tensor"] == 2
 
 
@@ -244,6 +246,7 @@ def test_a_unit_that_a_script_writes_as_it_is() -> None:
     assert [each.partition(": ")[2][:15] for each in got.changes(ChangeKind.UNKNOWN)] == [
         "`--port $PORT` ",
         "`--tp ${TP}` is",
+        "which variables",
     ]
 
 

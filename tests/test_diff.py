@@ -644,6 +644,28 @@ def test_a_profile_that_compiled_there_only(tree: Checkout) -> None:
     assert "error[toml-syntax]" in done.err
 
 
+def test_what_does_not_compile_has_no_figures(tree: Checkout) -> None:
+    """In every form a service that a slip broke has the figures and the verdict of the side that compiles only, marked as those."""
+    tree.write(SHORT, BROKEN)
+    rows = [
+        each
+        for each in tree.run("diff", "--format", "markdown").out.splitlines()
+        if each[:1] == "|"
+    ]
+    (row,) = (each for each in rows if "does not compile" in each)
+    _, _, outcome, pool, needed, margin, verdict, _ = map(str.strip, row.split("|"))
+    assert (outcome, verdict) == ("does not compile", "pass → does not compile")
+    assert all(each.endswith(" → not known") for each in (pool, needed, margin))
+    text = tree.run("diff").out
+    assert "verdict  pass -> does not compile" in text
+    figures = [each for each in text.splitlines() if each.startswith("    ")]
+    assert figures
+    assert all(each.endswith(" -> not known") for each in figures if "  " in each.strip())
+    commit(tree)
+    git(tree.root, "checkout", "HEAD~1", "--", ".")
+    assert "verdict  does not compile -> pass" in tree.run("diff").out
+
+
 def test_a_profile_that_is_on_no_side(tree: Checkout) -> None:
     """A name that neither side has is a mistake, not an empty answer."""
     done = tree.run("diff", "HEAD", "k2.6-32")

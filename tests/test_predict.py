@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 from compiler.catalog import open_catalog
+from compiler.cli.adopt import command as adopt
 from compiler.cli.predict import command
 from compiler.engines.engine import Measured
 from compiler.facts import Boot, Evidence
@@ -60,8 +62,7 @@ def codes_of(judged: Judged) -> set[str]:
 @pytest.mark.parametrize(
     ("gpu", "model", "meant"),
     [
-        ("3090", "Qwen/Qwen3-32B", "rtx-3090"),
-        ("RTX_A600", "Qwen/Qwen3-32B", "rtx-a6000"),
+        ("rtx-3090", "Qwen/Qwen3-33B", "Qwen/Qwen3-32B"),
         ("h100", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
     ],
 )
@@ -77,6 +78,35 @@ def test_a_name_that_was_nearly_hit(gpu: str, model: str, meant: str) -> None:
     ]
     done = CliRunner().invoke(command, words)
     assert f"a known name is similar: `{meant}`" in done.stderr
+
+
+@pytest.mark.parametrize(("gpu", "meant"), [("3090", "rtx-3090"), ("RTX_A600", "rtx-a6000")])
+@pytest.mark.parametrize("verb", [command, adopt])
+def test_a_gpu_that_was_nearly_hit(verb: Command, gpu: str, meant: str) -> None:
+    """Which card is meant is not for a verb to say: `--gpu` is refused as `init` refuses it."""
+    words = ["--gpu", gpu, "--", *server("--model-path Qwen/Qwen3-32B").split()]
+    done = CliRunner().invoke(verb, words)
+    assert done.exit_code == 2
+    assert f"no kind of GPU is called `{gpu}`; a similar one is `{meant}`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("gpu", "total", "is_said"),
+    [
+        ("NVIDIA GeForce RTX 4060 Ti", None, True),
+        ("rtx-3080", None, True),
+        ("rtx-3080", 12, False),
+        ("rtx-3090", None, False),
+    ],
+)
+def test_a_card_whose_name_says_no_size(gpu: str, total: int | None, is_said: bool) -> None:  # noqa: FBT001 - a parameter of a case
+    """Of cards of several sizes with one name the catalogue's is assumed, in one line that names the option for another."""
+    more = [] if total is None else ["--gpu-memory", str(total)]
+    words = ["--gpu", gpu, *more, "--", *server("--model-path Qwen/Qwen3-0.6B").split()]
+    done = CliRunner().invoke(command, words)
+    told = [each for each in done.stdout.splitlines() if "has the same name" in each]
+    assert len(told) == is_said
+    assert all("assumed: " in each and "--gpu-memory" in each for each in told)
 
 
 def test_a_stage_of_the_pipeline_is_priced_in_its_layers() -> None:

@@ -99,8 +99,13 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
             "8 requests run at once",
             True,
         ),
-        ('[gpus]\nkind = "NVIDIA GeForce RTX 4090"', "gpu-unknown", "similar: `rtx-4090`;", True),
-        ('[gpus]\nkind = "dgx-spark"', "gpu-unknown", "similar: `gb10`;", True),
+        (
+            '[gpus]\nkind = "NVIDIA GeForce RTX 4090"',
+            "gpu-unknown",
+            'set `gpus.kind = "rtx-4090"`',
+            True,
+        ),
+        ('[gpus]\nkind = "dgx-spark"', "gpu-unknown", 'set `gpus.kind = "gb10"`', True),
         ('[gpus]\nkind = "h2000"', "gpu-unknown", "take it only if it is that card", True),
         (
             '[gpus]\nkind = "unlogged-96gb"',
@@ -215,6 +220,24 @@ def test_strict_takes_what_is_accepted(tmp_path: Path, *, accepted: bool, code: 
     reason = '[accept]\nreserve-unpriced = "seen to leave 3 GiB"\n' if accepted else ""
     (tmp_path / "profiles" / "a.toml").write_text(case.read_text("utf-8") + reason, "utf-8")
     assert run("check", "--strict", "a", here=tmp_path).code == code
+
+
+@pytest.mark.parametrize("way", [(), ("--format", "github")])
+def test_what_is_accepted_is_one_line_with_its_reason(tmp_path: Path, way: tuple[str, ...]) -> None:
+    """At each run an accepted warning says what it is and why it stands, and neither quotes nor explains; JSON has all of it."""
+    case = Path(__file__).parent / "rules" / "peer-access" / "kernel.toml"
+    shutil.copytree(case.parent.parent / "shared", tmp_path / "profiles")
+    reason = '[accept]\npeer-access = "p2pBandwidthLatencyTest passes"\n'
+    (tmp_path / "profiles" / "a.toml").write_text(case.read_text("utf-8") + reason, "utf-8")
+    done = run("check", "a", *way, here=tmp_path)
+    lines = (done.out if way else done.err).splitlines()
+    (said,) = (each for each in lines if "peer-access" in each)
+    assert said.endswith("(accepted: p2pBandwidthLatencyTest passes)")
+    assert not any("note:" in each or " --> " in each for each in lines)
+    (plan,) = run("check", "a", "--json", here=tmp_path).json["plans"]
+    (found,) = (each for each in plan["diagnostics"] if each["code"] == "peer-access")
+    assert found["notes"][0] == "accepted: p2pBandwidthLatencyTest passes"
+    assert len(found["notes"]) > 1
 
 
 def test_what_decides_a_pool_is_shown(profiles: Path, catalog: Catalog) -> None:

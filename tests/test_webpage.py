@@ -211,6 +211,14 @@ def test_a_service_of_two_hosts_is_refused_on_the_one_that_is_named() -> None:
     assert words == ["refused", "pass", "refused", "pass"]
 
 
+def test_a_finding_has_what_mends_it(page: str) -> None:
+    """The page shows what would change a verdict, as PLAN.md does, line by line."""
+    review = (REPOSITORY / "out" / STORY / "PLAN.md").read_text("utf-8")
+    block = re.search(r"What would change the verdict:\n\n````text\n(.*?)\n````", review, re.DOTALL)
+    assert block is not None
+    assert f"<pre>{html.escape(block[1], quote=False)}</pre>" in page
+
+
 def test_columns_are_sorted_by_whole_numbers(page: str) -> None:
     """A pool of more than a million tokens is sorted by all its digits."""
     orders = re.findall(r'data-order="([^"]*)"', page)

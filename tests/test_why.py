@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache
@@ -92,6 +93,55 @@ def test_every_line_has_an_answer(path: str) -> None:
     for text, line in lines:
         if TEMPLATE in line.notes:
             assert (line.sources, line.notes) == ((), (TEMPLATE,)), text
+
+
+UNMOVED = re.compile(
+    r"<!-- Generated from .*|# Generated from .*|# k2\.6-\S+|<title .*|<g transform=.*"
+    r'|  "(?:profile|schema)": .*|  "(?:unknowns|findings|unpriced|assumptions|accepted)": (?:\[\]|\{\}),'
+    r'|    "(?:low|best|high)": [\d.]+,?'
+)
+"""The profile's name, a drawing's own places, lists of nothing, and what a GPU has free, which its entry alone says."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path if path in QUICK else pytest.param(path, marks=pytest.mark.slow) for path in FILES],
+)
+def test_every_line_but_a_few_is_made_by_settings(path: str) -> None:
+    """What is not the template's own names a setting, set or left at its default, but for lines that no setting changes."""
+    name, _, file = path.partition("/")
+    lines = lines_of(name, file)
+    unmoved = [text for text, line in lines if TEMPLATE not in line.notes and not settings_of(line)]
+    assert [text for text in unmoved if not UNMOVED.fullmatch(text)] == []
+
+
+@pytest.mark.parametrize("start", ["  --timeout ", "TimeoutStartSec="])
+def test_a_line_of_a_setting_that_nobody_sets(tree: Checkout, start: str) -> None:
+    """A line that a setting would change is found by it where no file sets it."""
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace('start_timeout = "30min"\n', ""))
+    assert tree.run("compile").code == 0
+    unit = f"out/{STORY}/ct200/kimi-k2.6.service"
+    lines = (tree.root / unit).read_text("utf-8").split("\n")
+    number = next(n for n, each in enumerate(lines, 1) if each.startswith(start))
+    told = tree.run("why", f"{unit}:{number}").out
+    assert "  targets.ct200.start_timeout  not set\n" in told
+
+
+def test_a_setting_that_nobody_sets_is_told_with_what_the_plan_has(tree: Checkout) -> None:
+    """`why` and `show` say the value that is reckoned with, and whose choice it is; nothing where the plan has none."""
+    text = tree.profile(STORY).read_text("utf-8")
+    text = text.replace('start_timeout = "30min"\n', "")
+    tree.write(STORY, text.replace("schema = 1", 'schema = 1\nunset = ["memory.chunked_prefill"]'))
+    told = tree.run("why", STORY, "targets.ct200.start_timeout").out
+    assert '  the plan reckons with "25min", worked out from the rest\n' in told
+    told = tree.run("why", STORY, "memory.chunked_prefill").out
+    reckoned = re.search(r"  the plan reckons with ([\d_]+), the engine's choice\n", told)
+    assert reckoned is not None
+    assert "reckons" not in tree.run("why", STORY, "memory.page_size", "memory.fraction").out
+    shown = tree.run("show", STORY).out
+    assert '# start_timeout = "25min"  # worked out from the rest\n' in shown
+    assert f"# chunked_prefill = {reckoned[1]}  # the engine's choice\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.adopt.around import Around, Wanted, look_around, with_kind
+from compiler.adopt.around import Around, Wanted, look_around
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.diffusion import diffusion_findings, is_diffusion
 from compiler.adopt.folding import Folded, Folder, flag_name_fault
 from compiler.adopt.gathering import gathered
+from compiler.adopt.kindofgpu import with_kind
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.placeholders import placeholder_name

@@ -12,7 +12,6 @@ from attrs import evolve, field, frozen
 from compiler.adopt.choice import Chosen
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
-from compiler.adopt.objects import named_gpu
 from compiler.adopt.spent import (
     secret_goes,
     secret_texts,
@@ -22,8 +21,6 @@ from compiler.adopt.spent import (
 )
 from compiler.adopt.target import DEFAULT_TARGET, TARGET
 from compiler.adopt.visible import visible_gpus
-from compiler.catalog import Catalog
-from compiler.catalog.gpunames import gpu_id
 from compiler.catalog.naming import Names
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
@@ -105,27 +102,6 @@ def look_around(launch: Launch, chosen: Chosen, wanted: Wanted, *, names: Names)
         secrets=tuple(secrets),
         is_counted=wanted.count is not None,
     )
-
-
-def with_kind(
-    wanted: Wanted, launch: Launch, catalog: Catalog
-) -> tuple[Wanted, tuple[Change, ...]]:
-    """The same with the kind of GPU that a cluster's own label names, where nobody says another, and a word about it.
-
-    One that is said is meant in any case, and may be what the driver prints.
-    """
-    label = launch.command.gpu
-    if wanted.gpu is not None:
-        return evolve(wanted, gpu=gpu_id(wanted.gpu, catalog)), ()
-    if label is None:
-        return wanted, ()
-    kind, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
-    if kind is None:
-        text = f"the label `{value}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
-        return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
-    text = f"the GPU is `{kind}`: the label `{value}` names it"
-    taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)
-    return evolve(wanted, gpu=kind), (taken,)
 
 
 def known_name(profile: Profile, *, names: Names) -> Profile:

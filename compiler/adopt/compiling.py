@@ -107,9 +107,11 @@ def _said(found: Diagnostic, launch: Launch) -> str:
 
 
 def _first(found: Diagnostic) -> Iterator[str]:
-    """The first advice, without its table of numbers."""
-    if found.help:
-        yield " ".join(found.help[0].split())
+    """The first advice; of several changes, each with its figures, only where they are listed."""
+    if not found.help:
+        return
+    first, *more = found.help[0].splitlines()
+    yield "`poolproof check` of the profile lists the changes that mend it" if more else first
 
 
 def _python(launch: Launch) -> str:

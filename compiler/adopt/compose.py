@@ -21,6 +21,7 @@ from compiler.adopt.limits import table_in_unit
 from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
 from compiler.adopt.places import locate
 from compiler.adopt.sharedmemory import shared_memory
+from compiler.adopt.unreadfiles import optional_file
 from compiler.adopt.volumes import items_of
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.quoting.shellfile import read_env_file
@@ -121,6 +122,7 @@ class _Reader(Value):
             environment=environment,
             changes=(
                 *other_ports(service, self.word),
+                *self.maybe_there(service),
                 *self.changes(service, carried=tuple(each.node for each in asked)),
             ),
             mounts=tuple(self.mounts(service)),
@@ -175,7 +177,7 @@ class _Reader(Value):
         told = service.get("env_file")
         for node in (told.items or (told,)) if told is not None else ():
             read, faults = self.env_file(node)
-            variables |= read
+            variables |= read or {}
             found += faults
         own = service.get("environment")
         if own is not None:
@@ -202,17 +204,17 @@ class _Reader(Value):
             else Word(text=value, span=span, kept=self.kept.get(name))
         )
 
-    def env_file(self, node: Yaml) -> tuple[Mapping[str, Word], tuple[Diagnostic, ...]]:
-        """A file of variables; the long form has `path` and `required`."""
+    def env_file(self, node: Yaml) -> tuple[Mapping[str, Word] | None, tuple[Diagnostic, ...]]:
+        """A file of variables; the long form has `path` and `required`. `None` for one that is neither here nor required."""
         path_node = node.get("path") or node
         required = node.get("required")
         path = self.word(path_node)
-        full = str(PurePosixPath(self.source.name).parent / path.text)
+        full = self.beside(path)
         data = None if path.unknown else self.files.read(full)
         if data is None:
             if required is not None and (required.text or "").lower() == "false":
-                return {}, ()
-            label = Label(self.source.span(path_node.start, path_node.end), "names it")
+                return None, ()
+            label = Label(path.span, "names it") if path.span is not None else None
             summary = f"the environment file `{path.text}` is not here"
             return {}, (
                 error(
@@ -230,6 +232,17 @@ class _Reader(Value):
             name: Word(text=value, span=path.span, kept=kept)
             for name, value in read_env_file(text.text).values.items()
         }, ()
+
+    def beside(self, path: Word) -> str:
+        """A path from the folder of the file."""
+        return str(PurePosixPath(self.source.name).parent / path.text)
+
+    def maybe_there(self, service: Yaml) -> Iterator[Change]:
+        """The files of variables that are neither here nor required."""
+        for node in items_of(service, "env_file"):
+            if self.env_file(node)[0] is None:
+                path = self.word(node.get("path") or node)
+                yield optional_file(path.text, copy=self.beside(path), span=path.span)
 
     def told(self, value: Yaml) -> str:
         """A value as it is written."""

@@ -11,6 +11,7 @@ from itertools import islice
 
 from compiler.adopt.launch import Document, Sheet, Word
 from compiler.adopt.parts import MOST_PARTS, SCRIPT, speaks_of_engine
+from compiler.adopt.unreadfiles import taken_over
 from compiler.diagnostics import Span
 from compiler.source import Source
 
@@ -24,6 +25,12 @@ _LITERAL = re.compile(_TEXT)
 _HEAD = re.compile(r"@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:\n]*):(?!=).*")
 _PARAMETER = re.compile(rf"\$?(?P<name>[A-Za-z_][\w-]*)[ \t]*=[ \t]*(?P<value>{_TEXT})")
 _USE = re.compile(r"\{\{[ \t]*(?P<name>[A-Za-z_][\w-]*)[ \t]*\}\}")
+
+_TAKEN_OVER = re.compile(
+    r"^(?:import\??[ \t]+['\"]|set[ \t]+dotenv-(?:load|filename|path|required)\b(?!.*\bfalse\b))[^#\n]*",
+    re.MULTILINE,
+)
+"""just.systems/man/en, "Imports", and "Dotenv Settings"."""
 
 
 def read_justfile(source: Source, *, given: Mapping[str, str]) -> Sheet:
@@ -84,4 +91,5 @@ def _document(
     text = "\n".join(re.sub(r"^([ \t]+)[@-]+", r"\1", each) for each in told) + "\n"
     end = first + len(lines) - 1
     span = Span(file=source.name, line=first, column=1, end_line=end, end_column=1)
-    return Document(name=SCRIPT, text=Word(text=text, span=span), is_exact=False)
+    word = Word(text=text, span=span, changes=tuple(taken_over(_TAKEN_OVER, source)))
+    return Document(name=SCRIPT, text=word, is_exact=False)

@@ -23,6 +23,7 @@ from compiler.adopt.makevariables import (
     unsure,
 )
 from compiler.adopt.parts import MOST_PARTS, SCRIPT, speaks_of_engine
+from compiler.adopt.unreadfiles import taken_over
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
@@ -36,6 +37,7 @@ _ASSIGNED = re.compile(
 _TARGET = re.compile(r"(?P<names>[\w./% -]*[\w./%-])[ ]*::?(?!=)(?P<rest>.*)", re.DOTALL)
 _DEFINE = re.compile(r"(?:override[ \t]+)?define[ \t]+(?P<name>[\w.-]+)[ \t]*(?:[:?+]?=)?[ \t]*")
 _CONDITION = re.compile(r"(?:if(?:eq|neq|def|ndef)|endif)\b")
+_INCLUDE = re.compile(r"^[ ]*[-s]?include[ \t]+(?![:+?]?=)[^#\n]+", re.MULTILINE)
 _SETS = re.compile(r"\b\w+\+?=|\b(?:export|unset|set|cd|source|read|exit)\b")
 """What a line says that the next one does not know: each is a shell of its own."""
 _MOST_OWN = 100
@@ -262,8 +264,13 @@ def _document(recipe: _Recipe, made: _Parts, whole: Variables, source: Source) -
         f"`$({each})` is taken to be `{variables.texts[each]}`, its default" for each in defaults
     ]
     taken += [f"`$({each})` is taken not to be set" for each in dict.fromkeys(told.unset)]
-    changes = tuple(Change(kind=ChangeKind.ASSUMED, text=each, span=span) for each in taken)
-    word = Word(text=told.text, span=span, unknown=told.unknown, changes=changes)
+    changes = (Change(kind=ChangeKind.ASSUMED, text=each, span=span) for each in taken)
+    word = Word(
+        text=told.text,
+        span=span,
+        unknown=told.unknown,
+        changes=(*changes, *taken_over(_INCLUDE, source)),
+    )
     names = dict.fromkeys(told.used)
     elsewhere = tuple(place for each in names for place in variables.places.get(each, ()))
     return Document(name=SCRIPT, text=word, is_exact=False, elsewhere=elsewhere)

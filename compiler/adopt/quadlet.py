@@ -57,6 +57,7 @@ def read_quadlet(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         changes=(
             *published(_all(sheet)),
             *inside.changes,
+            *outside.changes,
             *changes,
             *_container(sheet),
             *target_changes(sheet),

@@ -12,6 +12,7 @@ from compiler.adopt.files import Files, as_source
 from compiler.adopt.launch import Change, Kept, Word
 from compiler.adopt.places import locate
 from compiler.adopt.unitsheet import OPEN, Assigned, UnitSheet
+from compiler.adopt.unreadfiles import optional_file
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.engines.adopting import ChangeKind
 from compiler.quoting.shellfile import read_env_file
@@ -51,6 +52,8 @@ def unit_environment(
     for each in sheet.of(section, "EnvironmentFile"):
         read, source, faults = _file(each, files=files)
         complete = complete and read is not None
+        if read is None and not faults:
+            changes.append(_maybe_there(each))
         variables |= read or {}
         sources |= {source.name: source} if source is not None else {}
         found += faults
@@ -109,12 +112,13 @@ def _file(
         summary = f"`EnvironmentFile={each.raw}` stands for files that are known on the host only"
         help_ = ("say which instance: `--var i=NAME`",) if "%i" in each.raw.lower() else ()
         return None, None, (error("launch-unreadable", summary, Label(each.span), help=help_),)
-    beside = str(PurePosixPath(each.source.name).parent / PurePosixPath(told.path).name)
-    path = next((path for path in (told.path, beside) if files.read(path) is not None), None)
+    path = next(
+        (path for path in (told.path, _beside(each, told.path)) if files.read(path) is not None),
+        None,
+    )
     data = files.read(path) if path is not None else None
     if path is None or data is None:
         if told.optional:
-            # It may be there on the host.
             return None, None, ()
         return None, None, (_missing(each, told.path),)
     if not data.strip():
@@ -132,6 +136,16 @@ def _file(
         for (name, value), span in zip(read.values.items(), spans, strict=True)
     }
     return variables, source, ()
+
+
+def _beside(each: Assigned, path: str) -> str:
+    """Where a copy of a file is looked for."""
+    return str(PurePosixPath(each.source.name).parent / PurePosixPath(path).name)
+
+
+def _maybe_there(each: Assigned) -> Change:
+    path = read_environment_file(each.value).path
+    return optional_file(path, copy=_beside(each, path), span=each.span)
 
 
 def _missing(each: Assigned, path: str) -> Diagnostic:

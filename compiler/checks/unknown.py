@@ -42,17 +42,26 @@ _HELP: Mapping[str, tuple[str, ...]] = {
 def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Each thing nobody described, with what would have to be known."""
     for each in plan.unknowns:
-        make = error if each.code == "engine-unknown" else warning
+        is_refused = each.is_sure or each.code == "engine-unknown"
+        make = error if is_refused else warning
         yield make(
             each.code,
-            _WHAT[each.code].format(each.name),
-            where.primary(each.setting, text=f"not known: {each.missing}"),
-            notes=()
-            if each.code == "engine-unknown"
-            else ("memory is not judged; everything else is",),
+            _said(each),
+            where.primary(each.setting, text=_label(each)),
+            notes=() if is_refused else ("memory is not judged; everything else is",),
             help=_advice(each, plan),
             path=each.setting,
         )
+
+
+def _said(each: Unknown) -> str:
+    if each.is_sure:
+        return f"`{each.name}` is a name of the GPU that the catalogue calls `{each.near}`"
+    return _WHAT[each.code].format(each.name)
+
+
+def _label(each: Unknown) -> str:
+    return "a profile has its id" if each.is_sure else f"not known: {each.missing}"
 
 
 def _of_its_memory(plan: Plan) -> tuple[str, ...]:
@@ -68,6 +77,8 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
     if each.code == "gpu-unknown" and plan.gpu is not None:
         return _of_its_memory(plan)
+    if each.is_sure:
+        return (f'set `{each.setting} = "{each.near}"`',)
     # What is known by name, and not in full, is nearest to itself.
     is_other = each.near is not None and each.near != each.name.partition(" ")[0]
     similar = f"a known name is similar: `{each.near}`"

@@ -227,6 +227,10 @@ def _adopt(
 
     if read.launch is None:
         return None, ()
+    if wanted.gpu is not None:
+        from compiler.cli.askedgpu import asked_gpu  # noqa: PLC0415 - as above
+
+        wanted = evolve(wanted, gpu=asked_gpu(wanted.gpu, catalog))
     shelf = Shelf(catalog=catalog, read_file=text_beside(read.launch, written=read.written))
     return adopt(read.launch, shelf, wanted, names=model_names(catalog), hidden=read.hidden)
 

@@ -11,7 +11,7 @@ import click
 from attrs import evolve, frozen
 
 from compiler.catalog import Catalog
-from compiler.catalog.gpunames import gpu_id
+from compiler.cli.askedgpu import asked_gpu
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
@@ -24,6 +24,7 @@ from compiler.engines.engine import Measured
 from compiler.engines.known import ENGINES
 from compiler.facts import Boot, Model
 from compiler.judged import Checked, Judged
+from compiler.memory.cards import CUSTOM
 from compiler.memory.weights import Split
 from compiler.predict import Predictor, Question, make_predictor, unjudged
 from compiler.ranges import Range
@@ -105,7 +106,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     """
     read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
-    gpu = gpu_id(gpu, catalog)
+    gpu = gpu if gpu == CUSTOM else asked_gpu(gpu, catalog)
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
 from compiler.cli.exits import Exit
-from compiler.cli.session import open_session, print_json
+from compiler.cli.session import Session, open_session, print_json
 from compiler.cli.session import show as show_findings
 from compiler.edit.order import table_rank
 from compiler.language.merge import Resolved
 from compiler.language.settings import Setting, all_settings
+from compiler.language.spans import split_key
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.written import key_toml
-from compiler.pipeline import is_deployable, resolve
+from compiler.pipeline import check_profiles, is_deployable, resolve
 from compiler.why.history import History, histories
+from compiler.why.reckoned import Reckoned, reckoned
 
 
 @click.command(name="show")
@@ -42,8 +44,15 @@ def command(profile: str, *, origins: bool, as_json: bool) -> int:
     if as_json:
         _print_json(resolved, settings)
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _toml(resolved, origins=origins))
+        lines = _toml(resolved, _reckoned(session), origins=origins)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK
+
+
+def _reckoned(session: Session) -> Mapping[str, Reckoned]:
+    """What the plans have for settings that nobody sets; nothing for a fragment."""
+    judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
+    return reckoned(tuple(each.plan for each in judged if each.plan is not None))
 
 
 def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
@@ -90,13 +99,18 @@ def _real_paths(setting: Setting, resolved: Resolved) -> Iterator[tuple[str, ...
         yield (table, key, *rest)
 
 
-def _toml(resolved: Resolved, *, origins: bool) -> Iterator[str]:
+def _toml(resolved: Resolved, known: Mapping[str, Reckoned], *, origins: bool) -> Iterator[str]:
     """The settings by table, in the order of the language; what is not set is a comment with its default."""
     yield f"# {resolved.name}, merged"
     tables: dict[tuple[str, ...], list[str]] = {(): []}
     for path in (*resolved.origins.by_path, *_default_paths(resolved)):
         for history in histories(resolved, path):
             tables.setdefault(path[:-1], []).append(_row(path[-1], history, origins=origins))
+    for setting, told in known.items():
+        path = split_key(setting) or ()
+        if path not in resolved.origins.by_path:
+            row = f"# {key_toml(path[-1])} = {told.value}  # {told.by}"
+            tables.setdefault(path[:-1], []).append(row)
     for table in ((), *sorted(tables.keys() - {()}, key=lambda each: (table_rank(each), each))):
         rows = tables[table]
         if table:

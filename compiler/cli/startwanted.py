@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from compiler.catalog import Catalog, Kind
-from compiler.catalog.gpunames import gpu_id, near_gpu
 from compiler.catalog.shelves import file_stem
+from compiler.cli.askedgpu import asked_gpu, no_such
 from compiler.engines.known import ENGINES
 from compiler.near import is_mistyped, near
 from compiler.starter import FirstService
@@ -105,7 +105,7 @@ def _meant(given: str, known: Sequence[str]) -> str:
     similar = None if given in known else near(given, known)
     if similar is None:
         return given
-    said = _no_such("model", given, similar)
+    said = no_such("model", given, similar)
     _, _, short = similar.rpartition("/")
     surely = any(is_mistyped(given, each) for each in (similar, short))
     if "/" in similar and not surely:
@@ -118,10 +118,7 @@ def _kind_of_gpu(given: str | None, known: Sequence[str], catalog: Catalog) -> s
     """A kind by its option or by the terminal, by any name that the catalogue's own follows from."""
 
     def meant(value: str) -> str:
-        kind = gpu_id(value, catalog)
-        similar = None if kind in known else near_gpu(value, catalog)
-        if similar is not None:
-            raise click.UsageError(_no_such("kind of GPU", value, similar))
+        kind = asked_gpu(value, catalog)
         if file_stem(kind) is None:
             raise click.UsageError(
                 f"no kind of GPU is called `{value}`; `poolproof catalog list gpus` has all"
@@ -132,7 +129,3 @@ def _kind_of_gpu(given: str | None, known: Sequence[str], catalog: Catalog) -> s
         return meant(given)
     answer: str = click.prompt(f"GPU ({', '.join(known)})", value_proc=meant)
     return answer
-
-
-def _no_such(what: str, given: str, similar: str) -> str:
-    return f"no {what} is called `{given}`; a similar one is `{similar}`"

@@ -69,7 +69,10 @@ def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     if not several:
         show((_unknown_key(key),), session)
         return Exit.REFUSED
-    told = ((*_history(each), *_comes_to(each, session)) for each in several)
+    told = (
+        (*_history(each), *_comes_to(each, session), *_reckoned_with(each, session))
+        for each in several
+    )
     for at, lines in enumerate(told):
         write_lines(("", *lines) if at else lines)
     return Exit.OK
@@ -92,6 +95,19 @@ def _comes_to(history: History, session: Session) -> Iterator[str]:
         yield f"  comes to {plan.memory.fraction:g}, the most there is: no fraction keeps the promise"
     else:
         yield f"  comes to {plan.memory.fraction:g}, the least that keeps the promise"
+
+
+def _reckoned_with(history: History, session: Session) -> Iterator[str]:
+    """The value that the plan has where nobody sets one."""
+    if history.value is not None or history.default is not None:
+        return
+    from compiler.why.reckoned import reckoned  # noqa: PLC0415 - of a setting that is not set
+
+    judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
+    known = reckoned(tuple(each.plan for each in judged if each.plan is not None))
+    told = known.get(history.setting)
+    if told is not None:
+        yield f"  the plan reckons with {told.value}, {told.by}"
 
 
 def _unknown_key(key: str) -> Diagnostic:

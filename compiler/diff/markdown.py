@@ -86,14 +86,13 @@ def _render(change: TreeChange, *, details: int, inputs: int) -> str:
 
 
 def _row(change: ServiceChange) -> Row:
-    old, new = change.before, change.after
     return Row(
         name=_cut(change.name),
         outcome=_outcome(change),
-        pool=_both(_pool(old), _pool(new)),
-        needed=_both(_needed(old), _needed(new)),
-        margin=_both(_margin(old), _margin(new)),
-        verdict=_both(*(each or "" for each in change.verdicts)),
+        pool=_both(*wording.sides(change, _pool)),
+        needed=_both(*wording.sides(change, _needed)),
+        margin=_both(*wording.sides(change, _margin)),
+        verdict=_both(*wording.verdicts(change)),
     )
 
 
@@ -108,16 +107,16 @@ def _both(old: str, new: str) -> str:
     return new if old == new else wording.between(old, new, by="→")
 
 
-def _pool(figures: Figures | None) -> str:
-    return f"{figures.pool.best:,.0f}" if figures else ""
+def _pool(figures: Figures) -> str:
+    return f"{figures.pool.best:,.0f}"
 
 
-def _needed(figures: Figures | None) -> str:
-    return f"{figures.required_tokens:,}" if figures else ""
+def _needed(figures: Figures) -> str:
+    return f"{figures.required_tokens:,}"
 
 
-def _margin(figures: Figures | None) -> str:
-    return f"{figures.margin.best:.2f}" if figures else ""
+def _margin(figures: Figures) -> str:
+    return f"{figures.margin.best:.2f}"
 
 
 def _details(change: ServiceChange) -> Details:

@@ -44,11 +44,9 @@ def _service(change: ServiceChange) -> Iterator[Row]:
         yield from (
             (4, f"{what}  {wording.between(old, new, by='->')}") for what, old, new in figures
         )
-    old, new = change.verdicts
-    if old != new and None not in (old, new):
-        yield 2, f"verdict  {old} -> {new}"
-    elif old is None and new is not None:
-        yield 2, f"verdict  {new}"
+    old, new = wording.verdicts(change)
+    if old != new and change.verdicts != (None, None) and new:
+        yield 2, f"verdict  {wording.between(old, new, by='->')}"
     for each in change.found:
         yield 2, f"found    {each}"
     for each in change.gone:

@@ -15,6 +15,7 @@ NOTHING = "not set"
 """Stands for a setting, flag, or variable that a side does not have."""
 
 _UNKNOWN = "not known"
+_BROKEN = "does not compile"
 _MINUTE_S = 60
 
 
@@ -31,7 +32,7 @@ def headline(changes: Sequence[ServiceChange]) -> str:
         Fate.CHANGED: ("service changes", "services change"),
         Fate.NEW: ("is new", "are new"),
         Fate.REMOVED: ("is removed", "are removed"),
-        Fate.BROKEN: ("does not compile", "do not compile"),
+        Fate.BROKEN: (_BROKEN, "do not compile"),
         Fate.MENDED: ("compiles that did not before", "compile that did not before"),
     }
     parts = [f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count]
@@ -54,7 +55,7 @@ def outcome(change: ServiceChange) -> str:
         case Fate.REMOVED:
             return "removed; what is installed stays until it is taken away"
         case Fate.BROKEN:
-            return "does not compile"
+            return _BROKEN
         case Fate.MENDED:
             return "compiles, and did not before"
         case Fate.CHANGED:
@@ -102,11 +103,26 @@ def where(each: Difference) -> str:
     return each.new_place or (f"was {each.old_place}" if each.old_place else "")
 
 
+def verdicts(change: ServiceChange) -> tuple[str, str]:
+    """Before and after; what did not compile, or does not any more, has none."""
+    old, new = (each or "" for each in change.verdicts)
+    if change.kind is Fate.BROKEN:
+        return old, _BROKEN
+    return (_BROKEN, new) if change.kind is Fate.MENDED else (old, new)
+
+
+def sides(change: ServiceChange, show: Callable[[Figures], str]) -> tuple[str, str]:
+    """A figure before and after, empty on the side where there was no such service, and on both where neither is known."""
+    old, new = change.before, change.after
+    if old is None and new is None:
+        return "", ""
+    fresh = "" if change.kind in {Fate.NEW, Fate.MENDED} else _UNKNOWN
+    gone = "" if change.kind is Fate.REMOVED else _UNKNOWN
+    return fresh if old is None else show(old), gone if new is None else show(new)
+
+
 def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
     """The figures that differ: what, before, after; an empty text on the side where there was no such service."""
-    old, new = change.before, change.after
-    gone = {Fate.REMOVED: "", Fate.BROKEN: ""}.get(change.kind, _UNKNOWN)
-    fresh = {Fate.NEW: "", Fate.MENDED: ""}.get(change.kind, _UNKNOWN)
     rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (
         ("pool, tokens", lambda each: said(each.pool, ",.0f")),
         ("needed, tokens", lambda each: f"{each.required_tokens:,}"),
@@ -114,9 +130,8 @@ def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
         ("static fraction", lambda each: f"{each.fraction:g}"),
     )
     for what, show in rows:
-        before = fresh if old is None else show(old)
-        after = gone if new is None else show(new)
-        if before != after and (old is not None or new is not None):
+        before, after = sides(change, show)
+        if before != after:
             yield what, before, after
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from compiler.diagnostics import listed
 from compiler.facts import Gpu
 from compiler.ranges import Range
 
@@ -37,6 +38,15 @@ def resized(gpu: Gpu, memory_gib: float, *, count: int) -> Gpu:
         free_before_load_gib=_moved(free, by=more),
         free_alone_gib=None if alone is None else _moved(alone, by=more),
     )
+
+
+def other_sizes(gpu: Gpu) -> str | None:
+    """That cards of other sizes have the same name, as a sentence; `None` where its name says its size."""
+    own = round(gpu.total_mib / MIB)
+    others = [f"{each}" for each in gpu.sizes_gib if each != own]
+    if not others:
+        return None
+    return f"`{gpu.id}` is the card of {own} GiB; one of {listed(others)} GiB has the same name"
 
 
 def _moved(free: Range, *, by: float) -> Range:

@@ -218,19 +218,14 @@ def _margin_sentence(memory: Memory) -> str:
 
 
 def _finding(each: Diagnostic) -> str:
-    accepted = next((note for note in each.notes if note.startswith("accepted: ")), None)
-    return (
-        f"{each.severity.value} `{each.code}`: {each.summary}{f' ({accepted})' if accepted else ''}"
-    )
+    return f"{each.severity.value} `{each.code}`: {each.told}"
 
 
 def _changes(found: Sequence[Diagnostic], *, of_memory: bool) -> Iterator[str]:
     """The lines of the advice that changes the verdict, or of all the other, but for commands to run."""
     for each in found:
-        if (each.code in MEMORY_CODES) is not of_memory:
-            continue
-        for entry in each.help:
-            yield from (line for line in entry.split("\n") if "poolproof " not in line)
+        if (each.code in MEMORY_CODES) is of_memory:
+            yield from each.mends
 
 
 def _service(judged: Judged) -> tuple[str, ...]:

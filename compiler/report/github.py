@@ -36,6 +36,8 @@ def _place(span: Span) -> dict[str, str]:
 
 def _message(diagnostic: Diagnostic) -> str:
     """All that the diagnostic says, a thing a line."""
+    if diagnostic.accepted is not None:
+        return diagnostic.told
     said = [diagnostic.summary]
     if diagnostic.primary is not None and diagnostic.primary.text:
         said.append(diagnostic.primary.text)

@@ -46,8 +46,10 @@ def _message(
     """The lines of one diagnostic."""
     yield (
         (f"{diagnostic.severity}[{diagnostic.code}]", Ink.of(diagnostic.severity)),
-        (f": {shown(diagnostic.summary)}", Ink.STRONG),
+        (f": {shown(diagnostic.told)}", Ink.STRONG),
     )
+    if diagnostic.accepted is not None:
+        return  # who accepted it has read the rest, and it is said at every run
     places = _places(diagnostic)
     marks = {
         name: _marks(labels, diagnostic=diagnostic, source=sources[name])

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.diagnostics import Diagnostic, error_codes, listed
 from compiler.judged import Checked
@@ -43,7 +43,7 @@ class ServiceView(Value):
     reserve: tuple[str, str]
     reserve_order: str
     unit: str
-    findings: tuple[tuple[str, str, str], ...]
+    findings: tuple[FindingView, ...]
     static: tuple[Row, ...]
     needs: tuple[Row, ...]
     steps: str
@@ -54,13 +54,14 @@ class ServiceView(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class FindingView(Value):
-    """A finding that belongs to no service alone, with its place and its reasons."""
+    """A finding with what mends it; of one that belongs to no service alone its place and its reasons, too."""
 
     severity: str
     code: str
     summary: str
-    place: str
-    notes: tuple[str, ...]
+    mends: str
+    place: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def render_page(checked: Checked, *, sweeps: Mapping[str, Sweep]) -> str:
@@ -88,12 +89,16 @@ def render_page(checked: Checked, *, sweeps: Mapping[str, Sweep]) -> str:
 
 def _between(found: Diagnostic) -> FindingView:
     span = None if found.primary is None else found.primary.span
+    place = "" if span is None else f"{span.file}:{span.line}"
+    return evolve(_finding(found), place=place, notes=found.notes)
+
+
+def _finding(found: Diagnostic) -> FindingView:
     return FindingView(
         severity=found.severity.value,
         code=found.code,
-        summary=found.summary,
-        place="" if span is None else f"{span.file}:{span.line}",
-        notes=found.notes,
+        summary=found.told,
+        mends="\n".join(found.mends),
     )
 
 
@@ -117,9 +122,7 @@ def _view(number: int, standing: Standing, swept: Sweep | None, *, styled: bool)
         reserve=_spread(memory.reserve.margin_gib, "{:.1f}") if memory else _UNKNOWN,
         reserve_order=_order(memory.reserve.margin_gib) if memory else "-1000000000",
         unit=f"{plan.service.unit}.service" if plan and plan.service else "",
-        findings=tuple(
-            (each.severity.value, each.code, each.summary) for each in standing.findings
-        ),
+        findings=tuple(map(_finding, standing.findings)),
         static=tuple(budget_row(each) for each in memory.static) if memory else (),
         needs=tuple(budget_row(each) for each in memory.reserve_lines) if memory else (),
         steps="\n".join(memory.pool.best_formula) if memory else "",

@@ -7,7 +7,7 @@ only counts beyond a limit that is not reached is not named: it made nothing of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -59,19 +59,27 @@ def influences(
     base, sized = parts_of(plans), plans[0].memory is not None
     ask = Ask(name=name, sizer_of=_sizer_of(name, profile, facts, base, parts_of))
     found: dict[str, list[Source]] = {part: [] for part in base}
-    for source, tries in (
-        *_tried(ask, profile, facts),
-        *_other_releases(ask, profile, facts, versions),
-    ):
-        same = set(base)
+
+    def note(source: Source, tries: Iterable[Planning], among: Iterable[str]) -> None:
+        same = set(among)
         for planning in tries:
+            if not same:
+                break
             parts = _parts(planning, parts_of, sized=sized)
             changed = {part for part in same if _differs(part, base, parts)}
             for part in changed:
                 found[part].append(source)
             same -= changed
-            if not same:
-                break
+
+    for source, tries in (
+        *_tried(ask, profile, facts),
+        *_other_releases(ask, profile, facts, versions),
+    ):
+        note(source, tries, base)
+    # Much would be another with some setting that nobody sets; it is named where no other makes what stands there.
+    left = [part for part, several in found.items() if not any(each.setting for each in several)]
+    for source, tries in _unset(ask, profile, facts):
+        note(source, tries, left)
     return {
         part: tuple(sorted(several, key=lambda each: each.order)) for part, several in found.items()
     }
@@ -163,7 +171,7 @@ def _parts(
 
 def _tried(ask: Ask, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
     for variant in variants(profile, facts=False):
-        if variant.path[0] != "accept" and variant.path != _ENGINE:
+        if variant.path[0] != "accept" and variant.path != _ENGINE and not variant.is_unset:
             yield (
                 Source(setting=dotted(variant.path)),
                 [_planning(ask, changed, facts) for changed in variant.wholes],
@@ -173,6 +181,16 @@ def _tried(ask: Ask, profile: Profile, facts: Facts) -> Iterator[tuple[Source, l
             yield (
                 Source(fact=fact, key=".".join(variant.path)),
                 [_planning(ask, profile, put(changed)) for changed in variant.wholes],
+            )
+
+
+def _unset(ask: Ask, profile: Profile, facts: Facts) -> Iterator[tuple[Source, list[Planning]]]:
+    """The settings that nobody sets, each with some value."""
+    for variant in variants(profile, facts=False):
+        if variant.is_unset:
+            yield (
+                Source(setting=dotted(variant.path)),
+                [_planning(ask, changed, facts) for changed in variant.wholes],
             )
 
 
