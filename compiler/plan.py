@@ -213,6 +213,7 @@ class Plan(Value):
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
+        sized_for: as many as that where no pool bounds them; `None` where a pool alone decides, or when unknown.
         states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
@@ -237,6 +238,7 @@ class Plan(Value):
     untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
+    sized_for: int | None = None
     states: StateSlots | None = None
     memory: Memory | None = None
     effective: Effective | None = None

@@ -139,6 +139,7 @@ def plan_of(
         adapters=sized.adapters if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
+        sized_for=sized.sized_for if sized else None,
         states=sized.states if sized else None,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,

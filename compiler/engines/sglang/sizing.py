@@ -11,13 +11,14 @@ from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
-from compiler.engines.sglang.launch import launch, over_all, requested_running_requests
+from compiler.engines.sglang.launch import launch
 from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.engines.sglang.reserve.aiter import asks_unified
+from compiler.engines.sglang.running import over_all, requested_requests
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.engines.sized import Fixed, Sized, Sizer
@@ -39,11 +40,13 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
         page = profile.memory.page_size or 1
         one = promise.request_tokens(profile, width=guess.verify_width, page=page)
+        asked = over_all(requested_requests(profile, facts.model), profile)
         unsized = Sized(
             memory=None,
             required_tokens=one * profile.parallel.share(profile.serve.concurrency),
             verify_width=guess.verify_width,
-            running_requests=over_all(requested_running_requests(profile), profile),
+            running_requests=asked,
+            sized_for=asked,
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
             assumptions=(*assumptions, *promise.dealt_out(profile)),
@@ -83,6 +86,7 @@ class _Sizer(Value):
             required_tokens=memory.pool.required_tokens,
             verify_width=started.verify_width,
             running_requests=over_all(rows, case.profile),
+            sized_for=over_all(started.running_requests, case.profile),
             states=case.states(case.worlds[0]),
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
