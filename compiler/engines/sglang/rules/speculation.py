@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.given import ALGORITHM, given_by
-from compiler.engines.sglang.rules.places import at, labels, refusal
+from compiler.engines.sglang.rules.places import at, caution, labels, line, refusal
 from compiler.engines.sglang.speculation import (
     BLOCK_DRAFTED,
+    BLOCK_FLAGS,
     DSPARK,
     TREE,
     draft_width,
@@ -153,7 +154,11 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     more = 1 if speculative.algorithm == DSPARK else 0
     told = not more or block is not None or trained is not None
     if tokens is not None and told and tokens != planned + more:
-        must = "the token before the block is one of them" if more else "they must be the same"
+        must = (
+            f"with the token before the block they are {planned + 1}"
+            if more
+            else "they must be the same"
+        )
         yield error(
             "draft-block-size",
             f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; {must}",
@@ -165,7 +170,8 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 else "the plan takes the draft's own block size, and the server would take the flag",
             ),
             help=(
-                f"leave `speculative-num-draft-tokens = {tokens}` out, and set `speculative.block_size`: it sets both",
+                f"set `speculative-num-draft-tokens = {planned + more}`",
+                f"or leave `speculative-num-draft-tokens = {tokens}` out: the block sets it",
             ),
             path="speculative.block_size",
         )
@@ -179,6 +185,39 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             help=(f"set `speculative.block_size = {trained.block_size}`",),
             path="speculative.block_size",
+        )
+
+
+@rule("setting-ineffective", flags=BLOCK_FLAGS)
+def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Each algorithm that drafts a block has a flag of its own for it, and no other algorithm has one (0.5.16 to 0.5.23)."""
+    given, asked = given_by(plan), plan.profile.speculative
+    if asked is None:
+        return
+    own = next((name for name, read in BLOCK_FLAGS.items() if asked.algorithm in read), None)
+    for name in BLOCK_FLAGS:
+        if name == own or given.value(name) is None:
+            continue
+        yield caution(
+            "setting-ineffective",
+            f"`--{name}` does nothing with {_name(asked)}",
+            at(
+                given,
+                where,
+                name,
+                text="without effect",
+                beside={"speculative.algorithm": "does not read it"},
+            ),
+            because="the server takes the flag and does not use it"
+            + ("" if own is None else f"; {_name(asked)} reads `--{own}`"),
+            help=(
+                *(
+                    (f"set `speculative.block_size = {given.whole(name)}` in its place",)
+                    if own is not None and given.value(own) is None
+                    else ()
+                ),
+                f"{'or ' if own is not None and given.value(own) is None else ''}leave {line(given, name)} out",
+            ),
         )
 
 
