@@ -163,6 +163,14 @@ def own_stages(profile: Profile, draft: Draft | None, model: Model | None) -> St
     return None if asked.draft else model.stages
 
 
+_NAMES = {TREE: "DDTree", "dflash": "DFlash", DSPARK: "DSpark"}
+
+
+def algorithm_name(asked: Speculative) -> str:
+    """The algorithm as a reader knows it."""
+    return _NAMES.get(asked.algorithm, asked.algorithm.upper())
+
+
 def unwritten_block(algorithm: str) -> str:
     """The flag of a block's size that `speculative.block_size` is not written as beside an algorithm."""
     dflash, dspark = BLOCK_FLAGS

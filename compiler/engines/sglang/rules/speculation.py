@@ -14,7 +14,7 @@ from compiler.engines.sglang.speculation import (
     BLOCK_DRAFTED,
     BLOCK_FLAGS,
     DSPARK,
-    TREE,
+    algorithm_name,
     draft_width,
     drafts_blocks,
     own_stages,
@@ -29,42 +29,6 @@ from compiler.rules import rule
 def _blocks(plan: Plan) -> Speculative | None:
     """The speculation settings when they are of the DFlash family."""
     return plan.profile.speculative if drafts_blocks(plan.profile) else None
-
-
-_NAMES = {TREE: "DDTree", "dflash": "DFlash", DSPARK: "DSpark"}
-
-
-def _name(speculative: Speculative) -> str:
-    """The algorithm as a reader knows it."""
-    return _NAMES.get(speculative.algorithm, speculative.algorithm.upper())
-
-
-@rule("draft-path-missing", flags=(ALGORITHM,))
-def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash does not start without a draft model; EAGLE3 takes the target itself for one (tp_worker.py, `model_path`)."""
-    speculative = plan.profile.speculative
-    if speculative is None or speculative.draft or speculative.draft_path:
-        return
-    if speculative.algorithm == DSPARK:
-        return  # the checkpoint may bring it: `stages_or_a_draft`
-    block = speculative.algorithm in BLOCK_DRAFTED
-    if not block and speculative.algorithm != "eagle3":
-        return
-    make = error if block else warning
-    yield make(
-        "draft-path-missing",
-        f"{_name(speculative) if block else 'EAGLE3'} needs a draft model",
-        where.primary("speculative.algorithm", text="drafts with a model of its own"),
-        notes=(
-            "the server refuses to start without `--speculative-draft-model-path`"
-            if block
-            else "without `--speculative-draft-model-path` the server loads the target once more as its own draft, and is likely to stop",
-        ),
-        help=(
-            "set `speculative.draft` to the draft's id, and `speculative.draft_path` to its directory",
-        ),
-        path="speculative.draft",
-    )
 
 
 @rule("draft-pipeline", flags=(ALGORITHM,))
@@ -85,7 +49,7 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     if speculative.algorithm == DSPARK and not given.before("0.5.21") and prefills:
         return
-    name = _name(speculative)
+    name = algorithm_name(speculative)
     yield refusal(
         given,
         "draft-pipeline",
@@ -125,7 +89,7 @@ def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield refusal(
         given,
         "draft-dp-attention",
-        f"{_name(speculative)} does not run with data parallel attention"
+        f"{algorithm_name(speculative)} does not run with data parallel attention"
         + (" without a data parallel head" if head else ""),
         at(
             given,
@@ -200,7 +164,7 @@ def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             continue
         yield caution(
             "setting-ineffective",
-            f"`--{name}` does nothing with {_name(asked)}",
+            f"`--{name}` does nothing with {algorithm_name(asked)}",
             at(
                 given,
                 where,
@@ -209,7 +173,7 @@ def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"speculative.algorithm": "does not read it"},
             ),
             because="the server takes the flag and does not use it"
-            + ("" if own is None else f"; {_name(asked)} reads `--{own}`"),
+            + ("" if own is None else f"; {algorithm_name(asked)} reads `--{own}`"),
             help=(
                 *(
                     (f"set `speculative.block_size = {given.whole(name)}` in its place",)
