@@ -135,6 +135,8 @@ class Memory(Value):
         static: what the static budget pays for, line by line.
         reserve_lines: what the reserve pays for, line by line.
         load_gib: the most the load of the weights needs at once, GiB; `None` when it is what the weights take.
+        beyond: what pools take of the reserve beyond what the static budget counts, which `reserve.available_gib` is less; `None` where
+            they take no more.
         unpriced: what is known to exist and has no figure here, as sentences.
         set_aside: the recorded boots that do not fix the weights, since they cannot be of this server: name -> why, a clause.
     """
@@ -146,6 +148,7 @@ class Memory(Value):
     reserve: Reserve
     reserve_lines: tuple[Line, ...]
     load_gib: Range | None = None
+    beyond: Line | None = None
     unpriced: tuple[str, ...] = ()
     set_aside: Mapping[str, str] = field(factory=dict)
 

@@ -86,3 +86,32 @@ def test_the_format_of_a_latent_draft(algorithm: str | None, said: str) -> None:
 def test_what_is_no_plain_dense_model_is_no_draft(model: str) -> None:
     """Experts, windows, images, and weights in few bits are not told as a draft's."""
     assert open_catalog().draft(model) == (None, ())
+
+
+def test_what_a_draft_takes_beyond_its_price_is_said() -> None:
+    """Beside windows a draft's layers are priced as the target's full ones; what its wider heads take more comes out of the reserve."""
+    command = (
+        "--model-path openai/gpt-oss-120b --tp 8 --speculative-algorithm STANDALONE "
+        "--speculative-draft-model-path Qwen/Qwen3-0.6B --context-length 40960"
+    )
+    memory = sized(command, version="0.5.23", gpu="b200")
+    beyond = memory.beyond
+    assert beyond is not None
+    counted, taken = 28 * 1 * (64 + 64) * 2, 28 * 1 * (128 + 128) * 2
+    assert beyond.gib.best == pytest.approx(memory.pool.tokens.best * (taken - counted) / 2**30)
+    assert f"the draft's {taken:,} B are counted as {counted:,} B" in beyond.formula
+    cell = memory.pool.best_formula[0]
+    assert f"+ {counted:,} B for the draft's layers, priced as the target's" in cell
+    free, weights = memory.free_before_load_gib.best, lines(memory)["weights"].gib.best
+    rest = free * memory.fraction - weights
+    left = free - weights - rest - beyond.gib.best
+    assert memory.reserve.available_gib.best == pytest.approx(left, abs=0.01)
+    launch = ["--", *f"python -m sglang.launch_server {command}".split()]
+    card = ["--gpu", "b200", "--count", "8", "--engine", "0.5.23"]
+    found = " ".join(CliRunner().invoke(predict, [*card, *launch]).stderr.split())
+    assert "taken from it by pools beyond what the static budget counts of them: 65.2" in found
+
+
+def test_a_draft_that_takes_no_more_than_its_price_is_no_line() -> None:
+    """Nothing is said where the reserve pays for no pool."""
+    assert sized(DRAFTED, version="0.5.15", gpu="h100", count=1).beyond is None

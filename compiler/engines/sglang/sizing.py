@@ -162,6 +162,7 @@ def _memory(
         reserve=balance.reserve,
         reserve_lines=lines,
         load_gib=case.load_gib,
+        beyond=_beyond(case),
         unpriced=unpriced,
         set_aside=case.ground.doubted,
     )
@@ -229,6 +230,22 @@ def _static(case: Case) -> Iterator[Line]:
             evidence=Evidence.ASSUMED if len(case.ground.layouts) > 1 else case.evidence,
             formula=wording.draft_share_formula(best, tokens=tokens),
         )
+
+
+def _beyond(case: Case) -> Line | None:
+    """What the pools take of the reserve, since a token takes more than its price, or windows more than was taken off."""
+    taken = spread(
+        each * world.cell.beyond_bytes / GIB + world.layout.owed_gib
+        for world, each in zip(case.worlds, case.pools, strict=True)
+    )
+    if taken.best <= 0:
+        return None
+    return Line(
+        item="pools beyond what the static budget counts of them",
+        gib=taken,
+        evidence=case.evidence,
+        formula=wording.beyond_formula(case.worlds[0], tokens=case.pools[0]),
+    )
 
 
 def _rows(case: Case) -> int:

@@ -44,7 +44,7 @@ def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def drafts_with_the_target(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """What drafts token by token takes the target itself for a draft where none is named, and it has no layers that draft.
 
-    0.5.11 to 0.5.23: managers/tp_worker.py gives the draft's path, which is `None`, or is set to the target's own
+    0.5.16 to 0.5.23: managers/tp_worker.py gives the draft's path, which is `None`, or is set to the target's own
     (`_handle_eagle_family`), to configs/model_config.py, `from_server_args`, which takes `model_path` in its place.
     """
     speculative = plan.profile.speculative
