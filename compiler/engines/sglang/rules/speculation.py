@@ -116,22 +116,23 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     block, planned = speculative.block_size, draft_width(plan.profile, trained)
     tokens = given_by(plan).whole("speculative-num-draft-tokens")
     more = 1 if speculative.algorithm == DSPARK else 0
-    told = not more or block is not None or trained is not None
+    told = block is not None or trained is not None
+    stops = block is not None or more == 1
     if tokens is not None and told and tokens != planned + more:
         must = (
             f"with the token before the block they are {planned + 1}"
             if more
             else "they must be the same"
         )
-        yield error(
+        yield (error if stops else warning)(
             "draft-block-size",
             f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; {must}",
             where.primary("flags.speculative-num-draft-tokens", text=counted(tokens, "token")),
             secondary=labels(where, speculative__block_size=f"a block of {planned}"),
             notes=(
                 "the server refuses to start"
-                if block is not None or more
-                else "the plan takes the draft's own block size, and the server would take the flag",
+                if stops
+                else f"the server takes the flag, with a warning in its log; the draft was made for {planned}",
             ),
             help=(
                 f"set `speculative-num-draft-tokens = {planned + more}`",
