@@ -369,8 +369,9 @@ def test_the_advice_about_its_block_can_be_followed(
 
 
 def test_a_block_without_speculation_does_nothing() -> None:
-    """A flag of a draft in a command without an algorithm is not left out in silence."""
-    words = "Qwen/Qwen3-8B --tp 8 --speculative-dspark-block-size 5"
-    plan = plan_of(words, version="0.5.23")
-    assert "speculative-dspark-block-size" in plan.profile.flags
-    assert plan.profile.speculative is None
+    """A flag of a draft in a command without an algorithm is not left out in silence, and what is missing is named."""
+    words = "--model-path Qwen/Qwen3-8B --tp 8 --speculative-dspark-block-size 5"
+    launch = f"python -m sglang.launch_server {words}".split()
+    invoked = CliRunner().invoke(predict, ["--gpu", "h200", "--engine", "0.5.23", "--", *launch])
+    assert "`--speculative-dspark-block-size` does nothing without" in invoked.stderr
+    assert "set `--speculative-algorithm`, or leave" in invoked.stderr

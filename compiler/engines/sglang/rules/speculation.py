@@ -163,6 +163,7 @@ def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     for name in BLOCK_FLAGS:
         if name == own or given.value(name) is None:
             continue
+        leave = f"leave {line(given, name)} out"
         yield caution(
             "setting-ineffective",
             f"`--{name}` does nothing with {algorithm_name(asked)}",
@@ -175,14 +176,9 @@ def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             because="the server takes the flag and does not use it"
             + ("" if own is None else f"; {algorithm_name(asked)} reads `--{own}`"),
-            help=(
-                *(
-                    (f"set `speculative.block_size = {given.whole(name)}` in its place",)
-                    if own is not None and given.value(own) is None
-                    else ()
-                ),
-                f"{'or ' if own is not None and given.value(own) is None else ''}leave {line(given, name)} out",
-            ),
+            help=(f"set `speculative.block_size = {given.whole(name)}` in its place", f"or {leave}")
+            if own is not None and given.value(own) is None
+            else (leave,),
         )
 
 
