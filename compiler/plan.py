@@ -135,6 +135,8 @@ class Memory(Value):
         static: what the static budget pays for, line by line.
         reserve_lines: what the reserve pays for, line by line.
         load_gib: the most the load of the weights needs at once, GiB; `None` when it is what the weights take.
+        beyond: what pools take of the reserve beyond what the static budget counts, which `reserve.available_gib` is less; `None` where
+            they take no more.
         unpriced: what is known to exist and has no figure here, as sentences.
         set_aside: the recorded boots that do not fix the weights, since they cannot be of this server: name -> why, a clause.
     """
@@ -146,6 +148,7 @@ class Memory(Value):
     reserve: Reserve
     reserve_lines: tuple[Line, ...]
     load_gib: Range | None = None
+    beyond: Line | None = None
     unpriced: tuple[str, ...] = ()
     set_aside: Mapping[str, str] = field(factory=dict)
 
@@ -213,6 +216,7 @@ class Plan(Value):
         untold: why its server does not tell the size of its pool, so that its probe waits for health alone; else `None`.
         verify_width: slots the last verify step of a request wants; 1 without speculation.
         running_requests: most requests at once, over all replicas, the engine's default filled in; `None` when unknown.
+        sized_for: as many as that where no pool bounds them; `None` where a pool alone decides, or when unknown.
         states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
@@ -237,6 +241,7 @@ class Plan(Value):
     untold: str | None = None
     verify_width: int = 1
     running_requests: int | None = None
+    sized_for: int | None = None
     states: StateSlots | None = None
     memory: Memory | None = None
     effective: Effective | None = None

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import evolve, frozen
 
 from compiler.bisection import Margins, least
-from compiler.catalog import Catalog, Kind
+from compiler.catalog import Catalog
+from compiler.catalog.unknowns import beside_catalogue
 from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Engine, Facts, KnownBoot, Spelled
 from compiler.engines.known import ENGINES
@@ -38,7 +39,7 @@ def plan_profile(name: str, profile: Profile, catalog: Catalog) -> Planned:
     """Plan a profile for each of its targets. What nobody described becomes an `Unknown`, not an error."""
     facts, unknowns, diagnostics = look_up(profile, catalog)
     plans = plans_of(name, profile, facts, unknowns)
-    unknowns = tuple(with_near_name(each, catalog) for each in plans[0].unknowns)
+    unknowns = tuple(beside_catalogue(each, catalog, profile) for each in plans[0].unknowns)
     plans = tuple(evolve(each, unknowns=unknowns) for each in plans)
     return Planned(plans=plans, diagnostics=diagnostics)
 
@@ -75,28 +76,6 @@ def plans_of(
         )
         for target in targets
     )
-
-
-_KINDS = {
-    "gpu-unknown": Kind.GPU,
-    "model-unknown": Kind.MODEL,
-    "draft-unknown": Kind.DRAFT,
-}
-
-
-def with_near_name(unknown: Unknown, catalog: Catalog) -> Unknown:
-    """The same with the name of the catalogue that was probably meant, if there is one."""
-    kind = _KINDS.get(unknown.code)
-    if kind is None:
-        return unknown
-    if kind is not Kind.GPU:
-        return evolve(unknown, near=catalog.near(kind, unknown.name))
-    from compiler.catalog.gpunames import gpu_id, near_gpu  # noqa: PLC0415 - only a name that is not known pays for it
-
-    sure = gpu_id(unknown.name, catalog)
-    if sure != unknown.name:
-        return evolve(unknown, near=sure, is_sure=True)
-    return evolve(unknown, near=near_gpu(unknown.name, catalog))
 
 
 def plan_of(
@@ -142,6 +121,7 @@ def plan_of(
         adapters=sized.adapters if sized else None,
         verify_width=sized.verify_width if sized else 1,
         running_requests=sized.running_requests if sized else profile.serve.max_running_requests,
+        sized_for=sized.sized_for if sized else None,
         states=sized.states if sized else None,
         memory=memory,
         effective=_effective(profile, memory, sized) if memory and sized else None,

@@ -14,8 +14,10 @@ from compiler.accept import verdict
 from compiler.bounds import beyond_bounds
 from compiler.catalog import Catalog
 from compiler.catalog.naming import Names, model_names
+from compiler.catalog.unknowns import beside_catalogue
 from compiler.checks import check
 from compiler.checks.outside import ABOUT_DEPLOYMENT, ABOUT_PROFILES
+from compiler.checks.unknown import placeless
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import (
     Asked,
@@ -34,7 +36,7 @@ from compiler.memory.cards import CUSTOM, MIB, custom, other_sizes, resized
 from compiler.memory.weights import Split
 from compiler.origins import NOWHERE
 from compiler.plan import Plan, Variable
-from compiler.planner import known_boots, plan_of, with_near_name
+from compiler.planner import known_boots, plan_of
 from compiler.profile import Gpus, Profile, Text
 from compiler.ranges import Range, said
 from compiler.value import Value
@@ -229,7 +231,9 @@ class Predictor(Value):
                 plan,
                 memory=None if asked.unknowns else plan.memory,
                 effective=None if asked.unknowns else plan.effective,
-                unknowns=tuple(with_near_name(each, self.catalog) for each in plan.unknowns),
+                unknowns=tuple(
+                    beside_catalogue(each, self.catalog, profile) for each in plan.unknowns
+                ),
                 assumptions=(*plan.assumptions, *assumptions),
             )
         return Judged(
@@ -274,7 +278,7 @@ def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """What the rules find, without the places in files that a command does not have; the help speaks of settings."""
     for found in check(plan, NOWHERE):
         if found.code not in OUTSIDE:
-            yield evolve(found, primary=None, secondary=())
+            yield evolve(placeless(found), primary=None, secondary=())
 
 
 def _senseless(found: tuple[str, float, str]) -> Diagnostic:

@@ -52,6 +52,10 @@ class OtherEngine(Value):
         """All three."""
         return _OWNED
 
+    def unwritten_flags(self, profile: Profile) -> frozenset[str]:
+        """None, whatever the profile."""
+        return frozenset()
+
     def spell(
         self, profile: Profile, release: Release | None, *, fraction: float | None
     ) -> Spelled:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from compiler.catalog import open_catalog
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.settings import settings_of
+from compiler.facts import Model
 from compiler.profile import Argument, Name, Parallel, Profile, Speculative, Text
 from plans import story_profile
 
@@ -21,6 +23,7 @@ def said(
     parallel: Parallel | None = None,
     env: dict[str, str] | None = None,
     requests: int | None = 8,
+    model: Model | None = None,
 ) -> str:
     """All sentences about the story's profile with these settings."""
     story = story_profile()
@@ -33,7 +36,7 @@ def said(
         "serve": evolve(story.serve, max_running_requests=requests),
     }
     profile: Profile = evolve(story, **changed)
-    return "\n".join(changes(settings_of(profile, None)))
+    return "\n".join(changes(settings_of(profile, None), model))
 
 
 def test_nothing_is_said_where_nothing_is_decided() -> None:
@@ -45,6 +48,14 @@ def test_speculation_bounds_the_requests() -> None:
     """48 when no number is given, and nothing when one is."""
     assert "takes 48" in said("0.5.23", algorithm="eagle", requests=None)
     assert said("0.5.23", algorithm="eagle") == ""
+
+
+def test_compressed_attention_bounds_the_requests() -> None:
+    """256 whether it speculates or not, and nothing when a number is given."""
+    model, _ = open_catalog().model("deepseek-ai/DeepSeek-V4-Flash-0731")
+    for algorithm in ("dspark", None):
+        assert "takes 256" in said("0.5.23", algorithm=algorithm, requests=None, model=model)
+    assert said("0.5.23", algorithm="dspark", model=model) == ""
 
 
 def test_groups_share_a_prefill_step() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.cli.predict import command as predict
 from compiler.engines.sglang.compressed import PAGE, CompressedPool
 from compiler.engines.sglang.log.recording import boot_fields
 from compiler.engines.sglang.pool import Cell, Hypothesis, Layout
@@ -338,3 +340,38 @@ def test_a_log_tells_the_block() -> None:
         }
     )
     assert (told["algorithm"], told["block_size"]) == ("dspark", 5)
+
+
+def judged(words: str) -> str:
+    """What is found of a command with DeepSeek-V4-Flash-0731 and DSpark."""
+    given = f"--model-path {FLASH} --tp 8 {ON} --context-length 32768 {words}"
+    launch = f"python -m sglang.launch_server {given}".split()
+    invoked = CliRunner().invoke(predict, ["--gpu", "h200", "--engine", "0.5.23", "--", *launch])
+    return str(invoked.stderr)
+
+
+@pytest.mark.parametrize(
+    ("flags", "severity", "advised"),
+    [
+        ("dspark-block-size 7", "warning", "dspark-block-size 5"),
+        ("dflash-block-size 5", "warning", "dspark-block-size 5"),
+        ("num-draft-tokens 8", "error", "num-draft-tokens 6"),
+    ],
+)
+def test_the_advice_about_its_block_can_be_followed(
+    flags: str, severity: str, advised: str
+) -> None:
+    """It names the flag that DSpark reads, with the number that is right, and nothing is found of a command with that."""
+    said = judged(f"--speculative-{flags}")
+    assert said.startswith(severity)
+    assert f"set `--speculative-{advised}`" in said
+    assert judged(f"--speculative-{advised}") == ""
+
+
+def test_a_block_without_speculation_does_nothing() -> None:
+    """A flag of a draft in a command without an algorithm is not left out in silence, and what is missing is named."""
+    words = "--model-path Qwen/Qwen3-8B --tp 8 --speculative-dspark-block-size 5"
+    launch = f"python -m sglang.launch_server {words}".split()
+    invoked = CliRunner().invoke(predict, ["--gpu", "h200", "--engine", "0.5.23", "--", *launch])
+    assert "`--speculative-dspark-block-size` does nothing without" in invoked.stderr
+    assert "set `--speculative-algorithm`, or leave" in invoked.stderr

@@ -136,3 +136,49 @@ def test_a_fitted_fraction_is_not_fitted_again(tmp_path: Path) -> None:
     plan = only_plan(check_text(tmp_path / "p", text))
     fraction = next(each for each in state_levers(plan) if each.setting == "memory.fraction")
     assert fraction.moves(plan) == "it is the least already"
+
+
+COMPRESSED = """\
+schema = 1
+
+[model]
+id = "deepseek-ai/DeepSeek-V4-Flash-0731"
+path = "/srv/models/flash"
+
+[gpus]
+kind = "rtx-pro-6000-blackwell"
+count = 2
+
+[parallel]
+tensor = 2
+
+[engine]
+name = "sglang"
+version = "0.5.23"
+python = "/opt/sglang/bin/python"
+
+[serve]
+context = 131_072
+concurrency = 1
+
+[speculative]
+algorithm = "dspark"
+
+[memory]
+fraction = 0.94
+
+[flags]
+disable-custom-all-reduce = true
+
+[targets.box]
+kind = "systemd"
+user = "sglang"
+"""
+
+
+def test_requests_that_nobody_asked_for_are_fewer(tree: Checkout) -> None:
+    """Where windows of the requests that a server takes by itself leave no pool, fewer are tried from there, and pass."""
+    value, number = changes(tree, COMPRESSED)["serve.max_running_requests"]
+    assert 1 < int(value) < 256
+    assert tree.run("fit", "states", "--write", str(number)).code == 0
+    assert tree.run("check", "states", "--strict").code == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click import Command
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from compiler.catalog import open_catalog
 from compiler.cli.adopt import command as adopt
@@ -27,6 +27,7 @@ from compiler.predict import Predictor, Question, make_predictor
 CATALOG = open_catalog()
 KIMI = "moonshotai/Kimi-K2.6"
 CARDS = "rtx-pro-6000-blackwell"
+STAGED = "--model-path deepseek-ai/DeepSeek-V4-Flash-0731 --tp 2 --speculative-algorithm DSPARK"
 
 
 def predictor(version: str = "0.5.11") -> Predictor:
@@ -1007,15 +1008,32 @@ def test_free_memory_that_no_log_shows_is_refused(options: str, both: tuple[str,
     assert found["notes"]
 
 
-def test_fewer_running_requests_are_offered_for_a_short_pool() -> None:
-    """Where windows and states of requests take the whole pool, fewer of them keep the promise, and that is tried."""
-    words = "--model-path deepseek-ai/DeepSeek-V4-Flash --tp 4 --max-running-requests 8000"
-    invoked = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(words).split()])
+@pytest.mark.parametrize(
+    ("flags", "given", "gpu", "count"),
+    [
+        ("--model-path deepseek-ai/DeepSeek-V4-Flash --tp 4", 8000, "h200", 4),
+        (
+            f"{STAGED} --context-length 131072 --mem-fraction-static 0.94 --disable-custom-all-reduce",
+            None,
+            CARDS,
+            2,
+        ),
+    ],
+)
+def test_fewer_running_requests_are_offered_for_a_short_pool(
+    flags: str, given: int | None, gpu: str, count: int
+) -> None:
+    """Where windows and states of requests take the whole pool, fewer keep the promise than asked for, or than the server takes."""
+
+    def asked(requests: int | None) -> Result:
+        more = "" if requests is None else f" --max-running-requests {requests}"
+        card = ("--gpu", gpu, "--count", str(count), "--engine", "0.5.23")
+        return CliRunner().invoke(command, [*card, "--", *server(f"{flags}{more}").split()])
+
+    invoked = asked(given)
     offered = re.search(r"--max-running-requests (\d+)  ", invoked.stderr)
     assert offered, invoked.stderr
-    mended = words.replace("8000", offered[1])
-    again = CliRunner().invoke(command, ["--gpu", "h200", "--", *server(mended).split()])
-    assert again.stdout.startswith("pass")
+    assert asked(int(offered[1])).stdout.startswith("pass")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def origins(adopted: Adopted) -> Origins:
 
 def flags_of_settings(adopted: Adopted) -> Mapping[str, str]:
     """The flag that each typed setting is in the launch; for what is not given, what its release calls it."""
-    known = flags_of(ENGINES[adopted.launch.engine], adopted.chosen.release)
+    known = flags_of(ENGINES[adopted.launch.engine], adopted.chosen.release, adopted.profile)
     given = {
         ".".join(path): owner.flag
         for path, owner in adopted.folded.owners.items()

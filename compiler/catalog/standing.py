@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.architecture import LayerKind
+from compiler.diagnostics import listed
 from compiler.facts import Draft, Gqa, Model
 
 
@@ -14,9 +15,7 @@ def as_draft(model: Model | None) -> Draft | None:
     if model is None:
         return None
     attention = model.attention
-    others = (model.moe, model.state, model.window, model.vision, model.quantization)
-    plain = not any(others) and set(model.pattern) == {LayerKind.FULL} and model.gated_mlp
-    if not isinstance(attention, Gqa) or not plain:
+    if not isinstance(attention, Gqa) or _beyond(model):
         return None
     return Draft(
         id=model.id,
@@ -36,3 +35,25 @@ def as_draft(model: Model | None) -> Draft | None:
         sources=model.sources,
         shipped=model.shipped,
     )
+
+
+def _beyond(model: Model) -> list[str]:
+    """What a model has that no entry of a draft tells, in words."""
+    kinds = set(model.pattern)
+    parts = (
+        ("latent or compressed attention", not isinstance(model.attention, Gqa)),
+        ("experts", model.moe is not None),
+        ("layers with a state", model.state is not None or LayerKind.STATE in kinds),
+        ("windows", model.window is not None or LayerKind.WINDOW in kinds),
+        ("images", model.vision is not None),
+        ("weights in few bits", model.quantization is not None),
+        ("an MLP of two matrices", not model.gated_mlp),
+    )
+    return [name for name, there in parts if there]
+
+
+def no_draft(model: Model, *, algorithm: str) -> str:
+    """Why a model of the catalogue is not priced as the draft of an algorithm; what would have to be known."""
+    if algorithm != STANDALONE:
+        return f"how it drafts with `{algorithm}`; the catalogue has it as a whole model, which drafts with `{STANDALONE}`"
+    return f"what its {listed(_beyond(model))} take in a draft; the catalogue has it as a model"

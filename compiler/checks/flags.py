@@ -171,10 +171,11 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     engine = ENGINES.get(plan.profile.engine.name)
     owned = owned_flags(plan.release, engine)
+    others = engine.unwritten_flags(plan.profile) if engine is not None else frozenset()
     seen: dict[str, Option] = {}
     for option in raw:
         full = full_name(plan.release, option.flag)
-        setting = owned.get(full)
+        setting = None if full in others else owned.get(full)
         if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):
             yield _owned(plan, where, option, setting)
         elif full in seen:

@@ -32,6 +32,8 @@ _RESERVE_SUMMARY: Mapping[Outcome, str] = {
     Outcome.TOO_SMALL: "the reserve is too small for what must fit beside the pool",
 }
 _LARGEST_LINES = 4
+_WORTH_SAYING_GIB = 0.01
+"""What is less is nothing with two decimals."""
 
 
 UNLOADABLE = "weights-too-large"
@@ -119,6 +121,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         notes=(
             f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
+            *_beyond(memory),
             *_largest(memory),
             f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
             *(f"not priced: {each}" for each in memory.unpriced),
@@ -232,6 +235,13 @@ def _reserve_note(memory: Memory) -> str:
         if reserve_outcome(memory) > Outcome.UNCERTAIN
         else f"the reserve: {text}"
     )
+
+
+def _beyond(memory: Memory) -> Iterator[str]:
+    """Where the reserve went that no line of it tells of."""
+    line = memory.beyond
+    if line is not None and line.gib.best >= _WORTH_SAYING_GIB:
+        yield f"taken from it by {line.item}: {_gib(line.gib)} = {line.formula}"
 
 
 def _largest(memory: Memory) -> Iterator[str]:

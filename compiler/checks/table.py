@@ -9,6 +9,7 @@ from functools import lru_cache
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
+from compiler.profile import Profile
 from compiler.same import Same
 
 
@@ -49,12 +50,16 @@ def _owned_flags(release: Same[Release | None], engine: Same[Engine | None]) -> 
     return {full_name(release.value, name): setting for name, setting in owned.items()}
 
 
-def flags_of(engine: Engine, release: Release) -> Mapping[str, str]:
-    """What a release calls the flag of each setting; of several that it has, the one that the engine names first."""
+def flags_of(engine: Engine, release: Release, profile: Profile | None) -> Mapping[str, str]:
+    """What a release calls the flag of each setting; of several that it has, the one that the engine names first.
+
+    Where a profile's other settings choose the flag, it is that of the profile.
+    """
+    others = engine.unwritten_flags(profile) if profile is not None else frozenset()
     return {
         setting: name
         for name, setting in reversed(list(engine.owned_flags().items()))
-        if name in release.flags or name in release.aliases
+        if (name in release.flags or name in release.aliases) and name not in others
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from attrs import evolve
+
 from compiler.catalog.shelves import file_stem
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.known import ENGINES
@@ -19,6 +21,7 @@ _WHAT: Mapping[str, str] = {
     "model-unknown": "the model `{}` is not known",
     "model-unpriced": "the memory of the model `{}` cannot be worked out yet",
     "draft-unknown": "the draft model `{}` is not known",
+    "draft-unpriced": "the memory of `{}` as a draft cannot be worked out yet",
     "release-unknown": "it is not known how {} counts memory",
     "build-unknown": "the build `{}` is not known",
     "speculation-unpriced": "the memory of the speculation algorithm `{}` is not known",
@@ -48,7 +51,7 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             each.code,
             _said(each),
             where.primary(each.setting, text=_label(each)),
-            notes=() if is_refused else ("memory is not judged; everything else is",),
+            notes=() if is_refused else (_unjudged(each, plan),),
             help=_advice(each, plan),
             path=each.setting,
         )
@@ -62,6 +65,25 @@ def _said(each: Unknown) -> str:
 
 def _label(each: Unknown) -> str:
     return "a profile has its id" if each.is_sure else f"not known: {each.missing}"
+
+
+# What is there by choice, and what it is called in the sentence about it.
+_CHOSEN: Mapping[str, str] = {"flag-unpriced": "it", "draft-unpriced": "this draft"}
+
+
+def _unjudged(each: Unknown, plan: Plan) -> str:
+    """What is not judged; of what one can do without, if nothing else is in the way, that memory is judged without it."""
+    said = "memory is not judged; everything else is"
+    chosen = _CHOSEN.get(each.code)
+    alone = {(other.code, other.name) for other in plan.unknowns} == {(each.code, each.name)}
+    return f"{said}, and without {chosen} memory is, too" if chosen and alone else said
+
+
+def placeless(found: Diagnostic) -> Diagnostic:
+    """A finding for those who are shown no place: what is not known of a thing, which is said there, is a note."""
+    if found.code not in _WHAT or found.primary is None:
+        return found
+    return evolve(found, notes=(found.primary.text, *found.notes))
 
 
 def _of_its_memory(plan: Plan) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def with_flags(
         )
         found = advise(plan, found, replan=again, left_out=OUTSIDE)
     by_file = _CONFIG in release.flags
-    flags = flags_of(engine, release)
+    flags = flags_of(engine, release, None if plan is None else plan.profile)
 
     def lined(text: str) -> str:
         return line_in(text, form, by_file=by_file)

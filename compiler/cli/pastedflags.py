@@ -67,7 +67,7 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
         if word.unknown:
             advice.append(f"write a value for `{word.text}`, which is known at start only")
     asked = evolve(found, notes=(*found.notes, *notes, *said.assumed), help=tuple(advice))
-    return in_flags(asked, flags_of(ENGINES[release.engine], release))
+    return in_flags(asked, flags_of(ENGINES[release.engine], release, None))
 
 
 def _value_said(carried: Carried, flag: Flag, chosen: Chosen, launch: Launch) -> Iterator[str]:

@@ -161,6 +161,9 @@ class Engine(Protocol):
     def owned_flags(self) -> Mapping[str, str]:
         """Every flag that a typed setting writes, in any release -> that setting."""
 
+    def unwritten_flags(self, profile: Profile) -> frozenset[str]:
+        """Those of them that no setting writes in such a profile: its other settings choose another flag."""
+
     def spell(
         self, profile: Profile, release: Release | None, *, fraction: float | None
     ) -> Spelled:

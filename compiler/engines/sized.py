@@ -25,6 +25,7 @@ class Sized(Value):
         required_tokens: slots the promise needs of each pool, also where memory is not known.
         verify_width: slots the last verify step of a request wants.
         running_requests: most requests at once, over all replicas, defaults filled in.
+        sized_for: as many as that where no pool bounds them; `None` where a pool alone decides.
         states: the pool of states; `None` when no layer has one.
         assumptions: sentences about what was taken for granted.
     """
@@ -33,6 +34,7 @@ class Sized(Value):
     required_tokens: int
     verify_width: int
     running_requests: int | None
+    sized_for: int | None = None
     attention_backend: str | None = None
     prefill_chunk: int | None = None
     unfolds: Unfolds | None = None

@@ -106,11 +106,11 @@ def lower_fraction(plan: Plan) -> Moves | str:
 
 
 def asked_each(plan: Plan) -> int | None:
-    """Running requests on each replica; those asked for where no pool is left that would bound them."""
-    asked, running = plan.profile.serve.max_running_requests, plan.running_each
-    if running is None or asked is None or memory_of(plan).pool.tokens.best > 0:
+    """Running requests on each replica; those that it is sized for where no pool is left that would bound them."""
+    sized_for, running = plan.sized_for, plan.running_each
+    if running is None or sized_for is None or memory_of(plan).pool.tokens.best > 0:
         return running
-    return max(running, asked // plan.profile.parallel.limit_shares)
+    return max(running, sized_for // plan.profile.parallel.data)
 
 
 def fewer_requests(plan: Plan) -> Moves | str:
@@ -136,7 +136,7 @@ def more_requests(plan: Plan) -> Moves | str:
 
 def smaller_graphs(plan: Plan) -> Moves | str:
     """The largest captured batch, down to one."""
-    asked, running = plan.profile.memory.cuda_graph_max_batch, plan.running_each
+    asked, running = plan.profile.memory.cuda_graph_max_batch, asked_each(plan)
     now = asked if running is None else min(asked or running, running)
     if now is None or now <= 1:
         return "no larger batch than one is captured"

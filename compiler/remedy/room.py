@@ -15,6 +15,7 @@ from compiler.quantities import counted
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Change, Cost, Goal, Remedy
 from compiler.remedy.moves import (
     CONTEXT_STEP,
+    asked_each,
     memory_of,
     thousandths_of,
     with_concurrency,
@@ -256,7 +257,7 @@ def _requests(plan: Plan) -> Scale:
     fewest = plan.profile.parallel.share(plan.profile.serve.concurrency)
     return Scale(
         count=_MOST_REQUESTS - fewest + 1,
-        now=max((plan.running_each or 0) - fewest + 1, 1),
+        now=max((asked_each(plan) or 0) - fewest + 1, 1),
         at=lambda number: with_requests(plan.profile, fewest - 1 + number),
         bound=_NOT_LOOKED_AT,
     )

@@ -145,6 +145,7 @@ def _another(sized: Sized) -> Sized:
         required_tokens=sized.required_tokens + 1,
         verify_width=sized.verify_width + 1,
         running_requests=(sized.running_requests or 0) + 1,
+        sized_for=(sized.sized_for or 0) + 1,
         attention_backend=f"{sized.attention_backend}, another",
         prefill_chunk=(sized.prefill_chunk or 0) + 1,
         assumptions=("another",),

@@ -13,6 +13,7 @@ from compiler.engines.sglang.following import untold
 from compiler.engines.sglang.overrides import declared
 from compiler.engines.sglang.rules import rules_for
 from compiler.engines.sglang.settings import settings_of
+from compiler.engines.sglang.speculation import unwritten_block
 from compiler.engines.sized import Sizer
 from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory, Plan
@@ -44,6 +45,12 @@ class _Sglang(Value):
 
     def owned_flags(self) -> Mapping[str, str]:
         return spelling.owned_flags()
+
+    def unwritten_flags(self, profile: Profile) -> frozenset[str]:
+        asked = profile.speculative
+        return (
+            frozenset() if asked is None else frozenset({f"--{unwritten_block(asked.algorithm)}"})
+        )
 
     def spell(
         self, profile: Profile, release: Release | None, *, fraction: float | None

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.sglang.releases import at_least
+from compiler.engines.sglang.running import unasked_requests
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, RUNNING_REQUESTS, STEPWISE
+from compiler.engines.sglang.speculation import BLOCK_DRAFTED, NGRAM, STEPWISE
+from compiler.facts import Model
 from compiler.quantities import counted
 
 
 _OVERLAPS = "SGLANG_ENABLE_SPEC_V2"
 
 
-def changes(settings: Settings) -> Iterator[str]:
-    """The decisions that a profile's settings bring with them."""
+def changes(settings: Settings, model: Model | None) -> Iterator[str]:
+    """The decisions that a profile's settings bring with them, beside its model where that is known."""
     profile, parallel = settings.profile, settings.profile.parallel
-    if profile.speculative is not None and profile.serve.max_running_requests is None:
-        yield f"no number of running requests is given: under speculation the server takes {RUNNING_REQUESTS}"
+    unasked = unasked_requests(profile, model)
+    if unasked is not None:
+        yield f"no number of running requests is given: {unasked.because} the server takes {unasked.requests}"
     chunk = profile.memory.chunked_prefill
     if parallel.dp_attention and parallel.data > 1 and chunk is not None and chunk > 0:
         yield f"data parallel attention shares a prefill step of {chunk:,} tokens out: {chunk // parallel.data:,} on each of {parallel.data} groups"

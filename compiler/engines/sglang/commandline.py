@@ -19,7 +19,20 @@ from compiler.engines.sglang.arguments.configfile import no_config, unread_confi
 from compiler.engines.sglang.arguments.words import CONFIG
 from compiler.engines.sglang.backends import TYPED_KV
 from compiler.engines.sglang.exchange import DEALS_OUT
-from compiler.engines.sglang.speculation import BLOCK_DRAFTED, DSPARK, NGRAM, STEPWISE
+from compiler.engines.sglang.held import (
+    ALGORITHMS,
+    BATCH,
+    BLOCK,
+    DATA,
+    DSPARK_BLOCK,
+    EXPERT,
+    PIPELINE,
+    TENSOR,
+    TYPED,
+    WINDOW,
+    unheld,
+)
+from compiler.engines.sglang.speculation import DSPARK
 from compiler.facts import Release, Unknown
 from compiler.profile import (
     Argument,
@@ -45,48 +58,11 @@ MODULE = "sglang.launch_server"
 _COMMAND, _VERB = "sglang", "serve"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
-_ALGORITHMS = BLOCK_DRAFTED | STEPWISE | {NGRAM}
 # The old switches that deal experts out over all ranks.
 _WIDE_SWITCHES = ("enable_ep_moe", "enable_deepep_moe")
 
 STAND_IN_CONTEXT = 32_768
 STAND_IN_FRACTION = 0.5
-
-# The settings that a profile has a typed place for, under the names that releases store them by.
-_TENSOR = ("tp_size", "tensor_parallel_size")
-_PIPELINE = ("pp_size", "pipeline_parallel_size")
-_DATA = ("attn_dp_size", "dp_size", "data_parallel_size")
-_EXPERT = ("ep_size", "expert_parallel_size")
-_MODEL = ("model_path",)
-_BATCH = ("cuda_graph_max_bs_decode", "cuda_graph_max_bs")
-_BLOCK, _DSPARK_BLOCK = "speculative_dflash_block_size", "speculative_dspark_block_size"
-_WINDOW = ("speculative_draft_window_size", "speculative_dflash_draft_window_size")
-_TYPED = frozenset(
-    {
-        *_TENSOR,
-        *_PIPELINE,
-        *_DATA,
-        *_EXPERT,
-        *_MODEL,
-        *_BATCH,
-        _BLOCK,
-        _DSPARK_BLOCK,
-        *_WINDOW,
-        "enable_dp_attention",
-        "context_length",
-        "max_running_requests",
-        "mem_fraction_static",
-        "kv_cache_dtype",
-        "chunked_prefill_size",
-        "page_size",
-        "max_total_tokens",
-        "attention_backend",
-        "speculative_algorithm",
-        "speculative_draft_model_path",
-        "speculative_ddtree_budget",
-        "speculative_ddtree_topk_cap",
-    }
-)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -220,16 +196,16 @@ class _Wanted(Value):
         return 1 if size is None else size
 
     def parallel(self) -> Parallel:
-        tensor = self.size(*_TENSOR)
+        tensor = self.size(*TENSOR)
         wide = self.word("moe_a2a_backend") in DEALS_OUT or any(
             self.given.get(name) is True for name in _WIDE_SWITCHES
         )
         split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given
         return Parallel(
             tensor=tensor,
-            pipeline=self.size(*_PIPELINE),
-            data=self.size(*_DATA),
-            expert=tensor if wide else self.size(*_EXPERT),
+            pipeline=self.size(*PIPELINE),
+            data=self.size(*DATA),
+            expert=tensor if wide else self.size(*EXPERT),
             # Over one rank the engine drops it, after it has counted with it (0.5.11 server_args.py, `__post_init__`).
             dp_attention=split,
         )
@@ -242,12 +218,12 @@ class _Wanted(Value):
             chunked_prefill=self.whole("chunked_prefill_size"),
             page_size=self.whole("page_size"),
             max_pool_tokens=self.whole("max_total_tokens"),
-            cuda_graph_max_batch=self.whole(*_BATCH),
+            cuda_graph_max_batch=self.whole(*BATCH),
         )
 
     def speculative(self, path: str) -> Speculative | None:
         algorithm = (self.word("speculative_algorithm") or "").lower()
-        if algorithm not in _ALGORITHMS:
+        if algorithm not in ALGORITHMS:
             return None
         draft = self.word("speculative_draft_model_path")
         own = draft is None or draft == path or self.identify(draft) == self.identify(path)
@@ -256,15 +232,15 @@ class _Wanted(Value):
             draft=None if own or draft is None else Text(self.identify(draft)),
             # Releases to 0.5.19 count a draft of the model's own only where it is named.
             draft_path=CheckpointPath(path) if own and draft is not None else None,
-            block_size=self.whole(_DSPARK_BLOCK if algorithm == DSPARK else _BLOCK),
-            draft_window=self.whole(*_WINDOW),
+            block_size=self.whole(DSPARK_BLOCK if algorithm == DSPARK else BLOCK),
+            draft_window=self.whole(*WINDOW),
             tree_budget=self.whole("speculative_ddtree_budget"),
             tree_topk=self.whole("speculative_ddtree_topk_cap"),
         )
 
     def unknowns(self) -> Sequence[Unknown]:
         algorithm = self.word("speculative_algorithm")
-        if algorithm is None or algorithm.lower() in _ALGORITHMS:
+        if algorithm is None or algorithm.lower() in ALGORITHMS:
             return ()
         return (
             Unknown(
@@ -276,16 +252,17 @@ class _Wanted(Value):
         )
 
     def flags(self) -> Mapping[str, Argument]:
+        algorithm = self.word("speculative_algorithm")
+        left_over = unheld(None if algorithm is None else algorithm.lower())
         flags = {
             name.replace("_", "-"): _argument(value)
             for name, value in self.given.items()
-            if name not in _TYPED
+            if name not in TYPED or name in left_over
         }
         kv = self.word("kv_cache_dtype")
         if kv is not None and kv not in TYPED_KV:
             flags["kv-cache-dtype"] = kv
-        algorithm = self.word("speculative_algorithm")
-        if algorithm is not None and algorithm.lower() not in _ALGORITHMS:
+        if algorithm is not None and algorithm.lower() not in ALGORITHMS:
             flags["speculative-algorithm"] = algorithm
         return flags
 

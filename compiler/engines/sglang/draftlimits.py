@@ -32,7 +32,7 @@ def draft_unknowns(settings: Settings, facts: Facts) -> Iterator[Unknown]:
             yield _draft_unknown(profile)
         return
     own = facts.model is not None and facts.model.nextn is not None
-    if _names_another(profile):
+    if names_another(profile):
         yield _draft_unknown(profile)
     elif facts.model is not None and (not own or asked.algorithm == STANDALONE):
         yield _unpriced(
@@ -71,13 +71,13 @@ def _dspark(asked: Settings, facts: Facts) -> Iterator[Unknown]:
             yield _unpriced(DSPARK, _BESIDE_COMPRESSED)
         if _has_other_kv(asked):
             yield _unpriced(DSPARK, "the number format of its draft's pool under `fa4`")
-    elif _names_another(profile):
+    elif names_another(profile):
         yield _draft_unknown(profile)
     elif model is not None and model.stages is None:
         yield _unpriced(DSPARK, "which draft it uses: the model has no stages that draft")
 
 
-def _names_another(profile: Profile) -> bool:
+def names_another(profile: Profile) -> bool:
     """Whether a draft is named that is not the model's own."""
     asked = profile.speculative
     if asked is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from attrs import frozen
 
 from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page, prefill_backend
-from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale, tower_as_read
 from compiler.engines.sglang.graphs import cut, decode_batches, prefill_most
@@ -13,16 +12,11 @@ from compiler.engines.sglang.hosting import Hosted, hosted
 from compiler.engines.sglang.prefillgraphs import captures_prefill
 from compiler.engines.sglang.releases import Counting, FractionRule, counting
 from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
+from compiler.engines.sglang.running import requested_requests
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import (
-    DSPARK,
-    RUNNING_REQUESTS,
-    Speculation,
-    speculation,
-)
+from compiler.engines.sglang.speculation import DSPARK, Speculation, speculation
 from compiler.engines.sglang.unfolding import NOTHING, Unfolding, unfolding
-from compiler.facts import Compressed, Draft, Gpu, Model
-from compiler.profile import Profile
+from compiler.facts import Draft, Gpu, Model
 from compiler.value import Value
 
 
@@ -180,7 +174,7 @@ def launch(
         ),
         exchange=exchange(settings, gpu=gpu, model=model),
         context=profile.serve.tokens,
-        running_requests=requested_running_requests(profile, model),
+        running_requests=requested_requests(profile, model),
         draft_windowed=profile.speculative is not None
         and profile.speculative.algorithm != DSPARK
         and profile.speculative.draft_window is not None,
@@ -191,28 +185,6 @@ def launch(
         fraction_scale=scale(profile, backend=chosen, rule=rule, multimodal=multimodal),
         automatic_fraction=automatic(settings, gpu=gpu, model=model, rule=rule, sizes=sizes),
     )
-
-
-def requested_running_requests(profile: Profile, model: Model | None = None) -> int | None:
-    """Most requests at once as asked for, of one replica; `None` when the pool decides.
-
-    Replicas of the attention share the limit: 0.4.2 to 0.5.6 managers/tp_worker.py, 0.5.9 to 0.5.15
-    model_executor/model_runner.py, `dp_size`, and 0.5.16 to 0.5.23 mem_cache/kv_cache_configurator.py, `resolve_max_num_reqs`.
-    """
-    requests = profile.serve.max_running_requests
-    if requests is None:
-        if model is not None and isinstance(model.attention, Compressed):
-            requests = COMPRESSED_REQUESTS
-        elif profile.speculative is not None:
-            requests = RUNNING_REQUESTS
-        else:
-            return None
-    return max(1, requests // profile.parallel.limit_shares)
-
-
-def over_all(requests: int | None, profile: Profile) -> int | None:
-    """Most requests at once of the whole server, from those of one replica."""
-    return None if requests is None else requests * profile.parallel.data
 
 
 def contexts(settings: Settings) -> int:

@@ -217,7 +217,7 @@ def assumptions(asked: Settings, facts: Facts) -> tuple[str, ...]:
         and at_least(profile.engine.version, "0.5.17")
     ):
         sentences.append("the optional early release of state slots is off")
-    sentences += changes(asked)
+    sentences += changes(asked, facts.model)
     if facts.model is not None:
         model = facts.model
         of_model = (

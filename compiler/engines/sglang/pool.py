@@ -56,6 +56,11 @@ class Cell(Value):
         """What of the price is meant for the draft."""
         return self.priced_bytes - (self.target_bytes - self.unpriced_target_bytes)
 
+    @property
+    def beyond_bytes(self) -> float:
+        """What it takes beyond the price; less than nothing where it takes less."""
+        return self.target_bytes + self.draft_bytes - self.priced_bytes
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Layout(Value):

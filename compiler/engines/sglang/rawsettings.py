@@ -23,6 +23,7 @@ from compiler.engines.sglang.offloading import offload_known
 from compiler.engines.sglang.overrides import FLAG as OVERRIDES
 from compiler.engines.sglang.overrides import is_read
 from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.speculation import NGRAM
 from compiler.engines.sglang.unpriced import BESIDE_HEADS, STATIC, WEIGHTS, unpriced_flags
 from compiler.engines.sglang.variables import POOL as POOL_VARIABLES
 from compiler.engines.sglang.variables import WEIGHTS as WEIGHT_VARIABLES
@@ -85,12 +86,17 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         ((OFFLOADING,), offload_known(asked, model)),
         ((HOSTING,), asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model)),
         ((SAVER,), asked.on(SAVER) and saver_known(model, facts.gpu, asked)),
-        ((DRAFT_KV,), _is_headed(facts)),
+        ((DRAFT_KV,), _is_headed(facts) or not _has_draft(asked)),
         ((TEXT_ONLY,), makes_tower(model)),
         # The headers of a checkpoint have each expert once.
         ((COPIES, REBALANCES), facts.weights is None and copies_known(asked, model)),
     )
     return frozenset(name for names, known in cases if known for name in names)
+
+
+def _has_draft(asked: Settings) -> bool:
+    speculative = asked.profile.speculative
+    return speculative is not None and speculative.algorithm != NGRAM
 
 
 def _is_headed(facts: Facts) -> bool:

@@ -11,13 +11,14 @@ from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
 from compiler.engines.sglang.ground import Ground, make_ground
-from compiler.engines.sglang.launch import launch, over_all, requested_running_requests
+from compiler.engines.sglang.launch import launch
 from compiler.engines.sglang.loading import as_loaded
 from compiler.engines.sglang.offloading import fetched_gib
 from compiler.engines.sglang.pool import PRICING, spread
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.reserve import Server, reserve_lines
 from compiler.engines.sglang.reserve.aiter import asks_unified
+from compiler.engines.sglang.running import over_all, requested_requests
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
 from compiler.engines.sized import Fixed, Sized, Sizer
@@ -39,11 +40,13 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
         page = profile.memory.page_size or 1
         one = promise.request_tokens(profile, width=guess.verify_width, page=page)
+        asked = over_all(requested_requests(profile, facts.model), profile)
         unsized = Sized(
             memory=None,
             required_tokens=one * profile.parallel.share(profile.serve.concurrency),
             verify_width=guess.verify_width,
-            running_requests=over_all(requested_running_requests(profile), profile),
+            running_requests=asked,
+            sized_for=asked,
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
             assumptions=(*assumptions, *promise.dealt_out(profile)),
@@ -83,6 +86,7 @@ class _Sizer(Value):
             required_tokens=memory.pool.required_tokens,
             verify_width=started.verify_width,
             running_requests=over_all(rows, case.profile),
+            sized_for=over_all(started.running_requests, case.profile),
             states=case.states(case.worlds[0]),
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
@@ -158,6 +162,7 @@ def _memory(
         reserve=balance.reserve,
         reserve_lines=lines,
         load_gib=case.load_gib,
+        beyond=_beyond(case),
         unpriced=unpriced,
         set_aside=case.ground.doubted,
     )
@@ -225,6 +230,22 @@ def _static(case: Case) -> Iterator[Line]:
             evidence=Evidence.ASSUMED if len(case.ground.layouts) > 1 else case.evidence,
             formula=wording.draft_share_formula(best, tokens=tokens),
         )
+
+
+def _beyond(case: Case) -> Line | None:
+    """What the pools take of the reserve, since a token takes more than its price, or windows more than was taken off."""
+    taken = spread(
+        each * world.cell.beyond_bytes / GIB + world.layout.owed_gib
+        for world, each in zip(case.worlds, case.pools, strict=True)
+    )
+    if taken.best <= 0:
+        return None
+    return Line(
+        item="pools beyond what the static budget counts of them",
+        gib=taken,
+        evidence=case.evidence,
+        formula=wording.beyond_formula(case.worlds[0], tokens=case.pools[0]),
+    )
 
 
 def _rows(case: Case) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from compiler.engines.sglang.releases import Counting, at_least
@@ -31,6 +33,11 @@ DFLASH_BLOCK_SIZE = 16
 """Block size when neither the flag nor the draft's config gives one (0.5.11 server_args.py, lines 3395-3412)."""
 DSPARK_BLOCK_SIZE = 7
 """The same of DSpark (0.5.16 to 0.5.23 speculative/dspark_components/dspark_config.py, `DEFAULT_DSPARK_GAMMA`)."""
+BLOCK_FLAGS: Mapping[str, frozenset[str]] = {
+    "speculative-dflash-block-size": BLOCK_DRAFTED - {DSPARK},
+    "speculative-dspark-block-size": frozenset({DSPARK}),
+}
+"""The flags of a block's size -> the algorithms that read each (0.5.16 to 0.5.23 arg_groups/speculative_hook.py)."""
 NGRAM_TOKENS = 12
 """Tokens verified at once without a flag (0.5.11 server_args.py, line 3592)."""
 
@@ -154,6 +161,20 @@ def own_stages(profile: Profile, draft: Draft | None, model: Model | None) -> St
     if asked is None or asked.algorithm != DSPARK or draft is not None or model is None:
         return None
     return None if asked.draft else model.stages
+
+
+_NAMES = {TREE: "DDTree", "dflash": "DFlash", DSPARK: "DSpark"}
+
+
+def algorithm_name(asked: Speculative) -> str:
+    """The algorithm as a reader knows it."""
+    return _NAMES.get(asked.algorithm, asked.algorithm.upper())
+
+
+def unwritten_block(algorithm: str) -> str:
+    """The flag of a block's size that `speculative.block_size` is not written as beside an algorithm."""
+    dflash, dspark = BLOCK_FLAGS
+    return dflash if algorithm == DSPARK else dspark
 
 
 def drafts_blocks(profile: Profile) -> bool:

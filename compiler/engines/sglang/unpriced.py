@@ -24,7 +24,7 @@ STATIC: Mapping[str, str] = {
     "enable-encoder-swa-bounded-replay": "sizes windows by requests in another way",
     "prefill-only-disable-kv-cache": "leaves the pool out",
     "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
-    "speculative-draft-kv-cache-dtype": "changes the bytes of the draft's pool",
+    "speculative-draft-kv-cache-dtype": "stores the latents of a draft in a number format of its own, whose bytes are not written down",
     "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
     "dllm-algorithm": "sizes the pool by blocks",
     "device": "runs the model elsewhere than on such a GPU, where memory is counted otherwise",

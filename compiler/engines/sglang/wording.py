@@ -75,6 +75,10 @@ def _paged(case: Case, tokens: int) -> int:
     return tokens // case.launch.page * case.launch.page
 
 
+_WHOLE_BYTES = 1.5
+"""The engine cuts a price to whole bytes, once for the target and once for the draft."""
+
+
 def _cell(case: Case, best: Hypothesis) -> str:
     guess, cell = case.launch.guess, best.cell
     terms, stages = _target(case, best), case.profile.parallel.pipeline
@@ -90,6 +94,9 @@ def _cell(case: Case, best: Hypothesis) -> str:
     )
     priced = cell.target_bytes - cell.unpriced_target_bytes
     more = round(cell.draft_share_bytes / priced * layers)
+    if abs(priced * (layers + more) / layers - cell.priced_bytes) > _WHOLE_BYTES:
+        # Beside windows each of its layers is priced as one of full attention.
+        return f"{target} + {cell.draft_share_bytes:,.0f} B for the draft's layers, priced as the target's"
     target = f"({target})" if len(terms) > 1 else target
     return f"{target} x {layers + more}/{layers} for the draft's layers"
 
@@ -131,6 +138,23 @@ def states_formula(case: Case, best: Hypothesis) -> str:
     spare = f" + {states.spare}" if states.spare else ""
     drafted = f", and {states.drafted} for drafted tokens" if states.drafted else ""
     return f"{slots:,}{spare} slots x {states.request_bytes / GIB * 1024:,.1f} MiB{drafted}"
+
+
+def beyond_formula(best: Hypothesis, *, tokens: int) -> str:
+    """What a token takes in the pools, and what of that is in its price."""
+    cell, owed = best.cell, best.layout.owed_gib
+    target, counted = cell.target_bytes - cell.unpriced_target_bytes, cell.draft_share_bytes
+    parts = [
+        f"the {whose} {has:,.0f} B are counted as {priced:,.0f} B"
+        for whose, has, priced in (
+            ("target's", cell.target_bytes, target),
+            ("draft's", cell.draft_bytes, counted),
+        )
+        if round(has) != round(priced)
+    ]
+    windows = f" + {owed:.2f} GiB of a draft's windows" if owed else ""
+    said = f": {' and '.join(parts)}" if parts else ""
+    return f"{tokens:,} tokens x {cell.beyond_bytes:,.0f} B{windows}{said}"
 
 
 def draft_share_formula(best: Hypothesis, *, tokens: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import ALGORITHM, Given, given_by
-from compiler.engines.sglang.launch import requested_running_requests
 from compiler.engines.sglang.releases import StatePools, counting
 from compiler.engines.sglang.rules.pages import used_page
 from compiler.engines.sglang.rules.places import at, caution, line, refusal
+from compiler.engines.sglang.running import requested_requests
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.states import slots_per_request
 from compiler.facts import Model, StateKind
@@ -184,7 +184,7 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     Where their number is not given a share of the budget decides, and the plan knows what fits.
     """
     given, model = given_by(plan), plan.model
-    wanted = requested_running_requests(plan.profile)
+    wanted = requested_requests(plan.profile, plan.model)
     if model is None or model.state is None or wanted is None:
         return
     slots, parallel = given.whole(_SLOTS), plan.profile.parallel

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.given import ALGORITHM, given_by
-from compiler.engines.sglang.rules.places import at, labels, refusal
+from compiler.engines.sglang.rules.places import at, caution, labels, line, refusal
 from compiler.engines.sglang.speculation import (
     BLOCK_DRAFTED,
+    BLOCK_FLAGS,
     DSPARK,
-    TREE,
+    algorithm_name,
     draft_width,
     drafts_blocks,
     own_stages,
@@ -28,42 +29,6 @@ from compiler.rules import rule
 def _blocks(plan: Plan) -> Speculative | None:
     """The speculation settings when they are of the DFlash family."""
     return plan.profile.speculative if drafts_blocks(plan.profile) else None
-
-
-_NAMES = {TREE: "DDTree", "dflash": "DFlash", DSPARK: "DSpark"}
-
-
-def _name(speculative: Speculative) -> str:
-    """The algorithm as a reader knows it."""
-    return _NAMES.get(speculative.algorithm, speculative.algorithm.upper())
-
-
-@rule("draft-path-missing", flags=(ALGORITHM,))
-def needs_a_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """DFlash does not start without a draft model; EAGLE3 takes the target itself for one (tp_worker.py, `model_path`)."""
-    speculative = plan.profile.speculative
-    if speculative is None or speculative.draft or speculative.draft_path:
-        return
-    if speculative.algorithm == DSPARK:
-        return  # the checkpoint may bring it: `stages_or_a_draft`
-    block = speculative.algorithm in BLOCK_DRAFTED
-    if not block and speculative.algorithm != "eagle3":
-        return
-    make = error if block else warning
-    yield make(
-        "draft-path-missing",
-        f"{_name(speculative) if block else 'EAGLE3'} needs a draft model",
-        where.primary("speculative.algorithm", text="drafts with a model of its own"),
-        notes=(
-            "the server refuses to start without `--speculative-draft-model-path`"
-            if block
-            else "without `--speculative-draft-model-path` the server loads the target once more as its own draft, and is likely to stop",
-        ),
-        help=(
-            "set `speculative.draft` to the draft's id, and `speculative.draft_path` to its directory",
-        ),
-        path="speculative.draft",
-    )
 
 
 @rule("draft-pipeline", flags=(ALGORITHM,))
@@ -84,7 +49,7 @@ def no_pipeline(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         return
     if speculative.algorithm == DSPARK and not given.before("0.5.21") and prefills:
         return
-    name = _name(speculative)
+    name = algorithm_name(speculative)
     yield refusal(
         given,
         "draft-pipeline",
@@ -124,7 +89,7 @@ def no_dp_attention(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     yield refusal(
         given,
         "draft-dp-attention",
-        f"{_name(speculative)} does not run with data parallel attention"
+        f"{algorithm_name(speculative)} does not run with data parallel attention"
         + (" without a data parallel head" if head else ""),
         at(
             given,
@@ -151,21 +116,27 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     block, planned = speculative.block_size, draft_width(plan.profile, trained)
     tokens = given_by(plan).whole("speculative-num-draft-tokens")
     more = 1 if speculative.algorithm == DSPARK else 0
-    told = not more or block is not None or trained is not None
+    told = block is not None or trained is not None
+    stops = block is not None or more == 1
     if tokens is not None and told and tokens != planned + more:
-        must = "the token before the block is one of them" if more else "they must be the same"
-        yield error(
+        must = (
+            f"with the token before the block they are {planned + 1}"
+            if more
+            else "they must be the same"
+        )
+        yield (error if stops else warning)(
             "draft-block-size",
             f"the block size is {planned} and `--speculative-num-draft-tokens` is {tokens}; {must}",
             where.primary("flags.speculative-num-draft-tokens", text=counted(tokens, "token")),
             secondary=labels(where, speculative__block_size=f"a block of {planned}"),
             notes=(
                 "the server refuses to start"
-                if block is not None or more
-                else "the plan takes the draft's own block size, and the server would take the flag",
+                if stops
+                else f"the server takes the flag, with a warning in its log; the draft was made for {planned}",
             ),
             help=(
-                f"leave `speculative-num-draft-tokens = {tokens}` out, and set `speculative.block_size`: it sets both",
+                f"set `speculative-num-draft-tokens = {planned + more}`",
+                f"or leave `speculative-num-draft-tokens = {tokens}` out: the block sets it",
             ),
             path="speculative.block_size",
         )
@@ -179,6 +150,35 @@ def block_size(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             ),
             help=(f"set `speculative.block_size = {trained.block_size}`",),
             path="speculative.block_size",
+        )
+
+
+@rule("setting-ineffective", flags=BLOCK_FLAGS)
+def block_of_another(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """Each algorithm that drafts a block has a flag of its own for it, and no other algorithm has one (0.5.16 to 0.5.23)."""
+    given, asked = given_by(plan), plan.profile.speculative
+    if asked is None:
+        return
+    own = next((name for name, read in BLOCK_FLAGS.items() if asked.algorithm in read), None)
+    for name in BLOCK_FLAGS:
+        if name == own or given.value(name) is None:
+            continue
+        leave = f"leave {line(given, name)} out"
+        yield caution(
+            "setting-ineffective",
+            f"`--{name}` does nothing with {algorithm_name(asked)}",
+            at(
+                given,
+                where,
+                name,
+                text="without effect",
+                beside={"speculative.algorithm": "does not read it"},
+            ),
+            because="the server takes the flag and does not use it"
+            + ("" if own is None else f"; {algorithm_name(asked)} reads `--{own}`"),
+            help=(f"set `speculative.block_size = {given.whole(name)}` in its place", f"or {leave}")
+            if own is not None and given.value(own) is None
+            else (leave,),
         )
 
 

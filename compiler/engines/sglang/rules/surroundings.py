@@ -12,6 +12,7 @@ from compiler.engines.sglang.given import ALGORITHM, Given, given_by
 from compiler.engines.sglang.launch import takes_images
 from compiler.engines.sglang.rules.places import at, caution, line
 from compiler.engines.sglang.settings import settings_of
+from compiler.engines.sglang.speculation import BLOCK_FLAGS
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -148,6 +149,7 @@ _EFFECTS: Mapping[str, _Effect] = {
     "speculative-eagle-topk": _DRAFTS,
     "speculative-num-draft-tokens": _DRAFTS,
     "speculative-draft-model-path": _DRAFTS,
+    **dict.fromkeys(BLOCK_FLAGS, _DRAFTS),
     # 0.5.16 to 0.5.23 arg_groups/speculative_hook.py, `_handle_dspark`: off under "static", the default.
     "speculative-dspark-sps-table-path": _Effect(
         variable="SGLANG_RAGGED_VERIFY_MODE", without=("", "static"), since="0.5.16"
@@ -173,8 +175,16 @@ def does_something(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"`--{name}` does nothing without `{wanted}`",
             at(given, where, name, text="without effect"),
             because="the server takes the flag and does not use it",
-            help=(f"set `{wanted.removeprefix('--')}`, or leave {line(given, name)} out",),
+            help=(f"set {_wanted(needs)}, or leave {line(given, name)} out",),
         )
+
+
+def _wanted(needs: _Effect) -> str:
+    """What is missing, as a profile has it; advice for a launch command turns it into the flag."""
+    if needs.variable:
+        return f"`env.{needs.variable}`"
+    flag = needs.flags[0]
+    return "`speculative.algorithm`" if flag == ALGORITHM else f"`{flag} = true` under `[flags]`"
 
 
 _INDEXER = "SGLANG_OPT_DSV4_NONPAGED_INDEXER_MIN_QUERY_TOKENS"
