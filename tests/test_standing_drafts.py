@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from compiler.catalog import open_catalog
 from compiler.cli.predict import command as predict
-from servers import lines, sized
+from servers import lines, planned, sized
 
 
 LARGE = "--model-path meta-llama/Llama-3.1-8B-Instruct --mem-fraction-static 0.7"
