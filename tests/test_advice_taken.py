@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from compiler.cli.predict import command as predict
 from compiler.diagnostics import Diagnostic
 from deployments import check_text
 
@@ -84,3 +86,69 @@ def test_gpus_that_do_not_agree(tmp_path: Path, tensor: int, named: int, count: 
         told["indices"] = list(range(int(longer["count"])))
     assert found(tmp_path, profile(**told), "gpu-count") == []
     assert told["tensor"] == tensor
+
+
+_BACKENDS = [
+    ("b200", "fa3", "Qwen/Qwen3-8B"),
+    ("rtx-pro-6000-blackwell", "fa3", "Qwen/Qwen3-8B"),
+    ("a100", "trtllm_mha", "Qwen/Qwen3-8B"),
+    ("mi300x", "fa3", "Qwen/Qwen3-8B"),
+    ("b200", "fa3", "openai/gpt-oss-120b"),
+    ("h200", "trtllm_mla", "deepseek-ai/DeepSeek-V3"),
+    ("b200", "fa3", "Qwen/Qwen3-Next-80B-A3B-Instruct"),
+    ("h200", "trtllm_mla", "Qwen/Qwen3-8B"),
+    ("b200", "trtllm_mha", "deepseek-ai/DeepSeek-V3"),
+]
+"""A GPU, a backend that does not run there or not for the model, and that model."""
+_CODES = frozenset({"backend-gpu", "backend-model", "backend-hybrid"})
+
+
+@pytest.mark.parametrize("flag", [None, "attention-backend", "decode-attention-backend"])
+@pytest.mark.parametrize("version", ["0.5.3", "0.5.11", "0.5.23"])
+@pytest.mark.parametrize(("gpu", "backend", "model"), _BACKENDS)
+def test_a_backend_that_runs_there(
+    tmp_path: Path, gpu: str, backend: str, model: str, version: str, flag: str | None
+) -> None:
+    """Where the engine refuses a backend, a value that it takes there is named, as a setting or as a flag."""
+
+    def text(backend: str) -> str:
+        said = f'"{backend}"'
+        typed, raw = (
+            (f"attention_backend = {said}", "")
+            if flag is None
+            else ("", f"[flags]\n{flag} = {said}")
+        )
+        made = profile(gpu=gpu, engine=typed, more=raw)
+        return made.replace("Qwen/Qwen3-8B", model).replace("0.5.23", version)
+
+    def errors(backend: str) -> list[Diagnostic]:
+        checked = check_text(tmp_path / "profiles", text(backend))
+        return [each for each in checked.all_diagnostics if each.code in _CODES]
+
+    before = errors(backend)
+    if version == "0.5.23" or gpu == "b200":
+        assert before
+    for each in before:
+        meant = re.match(r"set `(?P<setting>[a-z_.-]+) = \"(?P<value>\w+)\"`", each.help[0])
+        assert meant, each.help
+        assert meant["setting"] == (flag or "engine.attention_backend")
+        assert errors(meant["value"]) == []
+
+
+@pytest.mark.parametrize(("gpu", "backend", "model"), _BACKENDS)
+def test_a_backend_that_runs_there_in_a_command(
+    gpu: str, backend: str, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`predict` says it in flags."""
+    monkeypatch.chdir(tmp_path)
+    start = "python -m sglang.launch_server --trust-remote-code --model-path"
+    words = ["--gpu", gpu, "--engine", "0.5.23", "--", *start.split(), model]
+    before = CliRunner().invoke(
+        predict, [*words, "--attention-backend", backend], standalone_mode=False
+    )
+    meant = re.search(r"help: set `--attention-backend (\w+)`", before.output)
+    assert meant, before.output
+    after = CliRunner().invoke(
+        predict, [*words, "--attention-backend", meant[1]], standalone_mode=False
+    )
+    assert not any(f"[{code}]" in after.output for code in _CODES)
