@@ -152,3 +152,44 @@ def test_a_backend_that_runs_there_in_a_command(
         predict, [*words, "--attention-backend", meant[1]], standalone_mode=False
     )
     assert not any(f"[{code}]" in after.output for code in _CODES)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("enable_metrics = true", "write `enable-metrics`"),
+        ("--enable-metrics = true", "write `enable-metrics`"),
+        ("enable_metricss = true", "a flag with a similar name exists: `--enable-metrics`"),
+        (
+            "chunked_prefill_size = 4096",
+            "set `memory.chunked_prefill = 4096` and remove `flags.chunked_prefill_size`",
+        ),
+        (
+            "mem_fraction_static = 0.7",
+            "remove `flags.mem_fraction_static`: `memory.fraction` is set, and writes `--mem-fraction-static`",
+        ),
+        ("tp = 2", None),
+        ("tp_size = 2", "set `parallel.tensor = 2` and remove `flags.tp_size`"),
+        ("nonsense_of_mine = 1", "remove `flags.nonsense_of_mine`"),
+        (
+            "enable_metrics = true\nenable-metrics = true",
+            "remove `flags.enable_metrics`: `flags.enable-metrics` is set, too",
+        ),
+    ],
+)
+def test_a_flag_with_underscores(tmp_path: Path, line: str, meant: str | None) -> None:
+    """It is looked up as it should be spelt, so that nothing else is found once that is written."""
+    text = profile(more=f"[flags]\n{line}").replace("[parallel]\ntensor = 1\n", "")
+    before = found(tmp_path, text, "bad-value")
+    assert [each.help[0] for each in before] == ([] if meant is None else [meant])
+    key = line.partition(" ")[0]
+    if meant is not None and meant.startswith("write "):
+        after = check_text(tmp_path / "profiles", text.replace(key, meant[7:-1], 1))
+        assert [each for each in after.all_diagnostics if each.is_error] == []
+
+
+def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:
+    """A fragment without an engine is told the spelling alone."""
+    text = "schema = 1\n[flags]\nchunked_prefill_size = 1\n"
+    (one,) = found(tmp_path, text, "bad-value")
+    assert one.help == ("write `chunked-prefill-size`",)

@@ -129,7 +129,7 @@ def test_a_sound_profile_is_structured() -> None:
         ('[env]\n1A = "a"', "bad-value", "1A", "`env.1A`: expected a variable's name"),
         ("[flags]\nx = [1, [2]]", "wrong-type", "[2]", "`flags.x[1]`: expected text or a number"),
         ("[flags]\n--x = true", "bad-value", "--x", "without dashes in front"),
-        ("[flags]\nenable_x = true", "bad-value", "enable_x", "`enable-x`"),
+        ("[flags]\nenable_x = true", "bad-value", "enable_x", "with `-` between words"),
         ('[flags]\n"a b" = true', "bad-value", '"a b"', "small letters, digits, and `-`"),
         ('[targets."a b"]\nkind = "systemd"', "bad-value", '[targets."a b"]', "a host's name"),
         (

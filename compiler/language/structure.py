@@ -165,7 +165,9 @@ def _name_faults(resolved: Resolved) -> list[Diagnostic]:
             path = (table, key)
             place = Label(_key_span(resolved, path))
             summary = f"`{_shown(path)}`: {message}"
-            found.append(error("bad-value", summary, place, path=dotted(path)))
+            meant = flag_name(key) if table == "flags" else None
+            advice = (f"write `{meant}`",) if meant else ()
+            found.append(error("bad-value", summary, place, help=advice, path=dotted(path)))
     return found
 
 
@@ -178,10 +180,17 @@ def _env_name_fault(name: str) -> str | None:
 def _flag_name_fault(name: str) -> str | None:
     if _FLAG_NAME.fullmatch(name):
         return None
-    bare = name.lstrip("-").replace("_", "-").lower()
-    if _FLAG_NAME.fullmatch(bare):
-        return f"a flag is named without dashes in front and with `-` between words: `{bare}`"
+    if flag_name(name) is not None:
+        return (
+            "a flag is named in small letters, without dashes in front, and with `-` between words"
+        )
     return "expected a flag's name of small letters, digits, and `-`"
+
+
+def flag_name(name: str) -> str | None:
+    """How a name under `[flags]` is spelt there; `None` where it can be no flag's."""
+    bare = name.lstrip("-").replace("_", "-").lower()
+    return bare if _FLAG_NAME.fullmatch(bare) else None
 
 
 def _target_name_fault(name: str) -> str | None:

@@ -90,9 +90,9 @@ def _rewritten(option: Option, known: Replacement, *, release: Release) -> Itera
         yield f"`{' '.join((known.name, *values))}` took its place"
     elif engine is not None and engine.is_typed(known.name, values, release=release):
         setting = owned_flags(release, engine)[full_name(release, known.name)]
-        yield f"set `{setting} = {_toml(values)}` in its place"
+        yield f"set `{setting} = {words_toml(values)}` in its place"
     else:
-        yield f"write `{known.name[2:]} = {_toml(values)}` in its place"
+        yield f"write `{known.name[2:]} = {words_toml(values)}` in its place"
 
 
 def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]:
@@ -105,7 +105,8 @@ def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]
             yield known.values.get(each, each)
 
 
-def _toml(values: Sequence[str]) -> str:
+def words_toml(values: Sequence[str]) -> str:
+    """The words of a flag as a value under `[flags]`."""
     if not values:
         return "true"
     words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else text_toml(each) for each in values]
