@@ -186,7 +186,7 @@ def test_a_fault_in_what_it_extends_is_shown_there() -> None:
             "[memori]\nfraction = 1",
             "memori",
             "unknown table `memori`",
-            "a setting with a similar name exists: `memory`",
+            "a table with a similar name exists: `memory`",
         ),
         (
             "usr = 1",
@@ -299,6 +299,27 @@ def test_all_faults_come_at_once_in_the_order_of_the_files() -> None:
         "targets.ct200.user",
         "targets.ct200.usr",
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("mem", "a table with a similar name exists: `memory`"),
+        ("Memory", "a table with a similar name exists: `memory`"),
+        ("memory_", "a table with a similar name exists: `memory`"),
+        ("pool", "all that is in it belongs under `[memory]`"),
+    ],
+)
+def test_a_misspelt_table_is_one_mistake(table: str, said: str) -> None:
+    """The near table is named, and what is required in it is not asked for as well."""
+    faults = faults_of(STORY, BASE.replace("[memory]", f"[{table}]"))
+    assert [(each.code, each.help) for each in faults] == [("unknown-key", (said,))]
+
+
+def test_what_is_not_set_comes_after_its_cause() -> None:
+    """A key that is not known stands before the required one that it may be."""
+    faults = faults_of(STORY, BASE.replace("fraction =", "share ="))
+    assert [each.path for each in faults] == ["memory.share", "memory.fraction"]
 
 
 def test_a_fragment_may_leave_out_what_is_required() -> None:

@@ -70,8 +70,8 @@ def _meant(key: str, name: str, values: Mapping[str, Any], release: Release) -> 
         return (), (f"write `{name}`",)
     if _is_set(owner, values):
         return (), (f"remove `{setting}`: `{owner}` is set, and writes `{flag}`",)
-    typed = engine is not None and engine.is_typed(flag, option.values, release=release)
-    if typed and not owner.startswith("secrets."):
+    holds = engine is not None and engine.is_typed(flag, option.values, release=release)
+    if holds and not owner.startswith("secrets."):
         owner += f" = {words_toml(option.values)}"
     return (), (f"set `{owner}` and remove `{setting}`",)
 
