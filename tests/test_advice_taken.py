@@ -193,3 +193,20 @@ def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:
     text = "schema = 1\n[flags]\nchunked_prefill_size = 1\n"
     (one,) = found(tmp_path, text, "bad-value")
     assert one.help == ("write `chunked-prefill-size`",)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("--speculative-draft Qwen/Qwen3-1.7B", "--speculative-draft-model-path"),
+        ("--speculative-draft /srv/models/draft", "--speculative-draft-model-path"),
+        ("--tokeniser-path Qwen/Qwen3-8B", "--tokenizer-path"),
+        ("--enable-metricss", "--enable-metrics"),
+    ],
+)
+def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:
+    """Of the flags that are named alike, the one that takes a model or a path is proposed for one."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+    told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), *words.split()]
+    said = CliRunner().invoke(predict, told, standalone_mode=False).output
+    assert f"a flag with a similar name exists: `{meant}`" in " ".join(said.split())
