@@ -275,6 +275,7 @@ class Unknown(Value):
         setting: the setting that names it.
         missing: what would have to be known.
         near: a known name like it.
+        told_by: the raw flags with which it would be known, each as a line under `[flags]`.
     """
 
     code: str
@@ -282,3 +283,4 @@ class Unknown(Value):
     setting: str
     missing: str
     near: str | None = None
+    told_by: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compiler.catalog.shelves import file_stem
-from compiler.diagnostics import Diagnostic, error, warning
+from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.origins import Origins
@@ -66,6 +66,9 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
 
 
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    if each.told_by:
+        lines = listed([f"`{line}`" for line in each.told_by])
+        return (f"say how much it takes by {lines} under `[flags]`",)
     if each.code == "gpu-unknown" and plan.gpu is not None:
         return _of_its_memory(plan)
     # What is known by name, and not in full, is nearest to itself.
