@@ -64,6 +64,16 @@ def test_nothing_is_told_of_what_is_not_plain(text: str) -> None:
     assert fault.help == ()
 
 
+@pytest.mark.parametrize(
+    "value", ["0" * 5000, "a" * 5000, "1," + "000," * 2000, "0" + " " * 5000 + "x"]
+)
+def test_a_long_value_is_not_repeated(value: str) -> None:
+    """It is refused like a short one, in a line."""
+    _, (fault,) = parse_toml(Source("p.toml", f"schema = 1\na = {value}\n"))
+    assert fault.code == "toml-syntax"
+    assert all(len(each) < 200 for each in fault.help)
+
+
 def test_a_secret_is_not_repeated() -> None:
     """The advice for a key has the rule alone."""
     _, (fault,) = parse_toml(Source("p.toml", "[env]\nHF_TOKEN = hf_abcdef\n"))

@@ -316,6 +316,15 @@ def test_a_misspelt_table_is_one_mistake(table: str, said: str) -> None:
     assert [(each.code, each.help) for each in faults] == [("unknown-key", (said,))]
 
 
+def test_a_misspelt_table_beside_the_right_one() -> None:
+    """What it holds is not asked for; what neither holds is."""
+    beside = "[memory]\npage_size = 64\n[mem]\n"
+    base = BASE.replace("[memory]\n", beside)
+    assert [each.path for each in faults_of(STORY, base)] == ["mem"]
+    base = base.replace("fraction = 0.93", "max_pool_tokens = 1")
+    assert [each.path for each in faults_of(STORY, base)] == ["mem", "memory.fraction"]
+
+
 def test_what_is_not_set_comes_after_its_cause() -> None:
     """A key that is not known stands before the required one that it may be."""
     faults = faults_of(STORY, BASE.replace("fraction =", "share ="))

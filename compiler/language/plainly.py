@@ -20,6 +20,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True}
 _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 _TEXTS = (str, Text, Name)
 _LONGEST = 40
+_MOST = 2.0**53  # a larger one may be another number than was written
 
 
 def plainly_meant(value: object, kind: object) -> tuple[str, ...]:
@@ -57,7 +58,7 @@ def _as(value: object, kind: object) -> Iterator[str]:
     if kind is bool:
         word = _WORDS.get(text.lower() if text else str(value))
         yield from () if word is None else (str(word).lower(),)
-    elif kind is int and isinstance(value, float) and value.is_integer():
+    elif kind is int and isinstance(value, float) and value.is_integer() and abs(value) < _MOST:
         yield number_toml(int(value))
     elif kind is int:
         yield from whole_numbers(text)

@@ -14,7 +14,6 @@ from compiler.value import Value
 
 
 _PAIR = re.compile(r"\s*(?:[{,]\s*)?(?P<key>[\w.-]+)\s*=\s*")
-_VALUE = re.compile(r"(?P<value>[^#\n]*?)\s*(?:#.*)?$")
 _ITEM = re.compile(r"[^\s,=\[\]{}#\"']+")
 _WORDS = {
     "true": "true",
@@ -24,6 +23,8 @@ _WORDS = {
     "no": "false",
     "off": "false",
 }
+_LONGEST = 100
+"""Characters of a value that is repeated."""
 _NOTHING = frozenset({"none", "null", "nil"})
 _CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -50,12 +51,13 @@ def slip(source: Source, offset: int, *, within: bool) -> str | None:
         return "TOML has no word for nothing: leave the setting out"
     if not _CURLY.isdisjoint(value):
         return 'use straight quotes, `"`'
-    numbers = _numbers(value)
+    is_short = len(value) <= _LONGEST
+    numbers = _numbers(value) if is_short else ()
     if numbers:
         return f"write {' or '.join(f'`{each}`' for each in numbers)}"
     if "=" in value or _NUMBER.fullmatch(value) or not re.match(r"[\w/.~+-]", value):
         return None
-    if names_a_secret(place.key):
+    if names_a_secret(place.key) or not is_short:
         return "text stands in quotes"
     return f"text stands in quotes: `{text_toml(value)}`"
 
@@ -78,8 +80,7 @@ def _place(source: Source, offset: int, *, within: bool) -> _Place | None:
     pair = _PAIR.match(line)
     key = pair["key"].rpartition(".")[2] if pair else ""
     if pair is not None and not within and column > pair.end():
-        found = _VALUE.match(line, pair.end())
-        return None if found is None else _Place(key=key, value=found["value"])
+        return _Place(key=key, value=line[pair.end() :].partition("#")[0].strip())
     if not within:
         return None
     item = next(

@@ -10,7 +10,6 @@ from attrs import evolve
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
 from compiler.language import settings
 from compiler.language.merge import Resolved
-from compiler.language.plainly import plainly_meant
 from compiler.language.scalars import Key
 from compiler.language.shapes import any_of, is_list, item_of
 from compiler.language.typed import Fault, FaultKind, structure_value
@@ -50,12 +49,17 @@ def check_fragment(resolved: Resolved) -> tuple[Diagnostic, ...]:
 def _diagnose(resolved: Resolved, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
     several = tuple(_with_near(each, resolved) for each in faults)
     # A required setting under a misspelt key, or in a misspelt table, is one mistake.
-    misspelt = {(*each.path[:-1], each.near) for each in several if each.near is not None}
+    misspelt: set[tuple[Key, ...]] = set()
+    for each in several:
+        if each.near is not None:
+            meant = (*each.path[:-1], each.near)
+            held = _value_at(each.path, resolved)
+            inside = held if isinstance(held, Mapping) else ()
+            misspelt |= {meant, *((*meant, key) for key in inside)}
     found = _name_faults(resolved)
     for fault in several:
         if fault.kind is FaultKind.MISSING:
-            is_told = fault.path in misspelt or fault.path[:-1] in misspelt
-            found += [] if is_told else _missing(fault, resolved)
+            found += [] if fault.path in misspelt else _missing(fault, resolved)
         elif fault.kind is FaultKind.UNKNOWN_KEY:
             found.append(_unknown(fault, resolved))
         else:
@@ -70,7 +74,7 @@ def _with_near(fault: Fault, resolved: Resolved) -> Fault:
     *above, key = _keys(fault.path)
     known = [each for each in settings.known_keys(tuple(above)) if each != settings.ANY_KEY]
     longer = [each for each in known if len(key) >= _SHORTEST and each.startswith(key.lower())]
-    held = resolved.values.get(key) if not above else None
+    held = None if above else _value_at((key,), resolved)
     if not longer and isinstance(held, Mapping) and held:
         longer = [each for each in known if held.keys() <= {*settings.known_keys((each,))}]
     return evolve(fault, near=longer[0]) if len(longer) == 1 else fault
@@ -151,14 +155,21 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
 
 def _plainly(fault: Fault, resolved: Resolved) -> tuple[str, ...]:
     """What was plainly meant by a value, as TOML writes it."""
-    value: object = resolved.values
-    for key in fault.path:
-        value = value[key] if isinstance(value, Mapping | list | tuple) else None  # type: ignore[index]
+    from compiler.language.plainly import plainly_meant  # noqa: PLC0415 - only a mistake pays for it
+
+    value = _value_at(fault.path, resolved)
     setting = settings.find_setting(_keys(fault.path))
     if setting is None:
         return ()
     is_item = isinstance(fault.path[-1], int) and is_list(setting.kind)
     return plainly_meant(value, item_of(setting.kind) if is_item else setting.kind)
+
+
+def _value_at(path: tuple[Key, ...], resolved: Resolved) -> object:
+    value: object = resolved.values
+    for key in path:
+        value = value[key] if isinstance(value, Mapping | list | tuple) else None  # type: ignore[index]
+    return value
 
 
 def _missing(fault: Fault, resolved: Resolved) -> list[Diagnostic]:
