@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -19,3 +20,9 @@ def page(code: str) -> str | None:
     if code not in codes():
         return None
     return (_PAGES / f"{code}{_SUFFIX}").read_text("utf-8")
+
+
+def meanings() -> Mapping[str, str]:
+    """Every code with what it means: the sentence at the beginning of its page."""
+    texts = {each: (_PAGES / f"{each}{_SUFFIX}").read_text("utf-8") for each in codes()}
+    return {code: " ".join(text.split("\n\n")[1].split()) for code, text in texts.items()}

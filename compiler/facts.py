@@ -278,6 +278,7 @@ class Unknown(Value):
         missing: what would have to be known.
         near: a known name like it.
         is_sure: whether that one is meant for certain.
+        told_by: the raw flags with which it would be known, each as a line under `[flags]`.
     """
 
     code: str
@@ -286,3 +287,4 @@ class Unknown(Value):
     missing: str
     near: str | None = None
     is_sure: bool = False
+    told_by: tuple[str, ...] = ()

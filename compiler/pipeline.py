@@ -19,7 +19,7 @@ from attrs import evolve, field, frozen
 from compiler.abreast import abreast
 from compiler.accept import apply_accepts, verdict
 from compiler.catalog import Catalog
-from compiler.checks import check
+from compiler.checks import check, with_meaning
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked, Judged, Verdict
 from compiler.language.graph import link
@@ -109,7 +109,10 @@ def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Chec
             judged += _judge(name, resolved, inputs, before=found, advised=advised)
         else:
             fragments.append(name)
-            loose += (*found, *check_fragment(resolved))
+            loose += (
+                *found,
+                *with_meaning(check_fragment(resolved), resolved.values, inputs.catalog),
+            )
     return Checked(judged=tuple(judged), diagnostics=tuple(loose), fragments=tuple(fragments))
 
 
@@ -183,6 +186,7 @@ def _judge(
 ) -> list[Judged]:
     profile, faults = structure_profile(resolved)
     if profile is None:
+        faults = with_meaning(faults, resolved.values, inputs.catalog)
         return [_unplanned(name, (*before, *faults))]
     if inputs.engine is not None:
         engine, version = inputs.engine

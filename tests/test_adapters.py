@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from compiler.catalog import open_catalog
+from compiler.cli.predict import command as predict
 from compiler.judged import Judged
 from compiler.memory.weights import GIB
 from compiler.predict import Question, make_predictor
@@ -96,3 +98,23 @@ def test_what_fills_memory_is_not_left(command: str) -> None:
     free = plan.memory.free_before_load_gib.best
     assert plan.memory.reserve.available_gib.best == pytest.approx(0.2 * free, abs=0.01)
     assert sum(line.gib.best for line in plan.memory.static) == pytest.approx(0.8 * free, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("", ["--max-lora-rank RANK", "--lora-target-modules MODULES"]),
+        ("--max-lora-rank 16", ["--lora-target-modules MODULES"]),
+        ("--lora-target-modules q_proj", ["--max-lora-rank RANK"]),
+        ("--lora-target-modules nonsense", []),
+    ],
+)
+def test_what_would_price_adapters_is_asked_for(given: str, asked: list[str]) -> None:
+    """Of the flags that say how large adapters are, those that are not given, where these would do."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --lora-paths a=/x"
+    words = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), *given.split()]
+    said = " ".join(CliRunner().invoke(predict, words, standalone_mode=False).output.split())
+    assert ("help: say how much it takes by " in said) == bool(asked)
+    assert [
+        each for each in ("--max-lora-rank RANK", "--lora-target-modules MODULES") if each in said
+    ] == asked

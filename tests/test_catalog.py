@@ -712,3 +712,19 @@ def test_shelves_of_a_team_are_apart_from_the_shipped_one() -> None:
     assert [each.shipped for each in open_catalog().shelves] == [True]
     assert [each.shipped for each in open_catalog(Files({})).shelves] == [False, True]
     assert isinstance(open_catalog().shelves[0], Shelf)
+
+
+@pytest.mark.parametrize(
+    ("draft", "meant"),
+    [
+        ("Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
+        ("qwen/qwen3-0.6b", "Qwen/Qwen3-0.6B"),
+        ("Qwen/Qwen3-0.6", "Qwen/Qwen3-0.6B"),
+        ("Kimi-K2.6-DFlash", "z-lab/Kimi-K2.6-DFlash"),
+        ("somebody/Qwen3-8B-mine", None),
+        ("mine/draft", None),
+    ],
+)
+def test_a_draft_without_its_owner(draft: str, meant: str | None) -> None:
+    """The id that ends so is proposed, a draft's own or that of a model; a model that it is only called after is not."""
+    assert open_catalog().near(Kind.DRAFT, draft) == meant

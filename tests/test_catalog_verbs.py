@@ -29,6 +29,38 @@ def test_an_id_that_is_not_there(tree: Checkout, word: str, told: str) -> None:
     assert f"the catalogue has no `{word}`; {told}" in done.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "id_"),
+    [
+        ("gpus", "rtx-3090"),
+        ("models", "Qwen/Qwen3-8B"),
+        ("drafts", "z-lab/Kimi-K2.6-DFlash"),
+        ("engines", "sglang@0.5.23"),
+        ("boots", "public/glm47-fp8-8rtx6000-tp8"),
+    ],
+)
+def test_a_kind_may_stand_before_the_id(tree: Checkout, kind: str, id_: str) -> None:
+    """`show` takes the kinds that `list` does; under another kind there is no such entry."""
+    shown = tree.run("catalog", "show", kind, id_)
+    assert (shown.code, shown.out) == (0, tree.run("catalog", "show", id_).out)
+    other = "gpus" if kind == "models" else "models"
+    done = tree.run("catalog", "show", other, id_)
+    assert (done.code, done.out) == (1, "")
+    assert f"the catalogue has no `{id_}` among its {other}; " in done.err
+    assert ("; it is of another kind" in done.err) == (kind != "engines")
+
+
+def test_a_kind_alone_is_no_id(tree: Checkout) -> None:
+    """It is told what lists the ids of a kind; what is no kind is a wrong use."""
+    done = tree.run("catalog", "show", "gpus")
+    assert (done.code, "`poolproof catalog list gpus` has their ids" in done.err) == (1, True)
+    done = tree.run("catalog", "show", "cards", "rtx-3090")
+    assert (done.code, "one of gpus, models, drafts, engines, boots before it" in done.err) == (
+        2,
+        True,
+    )
+
+
 def test_what_comes_as_code_is_shown(tree: Checkout) -> None:
     """A model's page tells which part of its checkpoint is code, and where that is from."""
     shown = tree.run("catalog", "show", "moonshotai/Kimi-K2.6").out

@@ -40,6 +40,8 @@ from checkouts import (
     run_apart,
 )
 from compiler.cli.commands import GROUPS, VERBS
+from compiler.cli.explain import index_lines
+from compiler.explain import codes
 from compiler.workspace import Workspace, check_pin
 from examples import examples
 
@@ -1129,14 +1131,27 @@ def test_a_verb_that_is_misspelled(tree: Checkout) -> None:
 
 def test_explain(tree: Checkout) -> None:
     """`explain` lists the codes, has a page for each, and knows what was meant by a code that is not there."""
-    codes = tree.run("explain").out.split()
-    assert "pool-too-small" in codes
-    pages = {code: tree.run("explain", code) for code in codes}
+    lines = tree.run("explain").out.splitlines()
+    listed = [line.split()[0] for line in lines]
+    said = dict(line.split(maxsplit=1) for line in lines)
+    assert said["setting-missing"].startswith(
+        "A setting that every deployment needs is set neither"
+    )
+    assert "pool-too-small" in listed
+    pages = {code: tree.run("explain", code) for code in listed}
     assert {page.code for page in pages.values()} == {0}
-    assert len({page.out for page in pages.values()}) == len(codes)
+    assert len({page.out for page in pages.values()}) == len(listed)
     done = tree.run("explain", "pool-to-small")
     assert (done.code, done.out) == (1, "")
     assert "a code with a similar name exists: `pool-too-small`" in done.err
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_list_of_codes_fits_a_terminal(width: int) -> None:
+    """What a code means stands beside it, wrapped under itself, and every code begins a line."""
+    lines = list(index_lines(width=width))
+    assert max(map(len, lines)) <= width
+    assert [line.split()[0] for line in lines if line[:1].strip()] == list(codes())
 
 
 GPU = (

@@ -15,6 +15,7 @@ import pytest
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout
 from compiler.amend import Amended, Amendment, amend
+from compiler.bisection import margin, most
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
 from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
@@ -266,6 +267,32 @@ def test_the_most_is_the_most(name: str, asked: Most) -> None:
             further = _with(plan, setting, round(value + step, 3))
             goal = CERTAIN if holds(each.plan.balance, CERTAIN) else LIKELY
             assert not holds(trials.plan(further).balance, goal)
+
+
+@pytest.mark.parametrize(
+    ("asked", "setting", "unit", "last"),
+    [(Most.CONTEXT, "serve.context", 1, 262_144), (Most.POOL, "memory.fraction", 10_000, 9999)],
+)
+def test_the_most_is_never_less_than_now(asked: Most, setting: str, unit: int, last: int) -> None:
+    """A number that nobody would round to is an answer, too, where it holds now and no round one above it does."""
+    folder = REPOSITORY / "profiles"
+    inputs = Inputs(reader=DiskReader(folder), catalog=open_catalog(FolderReader(folder)))
+    plan = only_plan(check_profiles([SHORT], inputs))
+    again = trials_of(plan, inputs.catalog)
+
+    def at(number: int) -> Plan:
+        return again.plan(_with(plan, setting, number if unit == 1 else number / unit))
+
+    def good(number: int) -> tuple[float, ...]:
+        return margin(good=holds(at(number).balance, CERTAIN))
+
+    edge = most(low=32_768 if unit == 1 else 8500, high=last, margins=good)
+    assert edge is not None
+    assert edge % (100 if unit == 1 else 10) != 0  # else it is a round number, which says nothing
+    found = the_most(asked, at(edge), trials_of(at(edge), inputs.catalog))
+    assert found.remedies, found.short
+    ((_, written),) = found.remedies[0].settings
+    assert tomllib.loads(f"x = {written}")["x"] == edge / unit
 
 
 def _with(plan: Plan, setting: str, value: Any) -> Any:  # noqa: ANN401 - a profile

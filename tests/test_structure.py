@@ -129,7 +129,7 @@ def test_a_sound_profile_is_structured() -> None:
         ('[env]\n1A = "a"', "bad-value", "1A", "`env.1A`: expected a variable's name"),
         ("[flags]\nx = [1, [2]]", "wrong-type", "[2]", "`flags.x[1]`: expected text or a number"),
         ("[flags]\n--x = true", "bad-value", "--x", "without dashes in front"),
-        ("[flags]\nenable_x = true", "bad-value", "enable_x", "`enable-x`"),
+        ("[flags]\nenable_x = true", "bad-value", "enable_x", "with `-` between words"),
         ('[flags]\n"a b" = true', "bad-value", '"a b"', "small letters, digits, and `-`"),
         ('[targets."a b"]\nkind = "systemd"', "bad-value", '[targets."a b"]', "a host's name"),
         (
@@ -186,7 +186,7 @@ def test_a_fault_in_what_it_extends_is_shown_there() -> None:
             "[memori]\nfraction = 1",
             "memori",
             "unknown table `memori`",
-            "a setting with a similar name exists: `memory`",
+            "a table with a similar name exists: `memory`",
         ),
         (
             "usr = 1",
@@ -299,6 +299,36 @@ def test_all_faults_come_at_once_in_the_order_of_the_files() -> None:
         "targets.ct200.user",
         "targets.ct200.usr",
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("mem", "a table with a similar name exists: `memory`"),
+        ("Memory", "a table with a similar name exists: `memory`"),
+        ("memory_", "a table with a similar name exists: `memory`"),
+        ("pool", "all that is in it belongs under `[memory]`"),
+    ],
+)
+def test_a_misspelt_table_is_one_mistake(table: str, said: str) -> None:
+    """The near table is named, and what is required in it is not asked for as well."""
+    faults = faults_of(STORY, BASE.replace("[memory]", f"[{table}]"))
+    assert [(each.code, each.help) for each in faults] == [("unknown-key", (said,))]
+
+
+def test_a_misspelt_table_beside_the_right_one() -> None:
+    """What it holds is not asked for; what neither holds is."""
+    beside = "[memory]\npage_size = 64\n[mem]\n"
+    base = BASE.replace("[memory]\n", beside)
+    assert [each.path for each in faults_of(STORY, base)] == ["mem"]
+    base = base.replace("fraction = 0.93", "max_pool_tokens = 1")
+    assert [each.path for each in faults_of(STORY, base)] == ["mem", "memory.fraction"]
+
+
+def test_what_is_not_set_comes_after_its_cause() -> None:
+    """A key that is not known stands before the required one that it may be."""
+    faults = faults_of(STORY, BASE.replace("fraction =", "share ="))
+    assert [each.path for each in faults] == ["memory.share", "memory.fraction"]
 
 
 def test_a_fragment_may_leave_out_what_is_required() -> None:

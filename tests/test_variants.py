@@ -10,7 +10,7 @@ from compiler.architecture import LayerKind, Role
 from compiler.catalog import open_catalog
 from compiler.catalog.naming import Names, model_names
 from compiler.catalog.shelves import Kind, shipped_shelf
-from compiler.catalog.variants import Variants, ends, meant, read_variants
+from compiler.catalog.variants import Variants, ends, meant_model, read_variants
 from compiler.facts import Model
 from compiler.language.syntax import parse_toml
 from compiler.language.typed import structure_value
@@ -158,9 +158,9 @@ def test_a_folder_of_an_ending_that_one_publisher_has_is_theirs(names: Names) ->
 def test_what_is_not_known_is_near_the_model_it_is_made_from(names: Names) -> None:
     """A name that goes on after a known one is near that, however long it is."""
     assert names.catalog.near(Kind.MODEL, "/models/Qwen3.5-27B-AWQ") == "Qwen/Qwen3.5-27B"
-    assert meant("cyankiwi/GLM-4.5-Air-AWQ-4bit", ["zai-org/GLM-4.5", "zai-org/GLM-4.5-Air"]) == (
-        "zai-org/GLM-4.5-Air"
-    )
+    assert meant_model(
+        "cyankiwi/GLM-4.5-Air-AWQ-4bit", ["zai-org/GLM-4.5", "zai-org/GLM-4.5-Air"]
+    ) == ("zai-org/GLM-4.5-Air")
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,9 @@ from compiler.catalog.shelves import (
     whole_file,
 )
 from compiler.catalog.standing import as_draft
-from compiler.catalog.variants import Variants, ends, meant, read_variants, variant
+from compiler.catalog.variants import Variants, ends, near_id, read_variants, variant
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
-from compiler.near import near
 from compiler.source import Source
 from compiler.value import Value
 from compiler.versions import version_key
@@ -158,8 +157,7 @@ class Catalog(Value):
 
     def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
-        alike = meant if kind is Kind.MODEL else near
-        return self._once(("near", kind, id_), lambda: (alike(id_, self.ids(kind)), ()))[0]
+        return self._once(("near", kind, id_), lambda: (near_id(id_, kind, self.ids), ()))[0]
 
     def source(self, shown: str) -> Source | None:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from compiler.architecture import Quantization
-from compiler.catalog.shelves import Shelf
+from compiler.catalog.shelves import Kind, Shelf
 from compiler.facts import Model
 from compiler.language.syntax import parse_toml
 from compiler.language.typed import structure_value
-from compiler.near import near
+from compiler.near import is_mistyped, near
 from compiler.source import Source
 from compiler.value import Value
 
@@ -128,9 +128,25 @@ def ends(ids: Iterable[str]) -> Mapping[str, str]:
     return {last: id_ for last, id_ in found.items() if id_}
 
 
-def meant(id_: str, ids: Sequence[str]) -> str | None:
+def near_id(id_: str, kind: Kind, ids: Callable[[Kind], Sequence[str]]) -> str | None:
+    """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
+    if kind is Kind.MODEL:
+        return meant_model(id_, ids(kind))
+    if kind is Kind.DRAFT:
+        return _meant_draft(id_, ids(kind), ids(Kind.MODEL))
+    return near(id_, ids(kind))
+
+
+def meant_model(id_: str, ids: Sequence[str]) -> str | None:
     """The known model whose name this one begins with, the longest, or one that is called alike."""
     last = ends(ids)
     name = id_.rstrip("/").rpartition("/")[2].lower()
     starts = (name[: each.start()] for each in reversed(list(re.finditer(r"[-._]", name))))
     return next((last[each] for each in starts if each in last), None) or near(id_, ids)
+
+
+def _meant_draft(id_: str, drafts: Sequence[str], models: Sequence[str]) -> str | None:
+    """The known draft that ends so or is called alike, or the model: one that is only longer or shorter is no draft."""
+    found = ends((*drafts, *models)).get(id_.rstrip("/").rpartition("/")[2].lower())
+    mistyped = (each for each in models if is_mistyped(id_, each))
+    return found or near(id_, drafts) or next(mistyped, None)

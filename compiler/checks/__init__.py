@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.catalog import Catalog
 from compiler.checks import flags, memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
@@ -55,3 +59,14 @@ def _table(finding: Diagnostic) -> str:
 def _is_raw(finding: Diagnostic) -> bool:
     """Whether it is about a raw flag."""
     return (finding.path or "").startswith("flags.")
+
+
+def with_meaning(
+    faults: tuple[Diagnostic, ...], values: Mapping[str, Any], catalog: Catalog
+) -> tuple[Diagnostic, ...]:
+    """The faults of plain values that make no profile, with what only the catalogue knows of what was meant."""
+    if not any(each.code == "bad-value" for each in faults):
+        return faults
+    from compiler.checks.meant.names import with_meant_flags  # noqa: PLC0415 - only a mistake pays for it
+
+    return with_meant_flags(faults, values, catalog)

@@ -9,7 +9,7 @@ from compiler.engines.known import ENGINES
 from compiler.facts import Gqa, Model
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.profile import Parallel
+from compiler.profile import Gpus, Parallel
 from compiler.quantities import counted
 from compiler.ranks import resized
 from compiler.rules import rule
@@ -34,7 +34,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"`gpus.indices` names {counted(len(gpus.indices), 'GPU')}, `gpus.count` says {gpus.count}{spread}",
             where.primary("gpus.indices", text=counted(len(gpus.indices), "GPU")),
             secondary=present(where.label("gpus.count", counted(gpus.count, "GPU"))),
-            help=(f"set `gpus.count = {len(gpus.indices) * nodes}`",),
+            help=(_agreeing(gpus, needed=needed, nodes=nodes),),
             path="gpus.indices",
         )
     if len(set(gpus.indices)) != len(gpus.indices):
@@ -71,10 +71,23 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         notes=(f"{formula} = {needed}", *because),
         help=(
-            f"set `gpus.count = {needed}`, or change the layout so that it comes to {gpus.count}",
+            f"{_agreeing(gpus, needed=needed, nodes=nodes)}, or change the layout so that it comes to {gpus.count}",
         ),
         path="gpus.count",
     )
+
+
+def _agreeing(gpus: Gpus, *, needed: int, nodes: int) -> str:
+    """The changes after which the profile has as many GPUs as the layout takes, by both of its settings."""
+    changes = [] if gpus.count == needed else [f"set `gpus.count = {needed}`"]
+    each = max(1, needed // nodes)
+    if gpus.indices and each < len(gpus.indices):
+        fewer = ", ".join(map(str, gpus.indices[:each]))
+        changes.append(f"set `gpus.indices = [{fewer}]`")
+    elif gpus.indices and each > len(gpus.indices):
+        which = " of each node" if nodes > 1 else ""
+        changes.append(f"let `gpus.indices` name {counted(each, 'GPU')}{which}")
+    return " and ".join(changes)
 
 
 def _shown(plan: Plan) -> Shown | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve
 
 from compiler.catalog.shelves import file_stem
-from compiler.diagnostics import Diagnostic, error, warning
+from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.origins import Origins
@@ -97,6 +97,9 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
 
 
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    if each.told_by:
+        lines = listed([f"`{line}`" for line in each.told_by])
+        return (f"say how much it takes by {lines} under `[flags]`",)
     if each.code == "gpu-unknown" and plan.gpu is not None:
         return _of_its_memory(plan)
     if each.is_sure:

@@ -25,7 +25,10 @@ from compiler.ranges import Range
 from compiler.source import Source
 
 
+_ENGINES, _BOOTS = "engines", "boots"
 KINDS = {"gpus": Kind.GPU, "models": Kind.MODEL, "drafts": Kind.DRAFT}
+ALL_KINDS = (*KINDS, _ENGINES, _BOOTS)
+"""As the command line has them."""
 
 
 @click.group(name="catalog")
@@ -34,22 +37,22 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.argument("kind", required=False, type=click.Choice([*KINDS, "engines", "boots"]))
+@click.argument("kind", required=False, type=click.Choice(ALL_KINDS))
 def list_entries(kind: str | None) -> int:
     """List the catalogue's entries, or those of one KIND."""
     catalog = catalogue_here()
-    wanted = [kind] if kind else [*KINDS, "engines", "boots"]
+    wanted = [kind] if kind else ALL_KINDS
     for each in wanted:
         sys.stdout.writelines(f"{each:<8} {line}\n" for line in _lines(catalog, each))
     return Exit.OK
 
 
 def _lines(catalog: Catalog, kind: str) -> Iterator[str]:
-    if kind == "engines":
+    if kind == _ENGINES:
         for engine in catalog.engines():
             yield from (f"{engine}@{version}" for version in catalog.versions(engine))
             yield from (f"{engine} build {build}" for build in catalog.builds(engine))
-    elif kind == "boots":
+    elif kind == _BOOTS:
         own = catalog.boots()[0]
         public = (boot for model in catalog.public_models() for boot in catalog.public_boots(model))
         yield from (
@@ -66,29 +69,51 @@ def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
 
 
 @command.command(name="show")
-@click.argument("id_", metavar="ID")
-def show_entry(id_: str) -> int:
-    """Print one entry with its sources, as its file has it; for `sglang@0.5.23` the flags of that release."""
+@click.argument("words", nargs=-1, required=True, metavar="[KIND] ID")
+def show_entry(words: tuple[str, ...]) -> int:
+    """Print one entry with its sources, as its file has it; for `sglang@0.5.23` the flags of that release.
+
+    A KIND before the ID, as `list` takes it, looks among entries of that kind only.
+    """
+    *kinds, id_ = words
+    if len(kinds) > 1 or not set(kinds) <= set(ALL_KINDS):
+        raise click.UsageError(
+            f"expected one ID, with one of {', '.join(ALL_KINDS)} before it at most"
+        )
+    kind = kinds[0] if kinds else None
     catalog = catalogue_here()
     engine, _, version = id_.partition("@")
-    if version in catalog.versions(engine):
+    if kind in {None, _ENGINES} and version in catalog.versions(engine):
         sys.stdout.writelines(f"{line}\n" for line in _flags(catalog, engine, version))
         return Exit.OK
-    kind_of_gpu = gpu_id(id_, catalog)
-    files = [
-        catalog.entry_file(kind, kind_of_gpu if kind is Kind.GPU else id_)
-        for kind in KINDS.values()
-    ]
-    files += [catalog.build_file(engine, id_) for engine in catalog.engines()]
-    for file in (*files, catalog.boot_file(id_)):
+    for file in _files(catalog, id_, kind):
         if file is not None:
             whose = "shipped with poolproof" if file.shipped else "this tree's own"
             text = file.data.decode(errors="replace")
             code = _code(catalog, id_, Source(file.shown, text))
             sys.stdout.write(f"# {file.shown} ({whose})\n\n{text}{code}")
             return Exit.OK
-    click.echo(f"the catalogue has no `{id_}`{_instead(catalog, id_)}", err=True)
+    if kind is None and id_ in ALL_KINDS:
+        click.echo(
+            f"`{id_}` is a kind of entry; `poolproof catalog list {id_}` has their ids", err=True
+        )
+        return Exit.REFUSED
+    among = "" if kind is None else f" among its {kind}"
+    elsewhere = kind is not None and any(_files(catalog, id_, None))
+    instead = "; it is of another kind" if elsewhere else _instead(catalog, id_)
+    click.echo(f"the catalogue has no `{id_}`{among}{instead}", err=True)
     return Exit.REFUSED
+
+
+def _files(catalog: Catalog, id_: str, kind: str | None) -> Iterator[EntryFile | None]:
+    """The files that may hold an entry, of one kind or of any."""
+    for name, each in KINDS.items():
+        if kind in {None, name}:
+            yield catalog.entry_file(each, gpu_id(id_, catalog) if each is Kind.GPU else id_)
+    if kind in {None, _ENGINES}:
+        yield from (catalog.build_file(engine, id_) for engine in catalog.engines())
+    if kind in {None, _BOOTS}:
+        yield catalog.boot_file(id_)
 
 
 def _code(catalog: Catalog, id_: str, entry: Source) -> str:

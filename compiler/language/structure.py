@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from attrs import evolve
+
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
 from compiler.language import settings
 from compiler.language.merge import Resolved
 from compiler.language.scalars import Key
+from compiler.language.shapes import any_of, is_list, item_of
 from compiler.language.typed import Fault, FaultKind, structure_value
 from compiler.near import near
 from compiler.origins import SettingPath, dotted
@@ -20,6 +23,11 @@ _FLAG_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _TARGET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")  # RFC 1035 2.3.4
 _FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, without its dashes"
 _BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
+
+
+_MISSING = "setting-missing"
+_SHORTEST = 3
+"""Letters of a word that may be short for another."""
 
 
 def structure_profile(resolved: Resolved) -> tuple[Profile | None, tuple[Diagnostic, ...]]:
@@ -39,9 +47,15 @@ def check_fragment(resolved: Resolved) -> tuple[Diagnostic, ...]:
 
 
 def _diagnose(resolved: Resolved, faults: Iterable[Fault]) -> tuple[Diagnostic, ...]:
-    several = tuple(faults)
-    # A required setting under a misspelt key is one mistake.
-    misspelt = {(*each.path[:-1], each.near) for each in several if each.near is not None}
+    several = tuple(_with_near(each, resolved) for each in faults)
+    # A required setting under a misspelt key, or in a misspelt table, is one mistake.
+    misspelt: set[tuple[Key, ...]] = set()
+    for each in several:
+        if each.near is not None:
+            meant = (*each.path[:-1], each.near)
+            held = _value_at(each.path, resolved)
+            inside = held if isinstance(held, Mapping) else ()
+            misspelt |= {meant, *((*meant, key) for key in inside)}
     found = _name_faults(resolved)
     for fault in several:
         if fault.kind is FaultKind.MISSING:
@@ -53,14 +67,29 @@ def _diagnose(resolved: Resolved, faults: Iterable[Fault]) -> tuple[Diagnostic, 
     return tuple(sorted(found, key=_place))
 
 
-def _place(diagnostic: Diagnostic) -> tuple[Span | tuple[()], str]:
-    return (diagnostic.primary.span if diagnostic.primary else (), diagnostic.summary)
+def _with_near(fault: Fault, resolved: Resolved) -> Fault:
+    """The same, with the key that an unknown one is short for (`mem`), or the table that has all that is in it."""
+    if fault.kind is not FaultKind.UNKNOWN_KEY or fault.near is not None:
+        return fault
+    *above, key = _keys(fault.path)
+    known = [each for each in settings.known_keys(tuple(above)) if each != settings.ANY_KEY]
+    longer = [each for each in known if len(key) >= _SHORTEST and each.startswith(key.lower())]
+    held = None if above else _value_at((key,), resolved)
+    if not longer and isinstance(held, Mapping) and held:
+        longer = [each for each in known if held.keys() <= {*settings.known_keys((each,))}]
+    return evolve(fault, near=longer[0]) if len(longer) == 1 else fault
+
+
+def _place(diagnostic: Diagnostic) -> tuple[bool, Span | tuple[()], str]:
+    """What is not set comes last: it may stand under a name that is not known."""
+    is_missing = diagnostic.code == _MISSING
+    return (is_missing, diagnostic.primary.span if diagnostic.primary else (), diagnostic.summary)
 
 
 def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
     path = _keys(fault.path)
     is_table = path in resolved.tables
-    similar = _similar(path, fault.near)
+    similar = _similar(path, fault.near, is_table=is_table)
     advice: tuple[str | None, ...]
     covered: tuple[Label, ...] = ()
     if path[0] == "secrets":
@@ -80,18 +109,23 @@ def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
     )
 
 
-def _similar(path: SettingPath, in_table: str | None) -> str | None:
+def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str | None:
     """Where the setting probably belongs; the same word in another table comes before a similar one in this."""
     *above, key = path
     word = key.lower().replace("-", "_")
     for setting in settings.all_settings():
         if setting.path[-1] == word and settings.ANY_KEY not in setting.path:
             return f"a setting of this name exists: `{dotted(setting.path)}`"
-    if not above:
+    if not above and in_table is None:
         in_table = near(key, (*settings.known_keys(()), *settings.FILE_KEYS))
     if in_table is None:
         return None
-    return f"a setting with a similar name exists: `{dotted((*above, in_table))}`"
+    meant = dotted((*above, in_table))
+    if not is_table:
+        return f"a setting with a similar name exists: `{meant}`"
+    if in_table.startswith(word[:_SHORTEST]) or near(key, (in_table,)):
+        return f"a table with a similar name exists: `{meant}`"
+    return f"all that is in it belongs under `[{meant}]`"
 
 
 def _may_hold(table: SettingPath) -> str:
@@ -107,6 +141,9 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
         advice.append("a variable's value is text; write it in quotes")
     if fault.path[0] == "secrets":
         advice.append(_BY_FILE_HINT)
+    if not advice:
+        meant = [f"`{each}`" for each in _plainly(fault, resolved)]
+        advice += [f"write {any_of(meant)}"] if meant else []
     return error(
         str(fault.kind),
         f"`{_shown(fault.path)}`: {fault.message}",
@@ -114,6 +151,25 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
         help=tuple(advice),
         path=dotted(_keys(fault.path)),
     )
+
+
+def _plainly(fault: Fault, resolved: Resolved) -> tuple[str, ...]:
+    """What was plainly meant by a value, as TOML writes it."""
+    from compiler.language.plainly import plainly_meant  # noqa: PLC0415 - only a mistake pays for it
+
+    value = _value_at(fault.path, resolved)
+    setting = settings.find_setting(_keys(fault.path))
+    if setting is None:
+        return ()
+    is_item = isinstance(fault.path[-1], int) and is_list(setting.kind)
+    return plainly_meant(value, item_of(setting.kind) if is_item else setting.kind)
+
+
+def _value_at(path: tuple[Key, ...], resolved: Resolved) -> object:
+    value: object = resolved.values
+    for key in path:
+        value = value[key] if isinstance(value, Mapping | list | tuple) else None  # type: ignore[index]
+    return value
 
 
 def _missing(fault: Fault, resolved: Resolved) -> list[Diagnostic]:
@@ -126,7 +182,7 @@ def _missing(fault: Fault, resolved: Resolved) -> list[Diagnostic]:
         where = f"under `[{_shown(path[:-1])}]`, in this profile or in one it extends"
         found.append(
             error(
-                "setting-missing",
+                _MISSING,
                 f"required setting `{_shown(path)}` is not set",
                 _missing_label(resolved, path),
                 notes=(f"`{key}` is {setting.type}: {setting.help}",),
@@ -165,7 +221,9 @@ def _name_faults(resolved: Resolved) -> list[Diagnostic]:
             path = (table, key)
             place = Label(_key_span(resolved, path))
             summary = f"`{_shown(path)}`: {message}"
-            found.append(error("bad-value", summary, place, path=dotted(path)))
+            meant = flag_name(key) if table == "flags" else None
+            advice = (f"write `{meant}`",) if meant else ()
+            found.append(error("bad-value", summary, place, help=advice, path=dotted(path)))
     return found
 
 
@@ -178,10 +236,17 @@ def _env_name_fault(name: str) -> str | None:
 def _flag_name_fault(name: str) -> str | None:
     if _FLAG_NAME.fullmatch(name):
         return None
-    bare = name.lstrip("-").replace("_", "-").lower()
-    if _FLAG_NAME.fullmatch(bare):
-        return f"a flag is named without dashes in front and with `-` between words: `{bare}`"
+    if flag_name(name) is not None:
+        return (
+            "a flag is named in small letters, without dashes in front, and with `-` between words"
+        )
     return "expected a flag's name of small letters, digits, and `-`"
+
+
+def flag_name(name: str) -> str | None:
+    """How a name under `[flags]` is spelt there; `None` where it can be no flag's."""
+    bare = name.lstrip("-").replace("_", "-").lower()
+    return bare if _FLAG_NAME.fullmatch(bare) else None
 
 
 def _target_name_fault(name: str) -> str | None:

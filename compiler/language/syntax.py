@@ -20,7 +20,8 @@ INTEGERS = range(-(2**63), 2**63)
 """Whole numbers that TOML 1.0 promises to keep."""
 _BYTE_ORDER_MARK = "\ufeff"
 _AFTER_PAIR = "cannot overwrite a value"  # its place is the end of the pair
-_IN_BRACKETS = frozenset({"invalid value", "unclosed array", "unclosed inline table"})
+_NO_VALUE, _AFTER_VALUE = "invalid value", "expected newline or end of document after a statement"
+_IN_BRACKETS = frozenset({_NO_VALUE, "unclosed array", "unclosed inline table"})
 _IN_STRING = {
     "illegal character `\\n`": "a string does not end on its line",
     "found invalid character `\\n`": "a string does not end on its line",
@@ -87,7 +88,11 @@ def _syntax(source: Source, message: str) -> Diagnostic:
     else:
         offset = source.offset(int(place["line"]), column=int(place["column"]))
     said = _plain(message[: place.start()] if place else message)
-    opened = _still_open(source.text[:offset])[-1:] if said in _IN_BRACKETS else ()
+    around = _still_open(source.text[:offset]) if said in {*_IN_BRACKETS, _AFTER_VALUE} else ()
+    meant = (
+        _slip(source, offset, within=bool(around)) if said in {_NO_VALUE, _AFTER_VALUE} else None
+    )
+    opened = around[-1:] if said in _IN_BRACKETS else ()
     if said in _IN_STRING:
         offset = next(reversed(_still_open(source.text[:offset])), offset)
     return error(
@@ -95,7 +100,14 @@ def _syntax(source: Source, message: str) -> Diagnostic:
         f"invalid TOML: {_CLEARER.get(said, said)}",
         Label(_caret(source, offset, from_line_start=said == _AFTER_PAIR)),
         secondary=tuple(Label(source.span(at, at + 1), "opened here") for at in opened),
+        help=() if meant is None else (meant,),
     )
+
+
+def _slip(source: Source, offset: int, *, within: bool) -> str | None:
+    from compiler.language.slips import slip  # noqa: PLC0415 - only a mistake pays for it
+
+    return slip(source, offset, within=within)
 
 
 def _caret(source: Source, offset: int, *, from_line_start: bool) -> Span:

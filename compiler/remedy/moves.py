@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import Literal
 
 from attrs import evolve
@@ -21,12 +23,10 @@ _LEAST_CHUNK = 1024
 _MOST_GPUS = 16  # in one host
 
 
-def with_fraction(profile: Profile, thousandths: int) -> Change:
-    """A fraction of so many thousandths."""
-    value = thousandths / THOUSANDTHS
-    return _memory_change(
-        profile, evolve(profile.memory, fraction=value), ("fraction", f"{value:g}")
-    )
+def with_fraction(profile: Profile, fraction: float) -> Change:
+    """A fraction, with as many decimals as it has."""
+    memory = evolve(profile.memory, fraction=fraction)
+    return _memory_change(profile, memory, ("fraction", str(fraction)))
 
 
 def with_context(profile: Profile, context: int) -> Change:
@@ -71,9 +71,9 @@ def memory_of(plan: Plan) -> Memory:
     return plan.memory
 
 
-def thousandths_of(plan: Plan) -> int:
-    """The fraction in effect, what "fit" found included."""
-    return round(memory_of(plan).fraction * THOUSANDTHS)
+def thousandths_of(plan: Plan) -> Decimal:
+    """The fraction in effect, what "fit" found included; whole unless somebody wrote more decimals."""
+    return Decimal(str(memory_of(plan).fraction)) * THOUSANDTHS
 
 
 def raise_cap(plan: Plan) -> Moves | str:
@@ -90,19 +90,18 @@ def raise_cap(plan: Plan) -> Moves | str:
 
 def raise_fraction(plan: Plan) -> Moves | str:
     """The fraction, up by thousandths."""
-    now = thousandths_of(plan)
-    higher = range(now + 1, THOUSANDTHS)
+    higher = range(math.floor(thousandths_of(plan)) + 1, THOUSANDTHS)
     if not higher:
-        return f"{now / THOUSANDTHS:g} is the highest with three decimals"
-    return Moves.to(higher, lambda each: with_fraction(plan.profile, each))
+        return f"{memory_of(plan).fraction:g} is the highest with three decimals"
+    return Moves.to(higher, lambda each: with_fraction(plan.profile, each / THOUSANDTHS))
 
 
 def lower_fraction(plan: Plan) -> Moves | str:
     """The fraction, down by thousandths."""
-    lower = range(thousandths_of(plan) - 1, 0, -1)
+    lower = range(math.ceil(thousandths_of(plan)) - 1, 0, -1)
     if not lower:
         return "there is no lower one"
-    return Moves.to(lower, lambda each: with_fraction(plan.profile, each))
+    return Moves.to(lower, lambda each: with_fraction(plan.profile, each / THOUSANDTHS))
 
 
 def asked_each(plan: Plan) -> int | None:

@@ -17,7 +17,6 @@ from compiler.remedy.moves import (
     CONTEXT_STEP,
     asked_each,
     memory_of,
-    thousandths_of,
     with_concurrency,
     with_context,
     with_fraction,
@@ -45,7 +44,7 @@ class Scale(Value):
     """Everything that one setting may be, numbered from 1; both budgets hold less well the further up.
 
     Attributes:
-        now: the least that is no less than what the profile asks for.
+        now: the one that the profile asks for; beyond the last where none may be.
         budgets: those that go down with it; the pool goes up with the fraction.
         bound: why nothing beyond the last is tried.
     """
@@ -222,20 +221,19 @@ def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> st
 
 
 def _context(plan: Plan) -> Scale:
+    """In whole hundreds, with the longest of all and what is asked for now beside them: that is an answer, too."""
     limits = [each.context for each in (plan.model, plan.draft) if each is not None]
     longest, now = min(limits), plan.profile.serve.tokens
-    last = -(-longest // CONTEXT_STEP)
-
-    def at(number: int) -> Change:
-        tokens = min(number * CONTEXT_STEP, max(longest, now))
-        return with_context(plan.profile, longest if number == last else tokens)
-
     who = "the model and its draft declare" if plan.draft is not None else "the model declares"
     bound = f"{who} no more"
     if now > longest:  # what a variable or a scaling may allow: the rules know
         bound = f"{who} {longest:,}, and the profile goes beyond that already"
+    values = sorted({*range(CONTEXT_STEP, max(longest, now), CONTEXT_STEP), longest, now})
     return Scale(
-        count=max(last, -(-now // CONTEXT_STEP)), now=-(-now // CONTEXT_STEP), at=at, bound=bound
+        count=len(values),
+        now=values.index(now) + 1,
+        at=lambda number: with_context(plan.profile, values[number - 1]),
+        bound=bound,
     )
 
 
@@ -264,10 +262,13 @@ def _requests(plan: Plan) -> Scale:
 
 
 def _fraction(plan: Plan) -> Scale:
+    """In thousandths, with the one in effect beside them."""
+    now = memory_of(plan).fraction
+    values = sorted({*(each / THOUSANDTHS for each in range(1, THOUSANDTHS)), now})
     return Scale(
-        count=THOUSANDTHS - 1,
-        now=thousandths_of(plan),
-        at=lambda number: with_fraction(plan.profile, number),
+        count=len(values),
+        now=values.index(now) + 1,
+        at=lambda number: with_fraction(plan.profile, values[number - 1]),
         budgets=Budget.RESERVE,
         bound="it is the highest with three decimals",
     )

@@ -11,7 +11,7 @@ from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
 from compiler.profile import AUTO
 from compiler.remedy.change import CERTAIN
-from compiler.remedy.moves import thousandths_of, with_fraction
+from compiler.remedy.moves import memory_of, thousandths_of, with_fraction
 from compiler.remedy.room import Most, most_that_passes
 from compiler.remedy.trials import Trials, holds
 
@@ -25,7 +25,7 @@ def usual_fraction(plan: Plan, trials: Trials) -> float | None:
     wished = _picked(plan, trials)
     if plan.gpu is not None and plan.gpu.unified:
         wished = min(wished, round(UNIFIED_MOST * THOUSANDTHS))
-    usual = with_fraction(plan.profile, max(thousandths_of(plan), wished)).profile
+    usual = with_fraction(plan.profile, max(memory_of(plan).fraction, wished / THOUSANDTHS)).profile
     if not holds(trials.balance(usual), CERTAIN) or trials.objection(usual) is not None:
         surest = most_that_passes(Most.POOL, plan, trials)
         if surest is None or not holds(surest.plan.balance, CERTAIN):
@@ -42,5 +42,5 @@ def picked_fraction(plan: Plan, trials: Trials) -> float:
 def _picked(plan: Plan, trials: Trials) -> int:
     own = trials.plan(evolve(plan.profile, memory=evolve(plan.profile.memory, fraction=AUTO)))
     if own.memory is None:
-        return thousandths_of(plan)
+        return math.floor(thousandths_of(plan))
     return math.floor(own.memory.fraction * THOUSANDTHS)

@@ -27,6 +27,10 @@ Advice = tuple[tuple[str, ...], tuple[str, ...]]
 """Notes, and help."""
 
 
+_PLACES = ("-path", "-paths")
+"""Ends of the names of flags that take a path, or an id in its place."""
+
+
 def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     """What to write for a flag that the parser does not have; `outcome` is what comes of it as it stands."""
     known = replacement(option.flag, release=release)
@@ -45,8 +49,27 @@ def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     if others:
         verb = f"{others[0]} has it" if len(others) == 1 else f"{others[0]} to {others[-1]} have it"
         return (outcome, f"of the releases read, {verb}"), ()
-    similar = near(option.flag, release.flags)
+    similar = _similar(option, release)
     return (outcome,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
+
+
+def _similar(option: Option, release: Release) -> str | None:
+    """The flag that was probably meant: of those that are named alike, one that takes such a value comes first.
+
+    What looks like a model's id or a path goes before all with flags that are named for one.
+    """
+    taking = [
+        name
+        for name, flag in release.flags.items()
+        if value_fault(flag, name, option.values, engine=release.engine) is None
+    ]
+    if any("/" in each for each in option.values):
+        placing = [each for each in taking if each.endswith(_PLACES)]
+        begun = [each for each in placing if each.startswith(option.flag)]
+        found = begun[0] if len(begun) == 1 else near(option.flag, placing)
+        if found is not None:
+            return found
+    return near(option.flag, taking) or near(option.flag, release.flags)
 
 
 def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
@@ -90,9 +113,9 @@ def _rewritten(option: Option, known: Replacement, *, release: Release) -> Itera
         yield f"`{' '.join((known.name, *values))}` took its place"
     elif engine is not None and engine.is_typed(known.name, values, release=release):
         setting = owned_flags(release, engine)[full_name(release, known.name)]
-        yield f"set `{setting} = {_toml(values)}` in its place"
+        yield f"set `{setting} = {words_toml(values)}` in its place"
     else:
-        yield f"write `{known.name[2:]} = {_toml(values)}` in its place"
+        yield f"write `{known.name[2:]} = {words_toml(values)}` in its place"
 
 
 def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]:
@@ -105,7 +128,8 @@ def _carried(option: Option, known: Replacement, *, flag: Flag) -> Iterator[str]
             yield known.values.get(each, each)
 
 
-def _toml(values: Sequence[str]) -> str:
+def words_toml(values: Sequence[str]) -> str:
+    """The words of a flag as a value under `[flags]`."""
     if not values:
         return "true"
     words = [each if re.fullmatch(r"-?\d+(\.\d+)?", each) else text_toml(each) for each in values]

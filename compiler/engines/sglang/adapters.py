@@ -24,7 +24,9 @@ FLAGS = frozenset({"enable-lora", "lora-paths"})
 """The flags that this prices."""
 
 _SINCE, _ALL_SINCE = "0.5.3", "0.5.11"
-_PATHS, _RANK, _NUMBER = "lora-paths", "max-lora-rank", "max-loras-per-batch"
+RANK, MODULES = "max-lora-rank", "lora-target-modules"
+"""The flags that say how large an adapter may be."""
+_PATHS, _NUMBER = "lora-paths", "max-loras-per-batch"
 _ADAPTERS = 8
 """Of a batch, where `--max-loras-per-batch` says nothing."""
 _ALIASES = {
@@ -54,7 +56,7 @@ def adapters_gib(settings: Settings, model: Model | None) -> float | None:
     """
     if not _adapts(settings):
         return 0.0
-    rank, asked = settings.whole(_RANK), settings.flags.get("lora-target-modules")
+    rank, asked = settings.whole(RANK), settings.flags.get(MODULES)
     names = asked if isinstance(asked, tuple) else (asked,)
     if model is None or rank is None or not at_least(settings.profile.engine.version, _SINCE):
         return None
@@ -79,7 +81,7 @@ def adapters(settings: Settings) -> Adapters | None:
     One that is pinned never leaves its buffer, and one must be left to all others, the base model among them: 0.5.3 and later
     srt/lora/lora_manager.py, `validate_new_adapter` and `validate_lora_batch`.
     """
-    rank = settings.whole(_RANK)
+    rank = settings.whole(RANK)
     if rank is None or not _adapts(settings):
         return None
     return Adapters(
@@ -87,7 +89,7 @@ def adapters(settings: Settings) -> Adapters | None:
         fewest=1 + _pinned(settings.flags.get(_PATHS)),
         rank=rank,
         number_flag=_NUMBER,
-        rank_flag=_RANK,
+        rank_flag=RANK,
     )
 
 

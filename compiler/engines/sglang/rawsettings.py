@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
 
 from compiler.engines.engine import Facts
 from compiler.engines.sglang.adapters import FLAGS as ADAPTING
-from compiler.engines.sglang.adapters import adapters_gib
+from compiler.engines.sglang.adapters import MODULES, RANK, adapters_gib
 from compiler.engines.sglang.backends import DRAFT_KV
 from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
 from compiler.engines.sglang.hosting import FLAG as HOSTING
@@ -29,7 +31,10 @@ from compiler.engines.sglang.variables import POOL as POOL_VARIABLES
 from compiler.engines.sglang.variables import WEIGHTS as WEIGHT_VARIABLES
 from compiler.engines.sglang.variables import changing
 from compiler.facts import Gqa, Mla, Model, Unknown
-from compiler.profile import Profile
+from compiler.profile import Argument, Profile
+
+
+_EXPERTS_OF, _EXPERTS = "kt-weight-path", "kt-num-gpu-experts"
 
 
 def raw_unknowns(asked: Settings, facts: Facts) -> Iterator[Unknown]:
@@ -54,6 +59,7 @@ def _flags(profile: Profile, facts: Facts, asked: Settings) -> Iterator[Unknown]
                     name=f"--{name}",
                     setting=f"flags.{name}",
                     missing=f"it {does}",
+                    told_by=_telling(name, asked, facts),
                 )
 
 
@@ -81,7 +87,7 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
     cases = (
         (("quantization",), not quantizes_unknown(model, asked)),
         ((OVERRIDES,), overrides is not None and is_read(model, overrides)),
-        (("kt-weight-path",), asked.whole("kt-num-gpu-experts") is not None),
+        ((_EXPERTS_OF,), asked.whole(_EXPERTS) is not None),
         (ADAPTING, adapters_gib(asked, model) is not None),
         ((OFFLOADING,), offload_known(asked, model)),
         ((HOSTING,), asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model)),
@@ -97,6 +103,29 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
 def _has_draft(asked: Settings) -> bool:
     speculative = asked.profile.speculative
     return speculative is not None and speculative.algorithm != NGRAM
+
+
+_TELLING: Mapping[str, Mapping[str, tuple[str, Argument]]] = {
+    **{each: {RANK: ("RANK", 1), MODULES: ("MODULES", ("q_proj",))} for each in ADAPTING},
+    _EXPERTS_OF: {_EXPERTS: ("NUMBER", 1)},
+}
+"""A flag -> those that say how large it makes what it adds, each with a word for its value and one that stands in for it."""
+
+
+def _telling(name: str, asked: Settings, facts: Facts) -> tuple[str, ...]:
+    """The flags that are not given and with which a flag is priced; none where they would not do."""
+    release = facts.release
+    full = name if release is None else release.aliases.get(f"--{name}", f"--{name}")[2:]
+    lacking = {
+        flag: each for flag, each in _TELLING.get(full, {}).items() if flag not in asked.flags
+    }
+    if release is None or not all(f"--{flag}" in release.flags for flag in lacking):
+        return ()
+    filled = evolve(
+        asked, flags={**asked.flags, **{flag: each[1] for flag, each in lacking.items()}}
+    )
+    told = lacking and full in _known(filled, facts)
+    return tuple(f"{flag} = {each[0]}" for flag, each in lacking.items()) if told else ()
 
 
 def _is_headed(facts: Facts) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import (
     Platform,
+    default_backend,
     generation,
     is_sparse,
     platform,
@@ -19,8 +20,10 @@ from compiler.engines.sglang.given import (
     Given,
     given_by,
 )
-from compiler.engines.sglang.rules.places import at, caution, refusal
-from compiler.facts import Gpu, Mla, StateKind
+from compiler.engines.sglang.rules.places import at, caution, line, refusal
+from compiler.engines.sglang.settings import settings_of
+from compiler.engines.sglang.speculation import speculation
+from compiler.facts import Compressed, Gpu, Mla, StateKind
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -88,16 +91,40 @@ def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"gpus.kind": f"has {gpu.compute_capability}"},
             ),
             because=f"the server takes it on compute capability {named} only, and stops at start",
-            help=(
-                f"choose {_alternatives(gpu, latent=latent)}, or leave the choice to the server",
-            ),
+            help=(_instead(given, gpu, flag),),
         )
 
 
-def _alternatives(gpu: Gpu, *, latent: bool) -> str:
-    if platform(gpu) is not Platform.CUDA:
-        return "`triton`"
-    return "`triton`" if latent else "`flashinfer` or `triton`"
+def _instead(given: Given, gpu: Gpu | None, flag: str) -> str:
+    """A backend that runs there, and how to leave the choice to the server."""
+    other = None if gpu is None else _running(given, gpu, flag)
+    advice = "" if other is None else f"{_set(given, flag, other)}, or "
+    return f"{advice}leave {line(given, flag)} out"
+
+
+def _set(given: Given, flag: str, backend: str) -> str:
+    """How to set another backend where the one is set."""
+    setting = given.setting(flag)
+    if setting.startswith("flags."):
+        return f'set `{flag} = "{backend}"` under `[flags]`'
+    return f'set `{setting} = "{backend}"`'
+
+
+def _running(given: Given, gpu: Gpu, flag: str) -> str | None:
+    """What the server takes on a GPU by itself, else Triton; `None` where the model lets nobody choose, or is not known."""
+    plan, model = given.plan, given.plan.model
+    if model is None or is_sparse(model) or isinstance(model.attention, Compressed):
+        return None
+    settings = settings_of(plan.profile, plan.release)
+    guess = speculation(settings, model=model, draft=plan.draft)
+    version, ranks = plan.profile.engine.version, plan.profile.parallel.tensor
+    own = default_backend(gpu, model, version=version, guess=guess, ranks=ranks)
+    latent = isinstance(model.attention, Mla)
+    runs_on = _generations(given, flag, own, latent=latent)
+    allowed = _beside_states(given, gpu)
+    if (runs_on is None or generation(gpu) in runs_on) and (allowed is None or own in allowed):
+        return own
+    return "triton"
 
 
 @rule("backend-untried", flags=BACKENDS)
@@ -150,8 +177,16 @@ def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"model.id": f"has {has} attention"},
             ),
             because="the server stops after the weights are loaded",
-            help=("leave the choice to the server, or set a backend of the other kind",),
+            help=(_instead(given, plan.gpu, flag),),
         )
+
+
+def _beside_states(given: Given, gpu: Gpu) -> frozenset[str] | None:
+    """The backends that the model's layers with states leave on a GPU; `None` where they rule none out."""
+    state = None if given.plan.model is None else given.plan.model.state
+    if state is None or state.kind is not StateKind.GDN or generation(gpu) not in _BLACKWELL:
+        return None
+    return _hybrid_backends(given, gpu)
 
 
 def _hybrid_backends(given: Given, gpu: Gpu) -> frozenset[str] | None:
@@ -178,10 +213,8 @@ def _hybrid_backends(given: Given, gpu: Gpu) -> frozenset[str] | None:
 def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Models with Gated DeltaNet layers take few backends on Blackwell (0.5.3 to 0.5.23; see `_hybrid_backends`)."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
-    if gpu is None or model is None or model.state is None or model.state.kind is not StateKind.GDN:
-        return
-    allowed = _hybrid_backends(given, gpu) if generation(gpu) in _BLACKWELL else None
-    if allowed is None:
+    allowed = None if gpu is None or model is None else _beside_states(given, gpu)
+    if gpu is None or allowed is None:
         return
     for flag, backend in _asked(given):
         split = given.word(PREFILL_BACKEND) is not None and given.word(DECODE_BACKEND) is not None
@@ -203,11 +236,7 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 },
             ),
             because=f"the server stops with an assertion after the load; it takes {named}",
-            help=(
-                'set `engine.attention_backend = "triton"`'
-                if flag == BACKEND
-                else f'set `{flag} = "triton"` under `[flags]`',
-            ),
+            help=(_instead(given, gpu, flag),),
         )
 
 

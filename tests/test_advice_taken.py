@@ -1,0 +1,212 @@
+"""Advice that is taken as it stands: what it says to set is the end of the matter, and leads to no other advice."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from compiler.cli.predict import command as predict
+from compiler.diagnostics import Diagnostic
+from deployments import check_text
+
+
+_SET = re.compile(r"`(?P<setting>[a-z_.]+) = (?P<value>[^`]+)`")
+_NAME = re.compile(r"let `gpus\.indices` name (?P<count>\d+) GPU")
+
+PROFILE = """\
+schema = 1
+[model]
+id = "Qwen/Qwen3-8B"
+path = "/srv/models/Qwen3-8B"
+[engine]
+name = "sglang"
+version = "0.5.23"
+python = "/opt/sglang/bin/python"
+{engine}
+[gpus]
+kind = "{gpu}"
+count = {count}
+{indices}
+[parallel]
+tensor = {tensor}
+[serve]
+context = 8192
+[memory]
+fraction = 0.8
+{more}
+[targets.a]
+kind = "systemd"
+user = "sglang"
+"""
+
+
+def profile(
+    *,
+    gpu: str = "h200",
+    count: int = 1,
+    tensor: int = 1,
+    indices: list[int] | None = None,
+    engine: str = "",
+    more: str = "",
+) -> str:
+    """A small model on one large card."""
+    named = f"indices = {indices}" if indices else ""
+    return PROFILE.format(
+        gpu=gpu, count=count, tensor=tensor, indices=named, engine=engine, more=more
+    )
+
+
+def found(tmp_path: Path, text: str, code: str) -> list[Diagnostic]:
+    """The findings of a code."""
+    checked = check_text(tmp_path / "profiles", text)
+    return [each for each in checked.all_diagnostics if each.code == code]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("named", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("tensor", [1, 2, 4])
+def test_gpus_that_do_not_agree(tmp_path: Path, tensor: int, named: int, count: int) -> None:
+    """What the first finding says to set is enough, whichever of the count, the indices, and the layout is another one."""
+    told: dict[str, Any] = {"tensor": tensor, "count": count, "indices": list(range(named))}
+    before = found(tmp_path, profile(**told), "gpu-count")
+    assert bool(before) == (count != tensor or named not in {0, count})
+    if not before:
+        return
+    (advice,) = before[0].help
+    told |= {
+        each["setting"].removeprefix("gpus."): tomllib.loads(f"x = {each['value']}")["x"]
+        for each in _SET.finditer(advice)
+    }
+    if longer := _NAME.search(advice):
+        told["indices"] = list(range(int(longer["count"])))
+    assert found(tmp_path, profile(**told), "gpu-count") == []
+    assert told["tensor"] == tensor
+
+
+_BACKENDS = [
+    ("b200", "fa3", "Qwen/Qwen3-8B"),
+    ("rtx-pro-6000-blackwell", "fa3", "Qwen/Qwen3-8B"),
+    ("a100", "trtllm_mha", "Qwen/Qwen3-8B"),
+    ("mi300x", "fa3", "Qwen/Qwen3-8B"),
+    ("b200", "fa3", "openai/gpt-oss-120b"),
+    ("h200", "trtllm_mla", "deepseek-ai/DeepSeek-V3"),
+    ("b200", "fa3", "Qwen/Qwen3-Next-80B-A3B-Instruct"),
+    ("h200", "trtllm_mla", "Qwen/Qwen3-8B"),
+    ("b200", "trtllm_mha", "deepseek-ai/DeepSeek-V3"),
+]
+"""A GPU, a backend that does not run there or not for the model, and that model."""
+_CODES = frozenset({"backend-gpu", "backend-model", "backend-hybrid"})
+
+
+@pytest.mark.parametrize("flag", [None, "attention-backend", "decode-attention-backend"])
+@pytest.mark.parametrize("version", ["0.5.3", "0.5.11", "0.5.23"])
+@pytest.mark.parametrize(("gpu", "backend", "model"), _BACKENDS)
+def test_a_backend_that_runs_there(
+    tmp_path: Path, gpu: str, backend: str, model: str, version: str, flag: str | None
+) -> None:
+    """Where the engine refuses a backend, a value that it takes there is named, as a setting or as a flag."""
+
+    def text(backend: str) -> str:
+        said = f'"{backend}"'
+        typed, raw = (
+            (f"attention_backend = {said}", "")
+            if flag is None
+            else ("", f"[flags]\n{flag} = {said}")
+        )
+        made = profile(gpu=gpu, engine=typed, more=raw)
+        return made.replace("Qwen/Qwen3-8B", model).replace("0.5.23", version)
+
+    def errors(backend: str) -> list[Diagnostic]:
+        checked = check_text(tmp_path / "profiles", text(backend))
+        return [each for each in checked.all_diagnostics if each.code in _CODES]
+
+    before = errors(backend)
+    if version == "0.5.23" or gpu == "b200":
+        assert before
+    for each in before:
+        meant = re.match(r"set `(?P<setting>[a-z_.-]+) = \"(?P<value>\w+)\"`", each.help[0])
+        assert meant, each.help
+        assert meant["setting"] == (flag or "engine.attention_backend")
+        assert errors(meant["value"]) == []
+
+
+@pytest.mark.parametrize(("gpu", "backend", "model"), _BACKENDS)
+def test_a_backend_that_runs_there_in_a_command(
+    gpu: str, backend: str, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`predict` says it in flags."""
+    monkeypatch.chdir(tmp_path)
+    start = "python -m sglang.launch_server --trust-remote-code --model-path"
+    words = ["--gpu", gpu, "--engine", "0.5.23", "--", *start.split(), model]
+    before = CliRunner().invoke(
+        predict, [*words, "--attention-backend", backend], standalone_mode=False
+    )
+    meant = re.search(r"help: set `--attention-backend (\w+)`", before.output)
+    assert meant, before.output
+    after = CliRunner().invoke(
+        predict, [*words, "--attention-backend", meant[1]], standalone_mode=False
+    )
+    assert not any(f"[{code}]" in after.output for code in _CODES)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("enable_metrics = true", "write `enable-metrics`"),
+        ("--enable-metrics = true", "write `enable-metrics`"),
+        ("enable_metricss = true", "a flag with a similar name exists: `--enable-metrics`"),
+        (
+            "chunked_prefill_size = 4096",
+            "set `memory.chunked_prefill = 4096` and remove `flags.chunked_prefill_size`",
+        ),
+        (
+            "mem_fraction_static = 0.7",
+            "remove `flags.mem_fraction_static`: `memory.fraction` is set, and writes `--mem-fraction-static`",
+        ),
+        ("tp = 2", None),
+        ("tp_size = 2", "set `parallel.tensor = 2` and remove `flags.tp_size`"),
+        ("nonsense_of_mine = 1", "remove `flags.nonsense_of_mine`"),
+        (
+            "enable_metrics = true\nenable-metrics = true",
+            "remove `flags.enable_metrics`: `flags.enable-metrics` is set, too",
+        ),
+    ],
+)
+def test_a_flag_with_underscores(tmp_path: Path, line: str, meant: str | None) -> None:
+    """It is looked up as it should be spelt, so that nothing else is found once that is written."""
+    text = profile(more=f"[flags]\n{line}").replace("[parallel]\ntensor = 1\n", "")
+    before = found(tmp_path, text, "bad-value")
+    assert [each.help[0] for each in before] == ([] if meant is None else [meant])
+    key = line.partition(" ")[0]
+    if meant is not None and meant.startswith("write "):
+        after = check_text(tmp_path / "profiles", text.replace(key, meant[7:-1], 1))
+        assert [each for each in after.all_diagnostics if each.is_error] == []
+
+
+def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:
+    """A fragment without an engine is told the spelling alone."""
+    text = "schema = 1\n[flags]\nchunked_prefill_size = 1\n"
+    (one,) = found(tmp_path, text, "bad-value")
+    assert one.help == ("write `chunked-prefill-size`",)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("--speculative-draft Qwen/Qwen3-1.7B", "--speculative-draft-model-path"),
+        ("--speculative-draft /srv/models/draft", "--speculative-draft-model-path"),
+        ("--tokeniser-path Qwen/Qwen3-8B", "--tokenizer-path"),
+        ("--enable-metricss", "--enable-metrics"),
+    ],
+)
+def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:
+    """Of the flags that are named alike, the one that takes a model or a path is proposed for one."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+    told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), *words.split()]
+    said = CliRunner().invoke(predict, told, standalone_mode=False).output
+    assert f"a flag with a similar name exists: `{meant}`" in " ".join(said.split())
