@@ -459,9 +459,16 @@ def test_a_relative_path_is_spoken_of() -> None:
         ),
         ("set `gpus.count = 2`", "set `gpus.count = 2`"),
         ("write `skip-server-warmup = true` in its place", "write `--skip-server-warmup` in its place"),
+        ("or set `parallel.dp_attention = false` and `serve.context = 9`", "or leave `--enable-dp-attention` out, and set `--context-length 9`"),
+        ("set `parallel.dp_attention = false`", "leave `--enable-dp-attention` out"),
+        ("set `gpus.x = false` and `serve.context = 9`", "set `gpus.x = false` and `--context-length 9`"),
     ],
 )  # fmt: skip
 def test_advice_is_given_in_flags(line: str, told: str) -> None:
     """Who asks about a launch has no settings yet."""
-    names = {"memory.fraction": "--mem-fraction-static", "serve.context": "--context-length"}
+    names = {
+        "memory.fraction": "--mem-fraction-static",
+        "serve.context": "--context-length",
+        "parallel.dp_attention": "--enable-dp-attention",
+    }
     assert in_flags(error("x", "x", help=(line,)), names).help == (told,)

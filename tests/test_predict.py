@@ -1070,3 +1070,11 @@ def test_another_kind_of_device(device: str, *, is_known: bool) -> None:
     _, told = run("--gpu", "h100", "--", *words, "--device", device)
     (plan,) = told["plans"]
     assert (plan["pool"] is not None) is is_known
+
+
+@pytest.mark.parametrize("gpu", ["", " "])
+def test_an_empty_gpu_is_a_slip(gpu: str) -> None:
+    """A shell's variable that is not set is no kind of GPU that nobody described."""
+    done = CliRunner().invoke(command, ["--gpu", gpu, "--", "python", "-m", "sglang.launch_server"])
+    assert done.exit_code == 2
+    assert "`--gpu` names nothing" in done.stderr

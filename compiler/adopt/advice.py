@@ -17,6 +17,7 @@ _RAW_FLAG = re.compile(
     r"(?<!`)\bflags\.(?P<name>[a-z0-9][a-z0-9-]*) = (?P<value>\"[^\"]*\"|[\w.-]+)"
 )
 _RAW_VARIABLE = re.compile(r"(?<!`)\benv\.(?P<name>\w+) = \"(?P<value>[^\"]*)\"")
+_OFF = re.compile(r"(?:set )?`(?P<setting>[a-z_]+\.[a-z_]+) = false`(?P<more> and )?")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
 _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
@@ -63,6 +64,7 @@ def _told(line: str, flags: Mapping[str, str]) -> str:
     line = _RAW.sub(lambda match: f"`{_flag('--' + match['name'], match['value'])}`", line)
     line = _RAW_FLAG.sub(lambda match: _flag("--" + match["name"], match["value"]), line)
     line = _RAW_VARIABLE.sub(lambda match: f"{match['name']}={match['value']}", line)
+    line = _OFF.sub(lambda match: _left_out(match, flags), line)
     line = _TYPED.sub(
         lambda match: (
             _flag(flags[match["setting"]], match["value"])
@@ -72,6 +74,14 @@ def _told(line: str, flags: Mapping[str, str]) -> str:
         line,
     )
     return _named(line, flags)
+
+
+def _left_out(match: re.Match[str], flags: Mapping[str, str]) -> str:
+    """A switch has no value that turns it off: it goes."""
+    flag = flags.get(match["setting"])
+    if flag is None:
+        return match[0]
+    return f"leave `{flag}` out" + (", and set " if match["more"] else "")
 
 
 def _named(text: str, flags: Mapping[str, str]) -> str:

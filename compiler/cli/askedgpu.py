@@ -12,8 +12,10 @@ def asked_gpu(value: str, catalog: Catalog) -> str:
     """The id that a name stands for; the name as it is, where nothing in the catalogue is called like it.
 
     Raises:
-        click.UsageError: where one was nearly hit: which card is meant is not for us to say.
+        click.UsageError: where it names nothing, or one was nearly hit: which card is meant is not for us to say.
     """
+    if not value.strip():
+        raise click.UsageError("`--gpu` names nothing")
     kind = gpu_id(value, catalog)
     if kind in catalog.ids(Kind.GPU):
         return kind

@@ -233,7 +233,9 @@ def draft_heads(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def draft_target(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """A draft reads hidden states of the model it was trained on."""
     draft = plan.draft
-    if _blocks(plan) is None or draft is None or plan.profile.model.id in draft.targets:
+    if _blocks(plan) is None or draft is None or not draft.targets:
+        return
+    if plan.profile.model.id in draft.targets:
         return
     yield warning(
         "draft-target",
