@@ -52,6 +52,8 @@ DEMANDED = "POOLPROOF_DEMAND_SYSTEMD"
 CHECKOUT = Path(__file__).parent.parent
 FIXED = Path(__file__).parent / "systemd"
 UP_S = 20.0
+HIDDEN = ("/tmp", "/root", "/home", "/run", "/var", "/dev/shm")
+"""What of the outer host boot.sh hides."""
 _NAMESPACES = ("--pid", "--mount", "--mount-proc", "--net", "--uts", "--ipc")
 _TOOLS = ("systemctl", "journalctl", "unshare", "nsenter", "setpriv", "mount", "findmnt")
 
@@ -182,7 +184,9 @@ class PrivateHost:
             file.chmod(0o755)
 
     def _boot(self) -> None:
-        shown = dict.fromkeys(map(str, (CHECKOUT, sys.prefix, sys.base_prefix)))
+        # A Python of the distribution is in /usr, which is there, and shown once more would bring its units back.
+        needed = dict.fromkeys((CHECKOUT, Path(sys.prefix), Path(sys.base_prefix)))
+        shown = [str(each) for each in needed if any(each.is_relative_to(top) for top in HIDDEN)]
         words = ["setpriv", "--pdeathsig=KILL", "unshare", "--fork", "--kill-child", *_NAMESPACES]
         words += [str(FIXED / "boot.sh"), str(self.folder), self.cgroup, str(SYSTEMD), *shown]
         with (self.folder / "boot.log").open("wb") as log:
