@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from attrs import frozen
 
@@ -189,6 +190,7 @@ _WHOLE_BEFORE = (
 )
 
 
+@cache
 def splits_windows(architecture: str, version: str) -> bool:
     """Whether a release gives the layers with a window of this architecture a pool of their own."""
     rule = counting(version)
