@@ -29,6 +29,7 @@ def rig(host: PrivateHost) -> Iterator[Rig]:
     rig.remove()
 
 
+@pytest.mark.slow
 def test_a_switch_is_held_to_its_promise(rig: Rig) -> None:
     """The first switch starts the engine and shows each phase; `verify` and `measure` then agree with the plan."""
     tree = rig.compile("one", scenario={"step_s": 0.01})

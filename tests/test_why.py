@@ -299,6 +299,7 @@ def test_why_a_line_from_within_out(once: Checkout) -> None:
     assert "from a copy" in once.run("why", f"out/{STORY}/ct200/ready.py:3").out
 
 
+@pytest.mark.slow
 def test_why_a_line_of_a_budget(once: Checkout) -> None:
     """A figure names the entries of the catalogue it is made of, with their keys."""
     review = (once.out / STORY / "PLAN.md").read_text("utf-8").split("\n")
