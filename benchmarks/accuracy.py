@@ -50,8 +50,10 @@ FITTED: Sequence[str] = (
 """Constants and choices that looked at the boots below."""
 
 UNEXPLAINED: Sequence[str] = (
-    "Kimi K2.5 with the fraction that the engine picks, on eight H200 and B200: 4.0 % and 1.7 % too much; with data parallel"
-    " attention the same servers are within their ranges",
+    (
+        "Kimi K2.5 with the fraction that the engine picks, on eight H200 and B200: 4.0 % and 1.7 % too much; with data parallel"
+        " attention the same servers are within their ranges"
+    ),
     (
         "kimi-k25-int4-8rtx6000: of 72.62 GiB of budget the weights are 72.32, 0.34 more than their tensors (0.5 %); the pool is"
         " what is left, so that half a percent doubles it"
