@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.engines.engine import Facts
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
-from compiler.engines.sglang.speculation import DSPARK, NGRAM, STANDALONE, STEPWISE
+from compiler.engines.sglang.speculation import DSPARK, DSPARK_SINCE, NGRAM, STANDALONE, STEPWISE
 from compiler.facts import Compressed, Unknown
 from compiler.profile import Profile
 
@@ -40,7 +40,6 @@ def draft_unknowns(settings: Settings, facts: Facts) -> Iterator[Unknown]:
         )
 
 
-_DSPARK_SINCE = "0.5.16"
 _BESIDE_COMPRESSED = "the pool of a draft of its own beside attention that compresses over time"
 
 
@@ -59,7 +58,7 @@ def _has_other_kv(asked: Settings) -> bool:
 def _dspark(asked: Settings, facts: Facts) -> Iterator[Unknown]:
     profile = asked.profile
     version, model = profile.engine.version, facts.model
-    if not at_least(version, _DSPARK_SINCE):
+    if not at_least(version, DSPARK_SINCE):
         yield _unpriced(DSPARK, f"sglang {version} does not know it")
     elif profile.parallel.pipeline > 1:
         yield _unpriced(DSPARK, "which of the pipeline's stages has its draft")

@@ -15,6 +15,8 @@ from compiler.value import Value
 
 TREE = "ddtree"
 DSPARK = "dspark"
+DSPARK_SINCE = "0.5.16"
+"""The release that brings it (speculative/spec_info.py, `SpeculativeAlgorithm`)."""
 BLOCK_DRAFTED = frozenset({"dflash", TREE, DSPARK})
 """The algorithms that draft a block at once, and whose draft keeps the target's states in a pool like DFlash's.
 

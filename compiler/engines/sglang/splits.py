@@ -45,6 +45,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
     on_gpu = _gpu_experts(settings)
     filled = padding(settings, gpu=gpu, model=model)
     fused = _fuses(settings, model) and not a2a and parallel.expert == 1
+    swizzled = _swizzles(settings, gpu=gpu, model=model)
+    copies = _scale_copies(settings, launch.version, gpu=gpu, model=model)
     return Split(
         tensor=parallel.tensor,
         expert=parallel.tensor if a2a else parallel.expert,
@@ -60,12 +62,13 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         tables_on_host=_tables_on_host(settings),
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
-        scale_copies=_scale_copies(settings, launch.version, gpu=gpu, model=model),
+        scale_copies=_LOADED_AND_SWIZZLED if swizzled else copies,
         expert_step=filled.expert,
         latent_step=filled.latent,
         kernel_step=expert_step(settings, gpu=gpu, model=model),
         expert_bias_bits=filled.bias_bits,
         experts_plain=filled.plain,
+        experts_swizzled=swizzled,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
@@ -144,6 +147,16 @@ def _keeps_orders(settings: Settings, version: str, *, gpu: Gpu, model: Model) -
 # Triton's kernels lay experts in MXFP4 out anew, and the scales as they were loaded stay beside them (`del layer.w13_weight` without
 # its scales: layers/quantization/mxfp4.py of 0.5.4, 580, to 0.5.23, 1074).
 _LOADED_AND_SWIZZLED = 2
+
+
+def _swizzles(settings: Settings, *, gpu: Gpu, model: Model) -> bool:
+    return (
+        has_mxfp4_experts(model)
+        and platform(gpu) is Platform.CUDA
+        and mxfp4_runner(settings, gpu=gpu, model=model) == TRITON_KERNELS
+    )
+
+
 # MXFP4 experts of an fp8 checkpoint get their scales, of eight bits, as fp32; until this release Marlin leaves those beside its own
 # (0.5.12 layers/quantization/mxfp4_marlin_moe.py, 70, and marlin_utils_fp4.py, 153; 0.5.16 marlin_utils_fp4.py, 403).
 _LOADED_AND_REPACKED, _MARLIN_FREES_SINCE = 4 + 1, "0.5.16"
@@ -156,8 +169,7 @@ def _scale_copies(settings: Settings, version: str, *, gpu: Gpu, model: Model) -
     backend = settings.word("moe-runner-backend") or "auto"
     kind = model.quantization
     if has_mxfp4_experts(model):
-        swizzled = mxfp4_runner(settings, gpu=gpu, model=model) == TRITON_KERNELS
-        return _LOADED_AND_SWIZZLED if swizzled and platform(gpu) is Platform.CUDA else 1
+        return 1
     if kind is None or kind.method != _FP8 or not is_mxfp4(format_of(model, Role.EXPERTS)):
         return _SCALE_COPIES.get(backend)
     if backend == "auto" and generation(gpu) == _MARLIN_CHOSEN:

@@ -23,7 +23,6 @@ from compiler.memory.tensors.mlp import (
     ORDERS,
     dense_tensors,
     expert_tensors,
-    has_mxfp4_experts,
     is_nvfp4,
 )
 from compiler.memory.weights import PLAIN_BITS, Split, Tensors, allocated
@@ -94,14 +93,13 @@ _WEIGHED = 512
 # memory capacity in test/registered, 2026-07-17) leave so much for nothing that is known: 1.5 GiB of the 20B on one and on two, 2.0
 # of the 120B on four, and 0.7 on eight.
 _SWIZZLED_GIB = Range(0.6, 1.5, 2.1)
-_LOADED_AND_SWIZZLED = 2
 
 
 @lru_cache(_WEIGHED)
 def _weights_gib(same: Same[Model], split: Split) -> Range:
     model = same.value
     once = _heaviest(model, split)
-    if has_mxfp4_experts(model) and split.scale_copies == _LOADED_AND_SWIZZLED:
+    if split.experts_swizzled:
         return once + _SWIZZLED_GIB
     if split.scale_copies is not None or not is_nvfp4(format_of(model, Role.EXPERTS)):
         return once

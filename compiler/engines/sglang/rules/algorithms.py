@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.sglang.given import ALGORITHM, given_by
 from compiler.engines.sglang.held import ALGORITHMS
 from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.speculation import DSPARK_SINCE
 from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -20,7 +21,7 @@ _READ_SINCE = "0.5.13"
 _ALGORITHMS = {
     **dict.fromkeys(("DFLASH", "EAGLE", "EAGLE3", "FROZEN_KV_MTP", "NEXTN", "NGRAM"), _READ_SINCE),
     **dict.fromkeys(("NONE", "STANDALONE"), _READ_SINCE),
-    "DSPARK": "0.5.16",
+    "DSPARK": DSPARK_SINCE,
     "UNO": "0.5.20",
 }
 
