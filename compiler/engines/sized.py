@@ -56,7 +56,7 @@ class Sizer(Protocol):
     def least_spare(self, fraction: float) -> tuple[float, ...] | None:
         """What is surely there beside the promise, sooner again; `None` where memory is not known.
 
-        Slots of the pool, and requests that its states admit, where a larger budget admits more of them.
+        Slots of the pool, and slots of states, where a larger budget has more of them.
         """
 
 

@@ -99,10 +99,15 @@ def movable(profile: Profile) -> Hashable:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Moves(Value):
-    """The moves of a lever from where it stands, numbered from 1, the smallest first."""
+    """The moves of a lever from where it stands, numbered from 1, the smallest first.
+
+    Attributes:
+        frees_gib: what each adds to the reserve, nearly, while it eases that alone; it only says where to look first.
+    """
 
     count: int
     at: Callable[[int], Change]
+    frees_gib: float | None = None
 
     @classmethod
     def only(cls, change: Change) -> Moves:
@@ -110,9 +115,19 @@ class Moves(Value):
         return cls(count=1, at=lambda _: change)
 
     @classmethod
-    def to(cls, values: Sequence[To], change: Callable[[To], Change]) -> Moves:
+    def to(
+        cls,
+        values: Sequence[To],
+        change: Callable[[To], Change],
+        *,
+        frees_gib: float | None = None,
+    ) -> Moves:
         """A move to each of these values, the nearest first."""
-        return cls(count=len(values), at=lambda number: change(values[number - 1]))
+        return cls(
+            count=len(values),
+            at=lambda number: change(values[number - 1]),
+            frees_gib=frees_gib,
+        )
 
 
 def _always(_: Plan) -> bool:

@@ -101,7 +101,11 @@ def lower_fraction(plan: Plan) -> Moves | str:
     lower = range(math.ceil(thousandths_of(plan)) - 1, 0, -1)
     if not lower:
         return "there is no lower one"
-    return Moves.to(lower, lambda each: with_fraction(plan.profile, each / THOUSANDTHS))
+    return Moves.to(
+        lower,
+        lambda each: with_fraction(plan.profile, each / THOUSANDTHS),
+        frees_gib=memory_of(plan).free_before_load_gib.best / THOUSANDTHS,
+    )
 
 
 def asked_each(plan: Plan) -> int | None:

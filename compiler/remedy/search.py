@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from attrs import evolve
@@ -75,7 +76,10 @@ def _least(
     if moves.count <= _FEW:
         return next((each for each in range(1, moves.count + 1) if min(over(each)) >= 0), None)
     here = margins(before.balance, goal, budgets=budgets)
-    return least(low=1, high=moves.count, margins=over, below=here if min(here) < 0 else None)
+    if min(here) >= 0:
+        return least(low=1, high=moves.count, margins=over)
+    hint = None if moves.frees_gib is None else math.ceil(-here[-1] / moves.frees_gib)
+    return least(low=1, high=moves.count, margins=over, below=here, hint=hint)
 
 
 def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | None:

@@ -148,17 +148,16 @@ class Case(Value):
         return StateSlots(slots=slots, per_request=states.per_request, flag=states.flag)
 
     @property
-    def spare_requests(self) -> int | None:
-        """Requests that the states surely admit beside those promised; `None` where no larger budget admits more."""
+    def spare_slots(self) -> int | None:
+        """Slots of states that are surely there beside those of the promise; `None` where no larger budget has more."""
         pools = [each.states for each in self.ground.layouts]
         if any(each is None or each.given is not None or not each.request_bytes for each in pools):
             return None
-        admitted = [states.requests for world in self.worlds if (states := self.states(world))]
-        if not admitted:
-            return None
         promised = self.profile.parallel.share(self.profile.serve.concurrency)
         asked = self.launch.running_requests
-        return min(admitted) - (promised if asked is None else min(promised, asked))
+        wanted = promised if asked is None else min(promised, asked)
+        shares = [states for world in self.worlds if (states := self.states(world))]
+        return min((each.slots - wanted * each.per_request for each in shares), default=None)
 
 
 def _logged(measured: Measured) -> Iterator[tuple[float, float]]:

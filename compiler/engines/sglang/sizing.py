@@ -110,8 +110,8 @@ class _Sizer(Value):
     def least_spare(self, fraction: float) -> tuple[float, ...]:
         case = make_case(self.ground, fraction=fraction)
         tokens = case.least_pool - self.ground.required_tokens
-        requests = case.spare_requests if self.ground.has_states else None
-        return (tokens,) if requests is None else (tokens, requests)
+        slots = case.spare_slots if self.ground.has_states else None
+        return (tokens,) if slots is None else (tokens, slots)
 
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
