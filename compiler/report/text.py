@@ -9,10 +9,14 @@ from compiler.report.cells import shown
 from compiler.report.counting import distinct
 from compiler.report.ink import Ink, Pieces, printed
 from compiler.report.marks import Mark, mark
-from compiler.report.prose import broken
+from compiler.report.prose import broken, narrowed
 from compiler.report.secrets import covered
 from compiler.report.snippet import snippet
 from compiler.source import Source
+
+
+_SEARCHED = 100
+"""Cells from which on what was found is one line, however long: so wide are pages that nobody looks at, and logs are searched."""
 
 
 def render_text(
@@ -26,8 +30,8 @@ def render_text(
 
     Lines that are quoted come from `sources`, by file name, with secrets covered; of a file that is not there only
     positions are shown.
-    Prose and quoted lines keep to `width` cells; tables, formulas and commands do not break. Each line ends in a
-    newline; no diagnostics give no text.
+    Prose and quoted lines keep to `width` cells; tables and commands do not break, and what was found and formulas only
+    on a narrow terminal. Each line ends in a newline; no diagnostics give no text.
     """
     several = tuple(distinct(diagnostics))
     shareable = covered(sources, several)
@@ -44,10 +48,7 @@ def _message(
     diagnostic: Diagnostic, *, sources: Mapping[str, Source], width: int
 ) -> Iterator[Pieces]:
     """The lines of one diagnostic."""
-    yield (
-        (f"{diagnostic.severity}[{diagnostic.code}]", Ink.of(diagnostic.severity)),
-        (f": {shown(diagnostic.told)}", Ink.STRONG),
-    )
+    yield from _headline(diagnostic, width=width)
     if diagnostic.accepted is not None:
         return  # who accepted it has read the rest, and it is said at every run
     places = _places(diagnostic)
@@ -77,6 +78,14 @@ def _message(
     for note in diagnostic.notes:
         yield from _note(note, gutter=gutter, width=width)
     yield from _help(diagnostic.help, width=width)
+
+
+def _headline(diagnostic: Diagnostic, *, width: int) -> Iterator[Pieces]:
+    kind = f"{diagnostic.severity}[{diagnostic.code}]"
+    whole = f"{kind}: {shown(diagnostic.told)}"
+    first, *more = (whole,) if width >= _SEARCHED else narrowed(whole, width=width)
+    yield ((kind, Ink.of(diagnostic.severity)), (first.removeprefix(kind), Ink.STRONG))
+    yield from (((line, Ink.STRONG),) for line in more)
 
 
 def _places(diagnostic: Diagnostic) -> Mapping[str, tuple[Label, ...]]:
