@@ -587,11 +587,11 @@ def test_lines_laid_out_with_care_are_kept(line: str) -> None:
     assert broken(long, room=40) == [shown(long)]
 
 
-def test_a_formula_is_whole_but_on_a_narrow_terminal() -> None:
-    """An equals sign outside backticks keeps a line whole where there is some room; where there is little its rows are indented."""
+def test_a_formula_breaks_where_it_is_asked_for() -> None:
+    """An equals sign outside backticks keeps a line whole, unless formulas break: then the rows after the first are indented."""
     formula = "x = 1 +" + " word" * 20
-    assert broken(formula, room=90) == [formula]
-    first, *more = broken(formula, room=40)
+    assert broken(formula, room=40) == [formula]
+    first, *more = broken(formula, room=40, formulas=True)
     assert " ".join([first, *(line.strip() for line in more)]) == formula
     assert all(line.startswith("  ") and cells(line) <= 40 for line in more)
 
@@ -611,11 +611,11 @@ def test_a_page_is_filled_anew(width: int) -> None:
             fenced ^= row.startswith("```")
 
 
-def test_what_was_found_is_broken_on_a_narrow_terminal_alone() -> None:
-    """On a narrow terminal the headline breaks between words; where nobody looks it is one line, to be searched for."""
+def test_what_was_found_is_broken_on_a_terminal_alone() -> None:
+    """On a terminal a headline breaks between words; in a file it is one line, to be searched for."""
     found = error("pool-too-small", "word " * 30 + "end")
-    whole = render_text([found], sources={}, colour=False, width=100)
-    narrow = render_text([found], sources={}, colour=False, width=60)
+    whole = render_text([found], sources={}, colour=False, width=60)
+    narrow = render_text([found], sources={}, colour=False, width=60, terminal=True)
     assert len(whole.splitlines()) == 1
     assert narrow.split() == whole.split()
     assert max(map(cells, narrow.splitlines())) <= 60

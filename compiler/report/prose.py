@@ -10,21 +10,18 @@ from compiler.report.cells import cells, shown
 
 NARROWEST = 30
 """Cells that text is given at least; a narrower column is worse to read than a line that runs over."""
-_ROOMY = 72
-"""Cells from which on a formula is kept whole, as it is in what is piped, so that it can be searched for."""
-
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
 _SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
 _ROW = re.compile(r"(\S(?:.*?\S)?  +)(\S.*)")
 _QUOTED = re.compile(r"`[^`]*`")
 
 
-def broken(text: str, *, room: int) -> list[str]:
+def broken(text: str, *, room: int, formulas: bool = False) -> list[str]:
     r"""The lines of a text, harmless, prose wrapped to `room` cells (or `NARROWEST`, if that is more).
 
     A `\n` always ends a line. A line with an indent is a table or a command and is kept whole; so is a formula, which has
-    ` = ` outside backticks, unless the room is small: then its further rows are indented. Of a line with a gap of several
-    spaces what stands after the gap is wrapped, under itself where there is room.
+    ` = ` outside backticks, unless `formulas` break, too: then its further rows are indented. Of a line with a gap of
+    several spaces what stands after the gap is wrapped, under itself where there is room.
     """
     room = max(room, NARROWEST)
     lines: list[str] = []
@@ -37,7 +34,7 @@ def broken(text: str, *, room: int) -> list[str]:
         elif _is_laid_out(line):
             lines.append(line)
         elif _is_formula(line):
-            lines += [line] if room >= _ROOMY else narrowed(line, width=room)
+            lines += narrowed(line, width=room) if formulas else [line]
         else:
             lines += _wrapped(line, room)
     return lines

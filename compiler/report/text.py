@@ -15,40 +15,37 @@ from compiler.report.snippet import snippet
 from compiler.source import Source
 
 
-_SEARCHED = 100
-"""Cells from which on what was found is one line, however long: so wide are pages that nobody looks at, and logs are searched."""
-
-
 def render_text(
     diagnostics: Iterable[Diagnostic],
     *,
     sources: Mapping[str, Source],
     colour: bool,
     width: int,
+    terminal: bool = False,
 ) -> str:
     """The diagnostics in the order given, equal ones once, an empty line between them.
 
     Lines that are quoted come from `sources`, by file name, with secrets covered; of a file that is not there only
     positions are shown.
-    Prose and quoted lines keep to `width` cells; tables and commands do not break, and what was found and formulas only
-    on a narrow terminal. Each line ends in a newline; no diagnostics give no text.
+    Prose and quoted lines keep to `width` cells; tables and commands do not break, and headlines and formulas only on a
+    `terminal`: a file is searched for them. Each line ends in a newline; no diagnostics give no text.
     """
     several = tuple(distinct(diagnostics))
     shareable = covered(sources, several)
     return "\n".join(
         "".join(
             printed(line, colour=colour) + "\n"
-            for line in _message(each, sources=shareable, width=width)
+            for line in _message(each, sources=shareable, width=width, terminal=terminal)
         )
         for each in several
     )
 
 
 def _message(
-    diagnostic: Diagnostic, *, sources: Mapping[str, Source], width: int
+    diagnostic: Diagnostic, *, sources: Mapping[str, Source], width: int, terminal: bool
 ) -> Iterator[Pieces]:
     """The lines of one diagnostic."""
-    yield from _headline(diagnostic, width=width)
+    yield from _headline(diagnostic, width=width if terminal else None)
     if diagnostic.accepted is not None:
         return  # who accepted it has read the rest, and it is said at every run
     places = _places(diagnostic)
@@ -76,14 +73,14 @@ def _message(
     if quoted and (diagnostic.notes or diagnostic.help):
         yield rule
     for note in diagnostic.notes:
-        yield from _note(note, gutter=gutter, width=width)
-    yield from _help(diagnostic.help, width=width)
+        yield from _note(note, gutter=gutter, width=width, formulas=terminal)
+    yield from _help(diagnostic.help, width=width, formulas=terminal)
 
 
-def _headline(diagnostic: Diagnostic, *, width: int) -> Iterator[Pieces]:
+def _headline(diagnostic: Diagnostic, *, width: int | None) -> Iterator[Pieces]:
     kind = f"{diagnostic.severity}[{diagnostic.code}]"
     whole = f"{kind}: {shown(diagnostic.told)}"
-    first, *more = (whole,) if width >= _SEARCHED else narrowed(whole, width=width)
+    first, *more = (whole,) if width is None else narrowed(whole, width=width)
     yield ((kind, Ink.of(diagnostic.severity)), (first.removeprefix(kind), Ink.STRONG))
     yield from (((line, Ink.STRONG),) for line in more)
 
@@ -116,19 +113,21 @@ def _position(label: Label, *, arrow: str, gutter: int, with_text: bool) -> Piec
     return ((" " * gutter + arrow, Ink.FRAME), (position, Ink.PLAIN), (said, Ink.PLAIN))
 
 
-def _note(note: str, *, gutter: int, width: int) -> Iterator[Pieces]:
+def _note(note: str, *, gutter: int, width: int, formulas: bool) -> Iterator[Pieces]:
     """A note, its further lines aligned with its first."""
     indent = gutter + len(" = note: ")
-    first, *further = broken(note, room=width - indent)
+    first, *further = broken(note, room=width - indent, formulas=formulas)
     yield ((" " * gutter + " = ", Ink.FRAME), ("note", Ink.STRONG), (f": {first}", Ink.PLAIN))
     for line in further:
         yield ((" " * indent + line, Ink.PLAIN),)
 
 
-def _help(entries: Iterable[str], *, width: int) -> Iterator[Pieces]:
+def _help(entries: Iterable[str], *, width: int, formulas: bool) -> Iterator[Pieces]:
     """All help under one word, aligned with its first line."""
     indent = len("help: ")
-    lines = [line for each in entries for line in broken(each, room=width - indent)]
+    lines = [
+        line for each in entries for line in broken(each, room=width - indent, formulas=formulas)
+    ]
     for number, line in enumerate(lines):
         if number:
             yield ((" " * indent + line, Ink.PLAIN),)
