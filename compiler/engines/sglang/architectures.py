@@ -128,11 +128,11 @@ ARRIVALS: Mapping[str, Arrival] = {
 # Others are older than this release, the first whose start of them was read; of these an earlier one was.
 _COMMON = "0.4.6"
 _READ_SINCE = {
-    "DeepseekV2ForCausalLM": "0.4.2",
+    "DeepseekV2ForCausalLM": "0.4.1",
     "DeepseekV3ForCausalLM": "0.4.2",
     "Qwen2_5_VLForConditionalGeneration": "0.4.4",
 }
-# Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3, whose start was not read there.
+# Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3 without graphs, whose start was not read there.
 _ALWAYS = (
     "Grok1ForCausalLM",
     "LlamaForCausalLM",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
+from compiler.engines.sglang.held import REPLICAS_ASKED_SINCE
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.padding import TRITON_KERNELS, mxfp4_runner, padding
 from compiler.engines.sglang.releases import at_least
@@ -58,7 +59,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
         shared_whole=exchanged in _whole_with(model) or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
-        head_by_attention=settings.on("enable-dp-lm-head"),
+        head_by_attention=_splits_head_by_attention(settings, launch.version),
         tables_on_host=_tables_on_host(settings),
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
@@ -95,6 +96,12 @@ def _shared_alone(settings: Settings, version: str) -> bool:
     """Whether a variable keeps shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606)."""
     asked = switch(settings.profile.env, _SHARED_ALONE_ENV)
     return asked is True and at_least(version, _SHARED_ALONE_SINCE)
+
+
+def _splits_head_by_attention(settings: Settings, version: str) -> bool:
+    """Asked for, or by data parallel attention itself (0.4.1 models/deepseek_v2.py, 823, to 0.4.4: `ReplicatedLinear`)."""
+    whole = settings.profile.parallel.dp_attention and not at_least(version, REPLICAS_ASKED_SINCE)
+    return whole or settings.on("enable-dp-lm-head")
 
 
 def _tables_on_host(settings: Settings) -> bool:
