@@ -200,6 +200,7 @@ def test_windows_are_split_for_some_architectures() -> None:
 def test_windows_of_mimo_are_whole_beside_a_hierarchical_cache_until_0_5_14(
     version: str, flags: str, ratio: float
 ) -> None:
+    """Of the 48 layers 39 have a window, whose pool has 0.8 of the tokens by itself."""
     command = f"--model-path XiaomiMiMo/MiMo-V2-Flash --tp 4 --context-length 65536 {flags}"
     full, window = 9 * (192 + 128) * 2, 39 * 2 * (192 + 128) * 2
     assert memory_of(command, version=version, count=4).pool.cell_bytes == pytest.approx(

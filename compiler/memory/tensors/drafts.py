@@ -24,11 +24,16 @@ from compiler.memory.weights import Split, Tensors
 def draft_tensors(draft: Draft, *, split: Split, writes_only: bool = False) -> tuple[Tensors, ...]:
     """The tensors of a draft model on one rank; `writes_only`: those that a block drafter writes its KV with."""
     tensors = tuple(_draft(draft, ranks=split.attention))
-    return tuple(each for each in tensors if each.role in _WRITERS) if writes_only else tensors
+    return (
+        tuple(each for each in tensors if each.role.startswith(_WRITERS))
+        if writes_only
+        else tensors
+    )
 
 
 _INWARD, _TAPPED = "draft attention q, k and v", "draft fc"
-_WRITERS = frozenset({_INWARD, _TAPPED})
+_WRITERS = (_INWARD, _TAPPED)
+"""With their scales."""
 
 
 def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
@@ -36,15 +41,18 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
     queries = draft.heads // ranks * shape.head_dim
     kv = max(1, shape.kv_heads // ranks) * (shape.head_dim + shape.v_head_dim)
     wide = 2 if draft.wide_input else 1
+    output, inner = draft.heads // ranks * shape.v_head_dim, draft.intermediate // ranks
     parts = (
-        (_INWARD, wide * draft.hidden * (queries + kv), draft.layers),
-        ("draft attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
-        ("draft MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
-        ("draft MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
+        (_INWARD, Role.ATTENTION, wide * draft.hidden * (queries + kv)),
+        ("draft attention o", Role.OUTPUT, output * draft.hidden),
+        ("draft MLP, gate and up", Role.DENSE, 2 * draft.hidden * inner),
+        ("draft MLP, down", Role.DENSE, draft.hidden * inner),
     )
-    for name, elements, count in parts:
-        yield Tensors(role=name, elements=elements, bits=bits, count=count)
+    for name, role, elements in parts:
+        matrix = Matrix(name=name, elements=elements, count=draft.layers)
+        yield from matrix.tensors(format_of(draft, role))
     tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
+    # A plain layer whatever the checkpoint's format (0.5.11 to 0.5.23 models/dflash.py).
     yield Tensors(role=_TAPPED, elements=tapped, bits=bits, whole=True)
     if draft.other_parameters:
         yield Tensors(
