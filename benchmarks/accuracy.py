@@ -129,7 +129,6 @@ UNEXPLAINED: Sequence[str] = (
         "qwen3-vl-235b-fp8-4h200-pd: `--language-only` leaves the vision tower where it is, and three fractions have 0.7 GiB less"
         " than the same server whole; what receives images that are encoded elsewhere is not counted"
     ),
-    "Nemotron Nano Omni: no public config was at hand for its towers",
     (
         "llama4-scout-8h200-1m-f08: every buffer of 0.4.6.post5 that grows with the context comes to 9 GiB of 28; the report"
         " names the error of sgl-project/sglang#5755, a request table of 80 GiB, which only the model's own context has"
