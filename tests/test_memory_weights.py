@@ -369,6 +369,18 @@ def test_the_kimi_draft_is_what_its_files_hold() -> None:
     assert exact_gib(draft_tensors(draft, split=Split(tensor=8))) == pytest.approx(1.31, abs=0.005)
 
 
+def test_a_models_own_draft_may_have_a_format_that_is_its_alone() -> None:
+    """Experts of the model are in four bits and those of its draft in eight; what neither names is in sixteen."""
+    model = known("nvidia/Qwen3.8-Flash-Next-NVFP4")
+    assert model.nextn is not None
+    bits = {t.role: t.bits for t in nextn_tensors(model, model.nextn, split=Split())}
+    assert bits["routed experts, down"] == 8
+    assert bits["routed experts, down, scales"] == 32
+    assert bits["attention q, k and v"] == 16
+    bits = {t.role: t.bits for t in target_tensors(model, split=Split())}
+    assert bits["routed experts, down"] == 4
+
+
 def test_a_models_own_draft_is_one_of_its_layers() -> None:
     """DeepSeek V3's draft has 11.6e9 parameters without the embedding and head it shares, as published."""
     model = known("deepseek-ai/DeepSeek-V3")

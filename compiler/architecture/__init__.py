@@ -75,7 +75,8 @@ class Role(StrEnum):
     ROUTER = "router"
     VISION = "vision"
     NEXTN = "nextn"
-    """The layers of the model's own draft; their parts have the formats of the other roles."""
+    """The layers of the model's own draft: their parts have the formats of the other roles, or their experts one that is theirs
+    alone."""
     OTHER = "other"
 
 

@@ -74,7 +74,7 @@ def nextn_tensors(
 
     While it is loading the draft also has an embedding and a head, which it then gives up for the target's.
     """
-    stored = model if _quantized(model) else evolve(model, quantization=None)
+    stored = _own(model)
     kind = LayerKind.WINDOW if nextn.windowed else LayerKind.FULL
     counts = Counts(
         full=nextn.layers if kind is LayerKind.FULL else 0,
@@ -115,7 +115,7 @@ def stage_tensors(model: Model, stages: Stages, *, split: Split) -> tuple[Tensor
 
 
 def _stages(model: Model, stages: Stages, *, split: Split) -> Iterator[Tensors]:
-    stored = model if _quantized(model) else evolve(model, quantization=None)
+    stored = _own(model)
     attention, moe, count = stored.attention, stored.moe, stages.layers
     if isinstance(attention, Compressed):
         yield from compressed_tensors(
@@ -141,6 +141,13 @@ def _stages(model: Model, stages: Stages, *, split: Split) -> Iterator[Tensors]:
         yield Tensors(role=role, elements=elements, bits=model.dtype_bits, whole=True)
 
 
-def _quantized(model: Model) -> bool:
-    formats = model.quantization.formats if model.quantization is not None else ()
-    return any(Role.NEXTN in each.roles for each in formats)
+def _own(model: Model) -> Model:
+    """The model in the formats of its draft: its own, the one that names the draft alone, or none."""
+    kind = model.quantization
+    formats = () if kind is None else kind.formats
+    named = next((each for each in formats if Role.NEXTN in each.roles), None)
+    if kind is None or named is None:
+        return evolve(model, quantization=None)
+    if len(named.roles) > 1:
+        return model
+    return evolve(model, quantization=evolve(kind, formats=(evolve(named, roles=(Role.EXPERTS,)),)))
