@@ -120,7 +120,6 @@ UNEXPLAINED: Sequence[str] = (
         " are weights, so that this is 0.6 GiB in either direction"
     ),
     "ci-mimo-v25-8h200-dp2-mtp-f065: 0.8 of 89.6 GiB are missing, beside three runners of a draft and two towers",
-    "ci-ring25-1t-8h200: 0.7 of 119 GiB are missing on eight H200 and half of that on eight B200; which roles are in FP8 is derived",
     (
         "qwen38-27b-awq-2x3090-vast: the fork unpacks the layers of linear attention to bf16, by its own patch; it is set aside, and"
         " with them in bf16 four of these boots are 3 % to 5 % off"

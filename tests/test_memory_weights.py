@@ -369,6 +369,17 @@ def test_the_kimi_draft_is_what_its_files_hold() -> None:
     assert exact_gib(draft_tensors(draft, split=Split(tensor=8))) == pytest.approx(1.31, abs=0.005)
 
 
+def test_scales_of_what_comes_out_of_experts_are_whole() -> None:
+    """With a scale an output each of eight ranks has 8192 for each expert, 0.59 GiB, and an eighth of those of what goes in."""
+    model = known("inclusionAI/Ring-2.5-1T")
+    tensors = target_tensors(model, split=Split(tensor=8))
+    size = {t.role: t.elements * t.count * t.bits / 8 for t in tensors}
+    assert size["routed experts, scales out"] == 76 * 256 * 8192 * 4
+    assert size["routed experts, scales in"] == 76 * 256 * 2 * 2048 / 8 * 4
+    plain = target_tensors(known("Qwen/Qwen3-235B-A22B-Instruct-2507"), split=Split(tensor=8))
+    assert not any("scales" in t.role for t in plain)
+
+
 def test_a_models_own_draft_may_have_a_format_that_is_its_alone() -> None:
     """Experts of the model are in four bits and those of its draft in eight; what neither names is in sixteen."""
     model = known("nvidia/Qwen3.8-Flash-Next-NVFP4")
