@@ -27,6 +27,9 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # On NVIDIA's GPUs what MLA absorbs is dequantized from this release on; otherwise it gets one scale (models/deepseek_v2.py,
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
+# The class for YaRN that latent attention has keeps two tables more in these releases, and later for other chips alone
+# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416).
+_HALVES_SINCE, _HALVES_UNTIL = "0.5.7", "0.5.13"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
 # And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
@@ -70,6 +73,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         expert_bias_bits=filled.bias_bits,
         experts_plain=filled.plain,
         experts_swizzled=swizzled,
+        rotary_halves=at_least(launch.version, _HALVES_SINCE)
+        and not at_least(launch.version, _HALVES_UNTIL),
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
