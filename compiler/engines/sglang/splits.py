@@ -28,7 +28,7 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # The class for YaRN that latent attention has keeps two tables more in these releases, and later for other chips alone
-# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416).
+# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416). What DeepSeek V4 has is apart.
 _HALVES_SINCE, _HALVES_UNTIL = "0.5.7", "0.5.13"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"

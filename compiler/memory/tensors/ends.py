@@ -50,8 +50,11 @@ def rotary_tensors(model: Model, *, layers: int, split: Split) -> Iterator[Tenso
     """
     attention = model.attention
     yarn = model.rope is not None and model.rope.kind == "yarn"
-    plain = 2 if isinstance(attention, Compressed) and not split.rotary_alone else 1
-    scaled = 3 if isinstance(attention, Mla) and split.rotary_halves else plain
+    scaled = 3 if isinstance(attention, Mla) and split.rotary_halves else 1
+    plain = 1
+    if isinstance(attention, Compressed) and not split.rotary_alone:
+        # By the source two from 0.5.13 on; a public log of the load has four (benchmarks/accuracy.py).
+        scaled, plain = 4, 2
     owners = layers if model.rope is not None and model.rope.each_layer else 1
     # The table of a YaRN is as long as its scaling reaches (layers/rotary_embedding/yarn.py, `_compute_cos_sin_cache`).
     reaches = model.rope.reaches or 0 if model.rope is not None else 0
