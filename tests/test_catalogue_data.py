@@ -154,9 +154,9 @@ def test_the_recorded_draft_pool_is_what_its_shapes_give(catalogue: Catalog) -> 
 
 
 def test_the_catalogue_stays_small() -> None:
-    """All files together stay under 500 kB: they are read by people, and installed with the compiler."""
+    """All files together stay under 600 kB: they are read by people, and installed with the compiler."""
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
-    assert 10_000 < total < 500_000
+    assert 10_000 < total < 600_000
 
 
 def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
@@ -285,7 +285,7 @@ def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None
 def test_a_draft_is_of_one_kind(catalogue: Catalog, id_: str) -> None:
     """A block drafter has a block, and uses the target's head; a head that drafts token by token has its own."""
     draft = known_draft(catalogue, id_)
-    blocks = draft.algorithms == ("dflash",)
+    blocks = draft.algorithms in {("dflash",), ("dspark",)}
     assert (draft.block_size > 1) == blocks
     assert (draft.head_vocabulary == 0) == blocks
     assert draft.wide_input == (draft.algorithms == ("eagle3",))
