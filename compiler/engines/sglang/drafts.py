@@ -59,7 +59,9 @@ def given_up_gib(guess: Speculation, model: Model, *, split: Split) -> Range:
     both = embedding + end / head_ranks
     if not model.tied:
         return Range.exactly(both)
-    return Range(embedding, embedding if model.architecture.startswith(_TIES) else both, both)
+    if model.architecture.startswith(_TIES):
+        return Range.exactly(embedding)
+    return Range(embedding, both, both)
 
 
 def loaded_gib(guess: Speculation, model: Model, *, split: Split, ranks: int) -> Range:
