@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from compiler.diagnostics import Diagnostic, error, present
+from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.engines.engine import PortUse
 from compiler.engines.known import ENGINES
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.profile import Argument
+from compiler.profile import Argument, Target
 from compiler.rules import rule
 
 
 _LAST = 65_535
-_OWN = "serve.port"
+_FREE_FOR_ALL = 1024
+"""Linux lets everybody listen from here on, by default."""
+_LOWERED = "net.ipv4.ip_unprivileged_port_start"
+_OWN, _ROOT = "serve.port", "root"
 
 
 @rule("port-clash")
@@ -70,3 +73,36 @@ def _mended(plan: Plan, moved: PortUse, kept: PortUse, uses: Sequence[PortUse]) 
 
 def _written(value: Argument | None) -> str:
     return f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+@rule("port-privileged")
+def ports_of_root(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A unit that runs as a user has none of root's rights: `templates/service.j2` grants no capability."""
+    engine, target = ENGINES.get(plan.profile.engine.name), plan.target
+    user = None if target is None else _user(target)
+    if engine is None or target is None or user is None:
+        return
+    for use in engine.footprint(plan.profile, plan.release).ports:
+        if not (use.certain and use.listens and 0 < use.first < _FREE_FOR_ALL):
+            continue
+        name = use.setting.removeprefix("flags.")
+        proxied = f", and let a reverse proxy listen on {use.first}" if use.setting == _OWN else ""
+        yield warning(
+            "port-privileged",
+            f"the service may not listen on port {use.first}: it runs as {user}",
+            where.primary(use.setting, _OWN, text=use.said),
+            secondary=present(where.label(f"targets.{plan.target_name}.user", "not root")),
+            notes=(
+                f"below {_FREE_FOR_ALL} Linux lets only root listen, unless the host lowers `{_LOWERED}`",
+                "the unit grants the service no capability for it",
+            ),
+            help=(f"set `{name}` to a port from {_FREE_FOR_ALL} on{proxied}",),
+            path=use.setting,
+        )
+
+
+def _user(target: Target) -> str | None:
+    """Whom the unit runs as, in words; `None` where that is root."""
+    if target.user is not None:
+        return None if target.user == _ROOT else f"`{target.user}`"
+    return None if target.manager == "system" else "the user of its manager"
