@@ -19,7 +19,7 @@ from compiler.profile import Profile
 
 
 _FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, without its dashes"
-_BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
+BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
 
 
 _MISSING = "setting-missing"
@@ -99,7 +99,7 @@ def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
     advice: tuple[str | None, ...]
     covered: tuple[Label, ...] = ()
     if path[0] == "secrets":
-        advice = (similar, _BY_FILE_HINT)
+        advice = (similar, BY_FILE_HINT)
         covered = (Label(_value_span(resolved, path), "not shown", secret=True),)
     elif similar is not None:
         advice = (similar,)
@@ -152,7 +152,7 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
     if fault.path[0] == "env" and fault.kind is FaultKind.WRONG_TYPE and len(fault.path) > 1:
         advice.append("a variable's value is text; write it in quotes")
     if fault.path[0] == "secrets":
-        advice.append(_BY_FILE_HINT)
+        advice.append(BY_FILE_HINT)
     if not advice:
         meant = [f"`{each}`" for each in _plainly(fault, resolved)]
         advice += [f"write {any_of(meant)}"] if meant else []
