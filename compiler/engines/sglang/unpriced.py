@@ -43,6 +43,7 @@ WEIGHTS: Mapping[str, str] = {
     "offload-group-size": "moves weights to host memory",
     "enable-eplb": "deals experts out anew as the load changes",
     "ep-num-redundant-experts": "adds copies of experts",
+    "moe-a2a-backend": "runs with this model in no release, and a build that makes it may keep shared experts whole",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",
     "enable-memory-saver": "never gives back what is freed while weights are made anew",
