@@ -47,7 +47,9 @@ def expert_step(settings: Settings, *, gpu: Gpu, model: Model) -> int:
     version = settings.profile.engine.version
     if model.moe is None or not at_least(version, _STEPS_SINCE):
         return 1
-    if platform(gpu) is Platform.HIP and is_mxfp4(format_of(model, Role.EXPERTS)):
+    stored = "" if model.quantization is None else model.quantization.method
+    fp4 = stored == "fp8" and is_mxfp4(format_of(model, Role.EXPERTS))
+    if platform(gpu) is Platform.HIP and fp4:
         return _AITER_NARROW if at_least(version, _AITER_NARROW_SINCE) else _AITER
     if is_nvfp4(format_of(model, Role.EXPERTS)) and at_least(version, _OWN_NVFP4_SINCE):
         return 1

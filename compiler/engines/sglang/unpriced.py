@@ -26,7 +26,6 @@ STATIC: Mapping[str, str] = {
     "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
     "speculative-draft-kv-cache-dtype": "stores the latents of a draft in a number format of its own, whose bytes are not written down",
     "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
-    "dllm-algorithm": "sizes the pool by blocks",
     "device": "runs the model elsewhere than on such a GPU, where memory is counted otherwise",
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
@@ -99,6 +98,7 @@ RESERVE: Mapping[str, str] = {
     "triton-attention-num-kv-splits": "changes the attention logits of graphs",
     "enable-return-hidden-states": "keeps hidden states of whole requests",
     "max-prefill-tokens": "may widen a prefill step beyond one chunk",
+    "dllm-algorithm": "computes and captures whole blocks of tokens at each step",
     "lora-backend": "allocates workspaces for adapters",
     "moe-a2a-backend": "allocates buffers to exchange tokens",
     "enable-dp-attention-local-control-broadcast": "allocates communication buffers",
