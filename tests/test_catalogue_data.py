@@ -154,9 +154,9 @@ def test_the_recorded_draft_pool_is_what_its_shapes_give(catalogue: Catalog) -> 
 
 
 def test_the_catalogue_stays_small() -> None:
-    """All files together stay under 500 kB: they are read by people, and installed with the compiler."""
+    """All files together stay under 600 kB: they are read by people, and installed with the compiler."""
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
-    assert 10_000 < total < 500_000
+    assert 10_000 < total < 600_000
 
 
 def test_no_entry_names_a_package_registry_or_a_local_path() -> None:
