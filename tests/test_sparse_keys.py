@@ -37,3 +37,19 @@ def test_a_draft_costs_as_much_beside_all_keys() -> None:
         for words in ("", "--disaggregation-mode prefill")
     )
     assert many.pool.cell_bytes - few.pool.cell_bytes == (ALL - OWN) * KEY
+
+
+@pytest.mark.parametrize(
+    ("version", "env", "paged"),
+    [
+        ("0.5.11", {}, False),
+        ("0.5.12", {}, True),
+        ("0.5.18", {}, True),
+        ("0.5.18", {"SGLANG_USE_AITER": "0"}, False),
+        ("0.5.18", {"SGLANG_DSA_HIP_DISABLE_PRESHUFFLE": "1"}, False),
+    ],
+)
+def test_pages_on_amd_s_gpus(version: str, env: dict[str, str], *, paged: bool) -> None:
+    """64 tokens from 0.5.12 on, with aiter's kernels; single tokens before and without."""
+    memory = sized(GLM, version=version, gpu="mi355x", count=8, public=False, **env)
+    assert any("whole pages of 64" in each for each in memory.pool.best_formula) is paged
