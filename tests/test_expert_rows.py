@@ -8,7 +8,9 @@ from compiler.ranges import Range
 from servers import sized
 
 
-SERVER = "--model-path zai-org/GLM-5.2-FP8 --tp 8 --mem-fraction-static 0.8 --chunked-prefill-size 65536"
+SERVER = (
+    "--model-path zai-org/GLM-5.2-FP8 --tp 8 --mem-fraction-static 0.8 --chunked-prefill-size 65536"
+)
 TOKENS, BYTES, GIB = 65536, 2, 2**30
 HIDDEN, COLUMNS, ACTIVE = 6144, 2048, 8
 
