@@ -189,6 +189,7 @@ class Draft(Value):
         embedding_vocabulary: of its own embedding; 0 when it uses the target's.
         other_parameters: what no other figure names and every GPU holds whole: two tables of a Markov head (DSpark) are twice
             the vocabulary by its rank.
+        quantization: of its layers (`attention`, `attention-output`, `dense`).
     """
 
     id: str
@@ -208,6 +209,7 @@ class Draft(Value):
     other_parameters: int = 0
     context: int
     dtype_bits: int = 16
+    quantization: Quantization | None = None
     sources: Sources = field(factory=dict)
     shipped: bool = True
 

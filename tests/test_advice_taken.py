@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from compiler.cli.predict import command as predict
 from compiler.diagnostics import Diagnostic
+from compiler.language import elsewhere, settings
 from deployments import check_text
 
 
@@ -186,6 +187,70 @@ def test_a_flag_with_underscores(tmp_path: Path, line: str, meant: str | None) -
     if meant is not None and meant.startswith("write "):
         after = check_text(tmp_path / "profiles", text.replace(key, meant[7:-1], 1))
         assert [each for each in after.all_diagnostics if each.is_error] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "meant"),
+    [
+        ("serve", "context_length = 4096", "`serve.context` writes `--context-length`"),
+        ("serve", "max_model_len = 4096", "here it is called `serve.context`"),
+        ("serve", "ctx = 4096", "here it is called `serve.context`"),
+        ("memory", "mem_fraction_static = 0.8", "`memory.fraction` writes `--mem-fraction-static`"),
+        ("memory", "gpu_memory_utilization = 0.8", "here it is called `memory.fraction`"),
+        ("gpus", 'model = "h100"', "here it is called `gpus.kind`"),
+        ("memory", "enable_metrics = true", "write `enable-metrics = true` under `[flags]`"),
+        ("memory", "enable_metrics = false", "leave it out: `--enable-metrics` is on where"),
+        ("model", 'load_format = "dummy"', 'write `load-format = "dummy"` under `[flags]`'),
+        ("speculative", "num_steps = 3", "write `speculative-num-steps = 3` under `[flags]`"),
+        ("memory", "zzzz = 1", "`[memory]` may hold `fraction`"),
+    ],
+)
+def test_a_key_by_the_name_of_another_tool(
+    tmp_path: Path, table: str, line: str, meant: str
+) -> None:
+    """A key that is a flag of the release, or what others call a setting, is told what it is here; alone, where it replaces it."""
+    text = profile()
+    if f"[{table}]" in text:
+        text = text.replace(f"[{table}]\n", f"[{table}]\n{line}\n")
+    else:
+        text += f'[{table}]\nalgorithm = "eagle"\n{line}\n'
+    (unknown,) = found(tmp_path, text, "unknown-key")
+    assert unknown.help[0].startswith(meant)
+
+
+@pytest.mark.parametrize("name", ["context_length", "max_model_len"])
+def test_a_key_by_another_name_is_one_mistake(tmp_path: Path, name: str) -> None:
+    """What stands under another tool's name is not missing under its own."""
+    text = profile()
+    renamed = text.replace("\ncontext = ", f"\n{name} = ")
+    assert renamed != text
+    checked = check_text(tmp_path / "profiles", renamed)
+    assert [each.code for each in checked.all_diagnostics] == ["unknown-key"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("float16", "a cache has this format where the model runs in it: leave it at `auto`"),
+        ("e4m3", "here it is called `fp8_e4m3`"),
+        ("fp4", "a cache in four bits has no word here: set `flags.kv-cache-dtype`"),
+        ("fp8", 'write `"fp8_e4m3"` or `"fp8_e5m2"`'),
+    ],
+)
+def test_a_format_by_another_name(tmp_path: Path, written: str, meant: str) -> None:
+    """A format of the cache that has no such word here is told what it is, and never a word of another format."""
+    text = profile().replace("[memory]\n", f'[memory]\nkv_dtype = "{written}"\n')
+    (wrong,) = found(tmp_path, text, "bad-value")
+    assert wrong.help[0].startswith(meant)
+
+
+def test_names_of_elsewhere_are_no_names_of_ours() -> None:
+    """Each leads to a setting that there is, from a table where it is none itself."""
+    for path, names in elsewhere.NAMES.items():
+        assert settings.find_setting(path) is not None
+        for name in names.split():
+            assert settings.find_setting((*path[:-1], name)) is None
+            assert elsewhere.called_here((*path[:-1], name)) == path
 
 
 def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:

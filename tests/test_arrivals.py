@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import open_catalog
+from compiler.catalog.shelves import Kind
 from compiler.checkpoint.families import FAMILIES
 from compiler.engines.sglang.architectures import ARRIVALS, between, unread
 from compiler.predict import Question, make_predictor
 from wheels import fetch_wheel, unpack
 
 
+CATALOG = open_catalog()
 # Names of a config that no class has: what the sources of the release know them by.
 UNCLASSED = {
     "DeepseekV41ForCausalLM": "deepseek_v41",
@@ -106,8 +108,11 @@ def test_all_others_are_in_the_oldest_release_that_was_read(name: str, folder: P
 
 
 def test_every_row_is_of_an_architecture_that_is_described() -> None:
-    """No row is dead."""
-    assert ARRIVALS.keys() <= FAMILIES.keys()
+    """No row is dead: a config.json of it is read, or a model of the catalogue is of it."""
+    found = (CATALOG.model(each)[0] for each in CATALOG.ids(Kind.MODEL))
+    entries = {each.architecture for each in found if each is not None}
+    assert ARRIVALS.keys() <= FAMILIES.keys() | entries
+    assert entries <= FAMILIES.keys() | ARRIVALS.keys()
 
 
 def test_a_release_that_lacks_the_class_is_said() -> None:
@@ -122,7 +127,7 @@ def test_a_release_that_lacks_the_class_is_said() -> None:
         ("0.5.9", False, True),
     ):
         question = Question(gpu="b200", count=8, engine="sglang", version=version)
-        predictor = make_predictor(open_catalog(), engine="sglang", version=version)
+        predictor = make_predictor(CATALOG, engine="sglang", version=version)
         plan = predictor.predict(words, question).plan
         assert plan is not None
         assert (plan.memory is not None) is priced

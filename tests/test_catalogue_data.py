@@ -285,7 +285,7 @@ def test_a_draft_fits_the_models_it_is_for(catalogue: Catalog, id_: str) -> None
 def test_a_draft_is_of_one_kind(catalogue: Catalog, id_: str) -> None:
     """A block drafter has a block, and uses the target's head; a head that drafts token by token has its own."""
     draft = known_draft(catalogue, id_)
-    blocks = draft.algorithms == ("dflash",)
+    blocks = draft.algorithms in {("dflash",), ("dspark",)}
     assert (draft.block_size > 1) == blocks
     assert (draft.head_vocabulary == 0) == blocks
     assert draft.wide_input == (draft.algorithms == ("eagle3",))

@@ -32,7 +32,7 @@ from compiler.checkpoint import (
     place_checkpoint,
     read_checkpoint,
 )
-from compiler.checkpoint.folder import INDEX
+from compiler.checkpoint.folder import INDEX, Kind
 from compiler.checkpoint.headers import LARGEST_HEADER
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
@@ -762,3 +762,21 @@ def test_what_is_no_file_of_a_checkpoint_is_not_read(folder: Path, name: str, ki
         with path.open("wb") as file:
             file.truncate(2**32)
     assert any(place.endswith(name) for place, _ in faults_of(folder))
+
+
+def test_scales_of_an_expert_s_outputs_are_placed_whole() -> None:
+    """Of GLM 4.7 in FP8 each of eight ranks has the scales of all 5,120 outputs, in 32 bits, and an eighth of the inner ones."""
+    model, _ = open_catalog().model("zai-org/GLM-4.7-FP8")
+    assert model is not None
+    name = "model.layers.N.mlp.experts.N"
+    kinds = {
+        Kind(name=f"{name}.down_proj.weight_scale", bits=16, shape=(5120, 1), layer=5): 160,
+        Kind(name=f"{name}.up_proj.weight_scale", bits=16, shape=(1536, 1), layer=5): 160,
+    }
+    checkpoint = Checkpoint(config={}, kinds=kinds, tensors=320, bytes=0)
+    placed = place_checkpoint(checkpoint, model, split=Split(tensor=8))
+    sizes = {each.role: each.bytes for each in placed.tensors if each.role.startswith("routed")}
+    assert sizes == {
+        "routed experts, down": 160 * 5120 * 4,
+        "routed experts, gate and up": 160 * 1536 * 4 / 8,
+    }

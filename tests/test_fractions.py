@@ -15,7 +15,7 @@ import pytest
 
 from compiler.catalog import open_catalog
 from compiler.catalog.shelves import Kind
-from compiler.engines.sglang.fractions import tower_as_read
+from compiler.engines.sglang.fractions import tower_as_read, vision_factor
 from compiler.engines.sglang.launch import Launch, launch
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import settings_of
@@ -152,6 +152,7 @@ def test_a_vision_tower_scales_it() -> None:
         ("0.5.11", "google/gemma-3n-E2B-it", 0.95 * 0.8),
         ("0.5.11", "deepseek-ai/DeepSeek-OCR", 0.95),
         ("0.5.18", "google/gemma-4-12B-it", 0.95),
+        ("0.5.15", "XiaomiMiMo/MiMo-V2.5", 0.95),  # its vision config is a plain dictionary
         ("0.5.11", "google/gemma-3-4b-it", 1.0),  # takes no images unless asked to
     ],
 )
@@ -165,6 +166,13 @@ def test_what_sees_without_a_tower_of_layers_scales_it(
     found = launched(version, "h100", model=model, flags=flags)
     assert found.automatic_fraction == pytest.approx(plain.automatic_fraction * factor, abs=1e-9)
     assert found.multimodal is (factor < 1)
+
+
+def test_a_tower_by_another_name_scales_nothing() -> None:
+    """Nemotron Nano Omni takes images, and its config has no `vision_config` once it is read."""
+    model = model_of("nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4")
+    assert tower_as_read(model) == (32, 1280)
+    assert vision_factor(model) == 1.0
 
 
 _LIST = "multimodal_model_archs"

@@ -22,6 +22,7 @@ from compiler.memory.weights import Split, Tensors, allocated, exact_gib
 from compiler.ranges import Range
 from examples import examples
 from rows import folded
+from servers import lines, sized
 
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=examples(60))
@@ -367,6 +368,43 @@ def test_the_kimi_draft_is_what_its_files_hold() -> None:
     whole = draft_tensors(draft, split=Split())
     assert sum(t.elements * t.count for t in whole) == pytest.approx(3.479e9, rel=0.001)
     assert exact_gib(draft_tensors(draft, split=Split(tensor=8))) == pytest.approx(1.31, abs=0.005)
+
+
+def test_yarn_of_latent_attention_has_three_tables_in_some_releases() -> None:
+    """Its own, and with `rotary_halves` the cosines and the sines of both halves: 0.25 GiB each over a million tokens."""
+    model = known("mistralai/Mistral-Small-4-119B-2603")
+    for halves, tables in ((False, 1), (True, 3)):
+        tensors = target_tensors(model, split=Split(rotary_halves=halves))
+        assert [t.count for t in tensors if t.role == "rotary tables"] == [tables]
+    command = f"--model-path {model.id} --tp 2 --context-length 32768"
+    had, has = (
+        lines(sized(command, version=version, gpu="h100", count=2))["weights"].gib.best
+        for version in ("0.5.12.post1", "0.5.13")
+    )
+    assert had - has == pytest.approx(0.5, abs=0.01)
+
+
+def test_scales_of_what_comes_out_of_experts_are_whole() -> None:
+    """With a scale an output each of eight ranks has 8192 for each expert, 0.59 GiB, and an eighth of those of what goes in."""
+    model = known("inclusionAI/Ring-2.5-1T")
+    tensors = target_tensors(model, split=Split(tensor=8))
+    size = {t.role: t.elements * t.count * t.bits / 8 for t in tensors}
+    assert size["routed experts, scales out"] == 76 * 256 * 8192 * 4
+    assert size["routed experts, scales in"] == 76 * 256 * 2 * 2048 / 8 * 4
+    plain = target_tensors(known("Qwen/Qwen3-235B-A22B-Instruct-2507"), split=Split(tensor=8))
+    assert not any("scales" in t.role for t in plain)
+
+
+def test_a_models_own_draft_may_have_a_format_that_is_its_alone() -> None:
+    """Experts of the model are in four bits and those of its draft in eight; what neither names is in sixteen."""
+    model = known("nvidia/Qwen3.8-Flash-Next-NVFP4")
+    assert model.nextn is not None
+    bits = {t.role: t.bits for t in nextn_tensors(model, model.nextn, split=Split())}
+    assert bits["routed experts, down"] == 8
+    assert bits["routed experts, down, scales"] == 32
+    assert bits["attention q, k and v"] == 16
+    bits = {t.role: t.bits for t in target_tensors(model, split=Split())}
+    assert bits["routed experts, down"] == 4
 
 
 def test_a_models_own_draft_is_one_of_its_layers() -> None:

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from benchmarks.asking import ask, read_cases
 from benchmarks.recorded import boot_of
-from servers import lines, sized
+from servers import lines, planned, sized
 
 
 GIB = 2**30
@@ -29,6 +29,38 @@ def test_a_draft_of_its_own_has_its_tables() -> None:
     table, stacked = 262_144 * 128 * 4, 5 * 4 * 2 * 128 * 5120 * 2
     wanted = (2 * (layers + whole) + table + stacked) / GIB
     assert drafted.gib.best - plain.gib.best == pytest.approx(wanted, abs=0.02)
+
+
+def test_a_draft_in_few_bits_has_its_scales_and_no_copy() -> None:
+    """Its layers are in four bits by groups of 128, `fc` and what is not quantized in bf16; K and V are not cut out of them."""
+    draft = DRAFT.replace("z-lab/Qwen3.8-27B-DFlash2", "syvai/Qwen3.8-27B-DFlash2-W4A16")
+    command = f"{INT4} {draft.replace('unquant', 'compressed-tensors')}"
+    plain, drafted = (
+        lines(sized(each, version="0.5.19", gpu="rtx-3090", count=2))["weights"]
+        for each in (INT4, command)
+    )
+    layers = 5 * (5120 * (32 + 2 * 8) * 128 + 32 * 128 * 5120 + 3 * 5120 * 17_408) // 2
+    whole, table = 5 * 5120 * 5120 + 193_986_560, 262_144 * 128 * 4
+    wanted = (layers * (4 / 8 + 2 / 128) + 2 * whole + table) / GIB
+    assert drafted.gib.best - plain.gib.best == pytest.approx(wanted, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("draft", "method", "priced"),
+    [
+        ("syvai/Qwen3.8-27B-DFlash2-W4A16", "compressed-tensors", True),
+        ("syvai/Qwen3.8-27B-DFlash2-W4A16", "awq", False),
+        ("z-lab/Qwen3.8-27B-DFlash2", "compressed-tensors", False),
+    ],
+)
+def test_a_draft_is_priced_in_its_own_format(draft: str, method: str, *, priced: bool) -> None:
+    """The flag that says how a draft is stored changes nothing where its entry has that; else it is not priced."""
+    command = (
+        f"{INT4} --speculative-algorithm DFLASH --speculative-draft-model-path {draft}"
+        f" --speculative-draft-model-quantization {method}"
+    )
+    plan = planned(command, version="0.5.19", gpu="rtx-3090", count=2)
+    assert (plan.memory is not None) is priced
 
 
 MTP, BLOCKS = "qwen38-27b-int4-2x3090-mtp-f090", "qwen38-27b-int4-2x3090-dflash2-f082"

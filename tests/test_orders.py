@@ -30,7 +30,9 @@ def weights(words: str, *, version: str, gpu: str) -> float:
 def test_orders_are_kept_by_triton(words: str, version: str, gpu: str, *, kept: bool) -> None:
     """1.27 GiB and more on AMD's GPUs, where it is asked for, and on B200 from 0.5.19 on."""
     plain = weights("", version="0.5.11", gpu="h200")
-    more = weights(words, version=version, gpu=gpu) - plain
+    # To 0.5.12 two tables of positions stand beside, 0.06 GiB each.
+    tables = 0.0 if version in {"0.5.9", "0.5.10", "0.5.11"} else 2 * 262_144 * 64 * 4 / 2**30
+    more = weights(words, version=version, gpu=gpu) + tables - plain
     # Each is a block of 12 MiB to the driver.
     assert (1.27 <= more <= 1.46) if kept else (abs(more) < 0.05)
 

@@ -189,6 +189,25 @@ def test_windows_are_split_for_some_architectures() -> None:
     assert not splits_windows("GptOssForCausalLM", "0.5.6")
 
 
+@pytest.mark.parametrize(
+    ("version", "flags", "ratio"),
+    [
+        ("0.5.13", "", 0.8),
+        ("0.5.13", "--enable-hierarchical-cache", 1.0),
+        ("0.5.14", "--enable-hierarchical-cache", 0.8),
+    ],
+)
+def test_windows_of_mimo_are_whole_beside_a_hierarchical_cache_until_0_5_14(
+    version: str, flags: str, ratio: float
+) -> None:
+    """Of the 48 layers 39 have a window, whose pool has 0.8 of the tokens by itself."""
+    command = f"--model-path XiaomiMiMo/MiMo-V2-Flash --tp 4 --context-length 65536 {flags}"
+    full, window = 9 * (192 + 128) * 2, 39 * 2 * (192 + 128) * 2
+    assert memory_of(command, version=version, count=4).pool.cell_bytes == pytest.approx(
+        full + ratio * window
+    )
+
+
 @pytest.mark.parametrize("version", ["0.4.0", "0.5.24", "main"])
 def test_a_release_nobody_read_is_not_priced(version: str) -> None:
     """What was not written down is not guessed."""

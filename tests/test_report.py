@@ -13,9 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from compiler.diagnostics import Diagnostic, Label, Severity, Span, error, warning
+from compiler.explain import codes, page
 from compiler.report.cells import cells, laid_out, shown
 from compiler.report.counting import summary_line
-from compiler.report.prose import NARROWEST, broken
+from compiler.report.prose import NARROWEST, broken, refilled
 from compiler.report.text import render_text
 from compiler.source import Source
 from examples import examples
@@ -579,11 +580,45 @@ def test_wrapping_loses_no_word(words: list[str]) -> None:
     assert all(cells(line) <= 40 or line in words for line in lines)
 
 
-@pytest.mark.parametrize("line", [" indented", "x = 1 +", "  - `a = b`"], ids=repr)
+@pytest.mark.parametrize("line", [" indented", "  - `a = b`"], ids=repr)
 def test_lines_laid_out_with_care_are_kept(line: str) -> None:
-    """An indent or an equals sign outside backticks keeps a line whole, however long it is."""
+    """An indent keeps a line whole, however long it is."""
     long = line + " word" * 20
     assert broken(long, room=40) == [shown(long)]
+
+
+def test_a_formula_breaks_where_it_is_asked_for() -> None:
+    """An equals sign outside backticks keeps a line whole, unless formulas break: then the rows after the first are indented."""
+    formula = "x = 1 +" + " word" * 20
+    assert broken(formula, room=40) == [formula]
+    first, *more = broken(formula, room=40, formulas=True)
+    assert " ".join([first, *(line.strip() for line in more)]) == formula
+    assert all(line.startswith("  ") and cells(line) <= 40 for line in more)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_page_is_filled_anew(width: int) -> None:
+    """A page on a terminal has the same words, keeps its code and headings to the byte, and its prose fits."""
+    for text in filter(None, map(page, codes())):
+        rows = list(refilled(text, width=width))
+        assert " ".join(rows).split() == text.split()
+        fenced = False
+        for row in rows:
+            if fenced or row.startswith(("```", "    ", "#")):
+                assert row in text.splitlines()
+            else:  # what stands in backticks is one word
+                assert cells(row) <= width or row.count("`") == 2 or " " not in row
+            fenced ^= row.startswith("```")
+
+
+def test_what_was_found_is_broken_on_a_terminal_alone() -> None:
+    """On a terminal a headline breaks between words; in a file it is one line, to be searched for."""
+    found = error("pool-too-small", "word " * 30 + "end")
+    whole = render_text([found], sources={}, colour=False, width=60)
+    narrow = render_text([found], sources={}, colour=False, width=60, terminal=True)
+    assert len(whole.splitlines()) == 1
+    assert narrow.split() == whole.split()
+    assert max(map(cells, narrow.splitlines())) <= 60
 
 
 @pytest.mark.parametrize("left", ["a", "memory.fraction = 0.926", "x" * 50])

@@ -55,7 +55,13 @@ def words_of(profiles: Path, catalog: Catalog, text: str, code: str) -> str:
         (
             '[env]\nCUDA_VISIBLE_DEVICES = "GPU-1"',
             "variable-owned",
-            "set `gpus.indices`, and",
+            "`nvidia-smi -L` on the host says which index `GPU-1` has: set `gpus.indices`, and",
+            True,
+        ),
+        (
+            '[env]\nCUDA_VISIBLE_DEVICES = "MIG-1"',
+            "variable-owned",
+            "a slice of MIG has no index",
             True,
         ),
         ('[env]\nCUDA_VISIBLE_DEVICES = "0,0"', "variable-owned", "gpus.indices = [", False),

@@ -28,7 +28,7 @@ def test_what_a_search_asks_is_what_the_size_says() -> None:
             if len(sooner) > 1:
                 assert whole.states is not None
                 promised = profile.parallel.share(profile.serve.concurrency)
-                assert sooner[1] <= whole.states.requests - promised
+                assert sooner[1] <= whole.states.slots - promised * whole.states.per_request
                 stateful += 1
             sized += 1
             short += spare < 0

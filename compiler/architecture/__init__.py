@@ -75,7 +75,8 @@ class Role(StrEnum):
     ROUTER = "router"
     VISION = "vision"
     NEXTN = "nextn"
-    """The layers of the model's own draft; their parts have the formats of the other roles."""
+    """The layers of the model's own draft: their parts have the formats of the other roles, or their experts one that is theirs
+    alone."""
     OTHER = "other"
 
 
@@ -138,7 +139,8 @@ class Format(Value):
 
     Attributes:
         bits: of a value.
-        group_size: values that share one scale (a block of 128 x 128: 16,384); 0 when scales are too few to count.
+        group_size: values that share one scale (a block of 128 x 128: 16,384); 0 when scales are too few to count, of all but
+            experts where `scale_bits` says that each output has one.
         scale_bits, zero_bits: of a scale, and of a zero point beside it.
     """
 

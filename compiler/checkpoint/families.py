@@ -181,6 +181,7 @@ UNREAD: Mapping[str, str] = {
     "MiniMaxM1ForCausalLM": "a class: no engine that is known has one",
     "NemotronH_Nano_Omni_Reasoning_V3": "its towers for images and sound",
     "NemotronH_Nano_VL_V2": "its vision tower",
+    "PixtralForConditionalGeneration": "its vision tower, and which of its weights are in fp8",
     "PaddleOCRVLForConditionalGeneration": "its vision tower",
     "Qwen2_5OmniModel": "a class: no engine that is known has one",
     "SolarOpenForCausalLM": "a class of its own: it runs by the one for models of transformers",

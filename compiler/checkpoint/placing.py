@@ -24,7 +24,7 @@ _MADE_BY_ENGINE = frozenset({"attention kv_b, absorbed", "rotary tables", ORDERS
 _WHOLE_EMBEDDING = ("Gemma3", "Gemma4")
 _SCALES = "weight_scale"
 _PLAIN_WEIGHT = ".weight"
-_ROUTER = "router"
+_ROUTER, _OUTWARD = "router", "routed experts, down"
 _SMALL = "norms, biases, and other vectors"
 
 _VISION_PARTS: Mapping[Share, VisionPart] = {
@@ -63,7 +63,7 @@ def place_checkpoint(
             unplaced.add(kind.name)
             continue
         part = found.part if len(kind.shape) > 1 else _SMALL
-        ranks = rank.ranks(found.share)
+        ranks = split.expert if rank.has_all_outputs(kind, found) else rank.ranks(found.share)
         size = kind.elements * count * rank.bits(kind, found) / 8 / ranks
         sums[part, kind.layer, ranks == 1] += size
     described = target_tensors(model, split=split, stage=stage)
@@ -130,6 +130,17 @@ class _Rank(Value):
         }
         return ranks[share]
 
+    def has_all_outputs(self, kind: Kind, found: Place) -> bool:
+        """Whether such tensors are scales of each output of an expert: the ranks that share one have all of them."""
+        scales = found.part == _OUTWARD and kind.name.endswith(_SCALES)
+        return scales and self._output_bits > 0
+
+    @property
+    def _output_bits(self) -> int:
+        """Bits of a scale where each output of an expert has one; 0 where none has."""
+        stored = format_of(self.model, Role.EXPERTS)
+        return stored.scale_bits if stored.group_size == 0 else 0
+
     def bits(self, kind: Kind, found: Place) -> float:
         """Bits of an element as the engine keeps it."""
         if found.part == _ROUTER and self.model.moe is not None and len(kind.shape) > 1:
@@ -138,10 +149,10 @@ class _Rank(Value):
             return (
                 self.model.dtype_bits
             )  # weights in fp32 are loaded in the model's own number format
-        doubled = found.share is Share.EXPERTS and kind.name.endswith(_SCALES)
-        if doubled and is_nvfp4(format_of(self.model, Role.EXPERTS)):
+        scales = found.share is Share.EXPERTS and kind.name.endswith(_SCALES)
+        if scales and is_nvfp4(format_of(self.model, Role.EXPERTS)):
             return kind.bits * (self.split.scale_copies or 1)
-        return kind.bits
+        return self._output_bits or kind.bits if scales else kind.bits
 
     def _is_whole(self, part: VisionPart) -> bool:
         vision = self.model.vision

@@ -158,6 +158,7 @@ def _narrow_experts(keys: Keys, table: Mapping[str, Any]) -> tuple[Format, ...]:
 
 _MXFP4_GROUP = 32
 _NVFP4: Mapping[str, int] = {"bits": 4, "group_size": 16, "scale_bits": 8}
+_WIDE = 8
 _NVFP4_NAMES = ("NVFP4", "NVFP4_AWQ", "W4A16_NVFP4")
 
 
@@ -211,6 +212,8 @@ def _group(group: object) -> Mapping[str, int] | None:
     if weights.get("strategy") == "block":
         area = _area(weights.get("block_structure"))
         return {"bits": bits, "group_size": area, "scale_bits": 32} if area else None
+    if weights.get("strategy") == "channel":
+        return {"bits": bits, "scale_bits": 32 if bits == _WIDE else 16}
     return {"bits": bits}
 
 

@@ -8,7 +8,7 @@ from compiler.diagnostics import Diagnostic, error, present
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
-from compiler.visibledevices import VISIBLE, shown_by
+from compiler.visibledevices import VISIBLE, Shown, shown_by
 
 
 @rule("variable-owned")
@@ -26,8 +26,18 @@ def visible_devices(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         notes=(
             "the plan judges the GPUs of `[gpus]`, and the server would take those of the variable",
         ),
-        help=(f"set `gpus.indices = {list(shown.indices)}`, and remove `env.{VISIBLE}`",)
-        if shown.indices is not None and shown.because is None
-        else (f"set `gpus.indices`, and remove `env.{VISIBLE}`",),
+        help=(_instead(shown),),
         path=f"env.{VISIBLE}",
     )
+
+
+def _instead(shown: Shown) -> str:
+    """What to write in place of the variable, as far as it can be known here."""
+    if shown.indices is not None and shown.because is None:
+        return f"set `gpus.indices = {list(shown.indices)}`, and remove `env.{VISIBLE}`"
+    if any(each.startswith("MIG-") for each in shown.gpus):
+        return "a slice of MIG has no index, and a profile cannot name one yet"
+    named = " and ".join(f"`{each}`" for each in shown.gpus if not each.isdigit())
+    if named:
+        return f"`nvidia-smi -L` on the host says which index {named} has: set `gpus.indices`, and remove `env.{VISIBLE}`"
+    return f"set `gpus.indices`, and remove `env.{VISIBLE}`"

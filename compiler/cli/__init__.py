@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Run the command line and exit; a fault of ours says so and exits 70."""
     # A run is short and makes few cycles: collecting them while a thousand classes load costs more than it frees.
-    gc.set_threshold(100_000, 50, 50)
+    gc.set_threshold(400_000, 50, 50)
     bear_lost_readers()
     try:
         code = _run()

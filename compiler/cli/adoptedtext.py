@@ -35,7 +35,13 @@ def show_findings(found: Sequence[Diagnostic], read: Read, adopted: Adopted | No
     secrets = adopted.secrets if adopted is not None else ()
     hidden = secrets_of(read, adopted)
     sources: Mapping[str, Source] = cover(read.sources, secrets, hidden=hidden)
-    text = render_text(found, sources=sources, colour=wants_colour(sys.stderr), width=width())
+    text = render_text(
+        found,
+        sources=sources,
+        colour=wants_colour(sys.stderr),
+        width=width(),
+        terminal=sys.stderr.isatty(),
+    )
     sys.stderr.write(f"{hide(text, hidden)}\n{summary_line(found)}\n")
 
 

@@ -12,7 +12,7 @@ from compiler.cli.exits import Exit
 from compiler.cli.session import width
 from compiler.explain import codes, meanings, page
 from compiler.near import near
-from compiler.report.prose import broken
+from compiler.report.prose import broken, refilled
 
 
 @click.command(name="explain")
@@ -33,7 +33,10 @@ def command(code: str | None) -> int:
         )
         click.echo(f"no finding has the code `{code}`{hint}", err=True)
         return Exit.REFUSED
-    sys.stdout.write(text)
+    if sys.stdout.isatty():
+        sys.stdout.writelines(f"{line}\n" for line in refilled(text, width=width()))
+    else:
+        sys.stdout.write(text)
     return Exit.OK
 
 

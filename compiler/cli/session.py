@@ -123,7 +123,11 @@ def show(
     from compiler.report.text import render_text  # noqa: PLC0415 - as above
 
     text = render_text(
-        found, sources=sources(found, session), colour=wants_colour(sys.stderr), width=width()
+        found,
+        sources=sources(found, session),
+        colour=wants_colour(sys.stderr),
+        width=width(),
+        terminal=sys.stderr.isatty(),
     )
     sys.stderr.write(f"{text}\n{summary_line(found)}\n")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
 from compiler.language import settings
+from compiler.language.freenames import NAME_FAULTS, flag_name
 from compiler.language.merge import Resolved
 from compiler.language.scalars import Key
 from compiler.language.shapes import any_of, is_list, item_of
@@ -18,9 +18,6 @@ from compiler.origins import SettingPath, dotted
 from compiler.profile import Profile
 
 
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FLAG_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-_TARGET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")  # RFC 1035 2.3.4
 _FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, without its dashes"
 _BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
 
@@ -74,10 +71,19 @@ def _with_near(fault: Fault, resolved: Resolved) -> Fault:
     *above, key = _keys(fault.path)
     known = [each for each in settings.known_keys(tuple(above)) if each != settings.ANY_KEY]
     longer = [each for each in known if len(key) >= _SHORTEST and each.startswith(key.lower())]
+    named = _called_here(_keys(fault.path))
+    if named is not None and named[:-1] == tuple(above):
+        return evolve(fault, near=named[-1])
     held = None if above else _value_at((key,), resolved)
     if not longer and isinstance(held, Mapping) and held:
         longer = [each for each in known if held.keys() <= {*settings.known_keys((each,))}]
     return evolve(fault, near=longer[0]) if len(longer) == 1 else fault
+
+
+def _called_here(path: SettingPath) -> SettingPath | None:
+    from compiler.language.elsewhere import called_here  # noqa: PLC0415 - only a mistake pays for it
+
+    return called_here(path)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[bool, Span | tuple[()], str]:
@@ -113,6 +119,9 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
     """Where the setting probably belongs; the same word in another table comes before a similar one in this."""
     *above, key = path
     word = key.lower().replace("-", "_")
+    named = None if is_table else _called_here(path)
+    if named is not None and (in_table == named[-1] or in_table is None):
+        return f"here it is called `{dotted(named)}`"
     for setting in settings.all_settings():
         if setting.path[-1] == word and settings.ANY_KEY not in setting.path:
             return f"a setting of this name exists: `{dotted(setting.path)}`"
@@ -135,7 +144,10 @@ def _may_hold(table: SettingPath) -> str:
 
 def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
     advice: list[str] = []
-    if fault.near is not None:
+    named = _value_here(fault, resolved)
+    if named is not None:
+        advice.append(named)
+    elif fault.near is not None:
         advice.append(f"a similar word exists: `{fault.near}`")
     if fault.path[0] == "env" and fault.kind is FaultKind.WRONG_TYPE and len(fault.path) > 1:
         advice.append("a variable's value is text; write it in quotes")
@@ -151,6 +163,12 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
         help=tuple(advice),
         path=dotted(_keys(fault.path)),
     )
+
+
+def _value_here(fault: Fault, resolved: Resolved) -> str | None:
+    from compiler.language.elsewhere import value_here  # noqa: PLC0415 - only a mistake pays for it
+
+    return value_here(_keys(fault.path), _value_at(fault.path, resolved))
 
 
 def _plainly(fault: Fault, resolved: Resolved) -> tuple[str, ...]:
@@ -208,11 +226,7 @@ def _missing_label(resolved: Resolved, path: SettingPath) -> Label:
 def _name_faults(resolved: Resolved) -> list[Diagnostic]:
     """Names in the open tables that cannot be what they name; placed at the key, not at the value."""
     found: list[Diagnostic] = []
-    for table, fault_of in (
-        ("env", _env_name_fault),
-        ("flags", _flag_name_fault),
-        ("targets", _target_name_fault),
-    ):
+    for table, fault_of in NAME_FAULTS.items():
         entries = resolved.values.get(table)
         for key in entries if isinstance(entries, Mapping) else ():
             message = fault_of(key)
@@ -225,34 +239,6 @@ def _name_faults(resolved: Resolved) -> list[Diagnostic]:
             advice = (f"write `{meant}`",) if meant else ()
             found.append(error("bad-value", summary, place, help=advice, path=dotted(path)))
     return found
-
-
-def _env_name_fault(name: str) -> str | None:
-    if _ENV_NAME.fullmatch(name):
-        return None
-    return "expected a variable's name of letters, digits, and `_`, without a digit first"
-
-
-def _flag_name_fault(name: str) -> str | None:
-    if _FLAG_NAME.fullmatch(name):
-        return None
-    if flag_name(name) is not None:
-        return (
-            "a flag is named in small letters, without dashes in front, and with `-` between words"
-        )
-    return "expected a flag's name of small letters, digits, and `-`"
-
-
-def flag_name(name: str) -> str | None:
-    """How a name under `[flags]` is spelt there; `None` where it can be no flag's."""
-    bare = name.lstrip("-").replace("_", "-").lower()
-    return bare if _FLAG_NAME.fullmatch(bare) else None
-
-
-def _target_name_fault(name: str) -> str | None:
-    if _TARGET_NAME.fullmatch(name):
-        return None
-    return "expected a host's name of small letters, digits, `.`, and `-`"
 
 
 def _key_span(resolved: Resolved, path: SettingPath) -> Span:

@@ -59,6 +59,7 @@ class Split(Value):
         expert_bias_bits: of the biases that such experts get, whether they have some or not; 0 without.
         experts_plain: such experts are made 16 bits once they are loaded.
         experts_swizzled: they are laid out anew for Triton's kernels once they are loaded.
+        rotary_halves: a YaRN of latent attention keeps the cosines and the sines of both halves beside its own table.
         rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
         windows_unscaled: its layers with the window alone have no YaRN.
         rotary_in_each: each of its layers has tables of cosines and sines in 16 bits, beside those that all share.
@@ -89,6 +90,7 @@ class Split(Value):
     expert_bias_bits: int = 0
     experts_plain: bool = False
     experts_swizzled: bool = False
+    rotary_halves: bool = False
     rotary_alone: bool = False
     windows_unscaled: bool = False
     rotary_in_each: bool = False

@@ -10,18 +10,18 @@ from compiler.report.cells import cells, shown
 
 NARROWEST = 30
 """Cells that text is given at least; a narrower column is worse to read than a line that runs over."""
-
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
 _SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
 _ROW = re.compile(r"(\S(?:.*?\S)?  +)(\S.*)")
 _QUOTED = re.compile(r"`[^`]*`")
 
 
-def broken(text: str, *, room: int) -> list[str]:
+def broken(text: str, *, room: int, formulas: bool = False) -> list[str]:
     r"""The lines of a text, harmless, prose wrapped to `room` cells (or `NARROWEST`, if that is more).
 
-    A `\n` always ends a line. A line with an indent or with ` = ` outside backticks is a table or a formula and is kept
-    whole. Of one with a gap of several spaces what stands after the gap is wrapped, under itself where there is room.
+    A `\n` always ends a line. A line with an indent is a table or a command and is kept whole; so is a formula, which has
+    ` = ` outside backticks, unless `formulas` break, too: then its further rows are indented. Of a line with a gap of
+    several spaces what stands after the gap is wrapped, under itself where there is room.
     """
     room = max(room, NARROWEST)
     lines: list[str] = []
@@ -31,8 +31,12 @@ def broken(text: str, *, room: int) -> list[str]:
             lines.append(line)
         elif row is not None:
             lines += _wrapped_row(row[1], row[2], room)
+        elif _is_laid_out(line):
+            lines.append(line)
+        elif _is_formula(line):
+            lines += narrowed(line, width=room) if formulas else [line]
         else:
-            lines += [line] if _is_laid_out(line) else _wrapped(line, room)
+            lines += _wrapped(line, room)
     return lines
 
 
@@ -47,7 +51,11 @@ def _wrapped_row(left: str, right: str, room: int) -> list[str]:
 
 def _is_laid_out(line: str) -> bool:
     """Whether its author placed the words of a line with care."""
-    return line.startswith(" ") or "  " in line.rstrip() or " = " in _QUOTED.sub("", line)
+    return line.startswith(" ") or "  " in line.rstrip()
+
+
+def _is_formula(line: str) -> bool:
+    return " = " in _QUOTED.sub("", line)
 
 
 def _wrapped(line: str, room: int) -> list[str]:
@@ -75,3 +83,33 @@ def narrowed(line: str, *, width: int) -> Iterator[str]:
         else:
             row += word
     yield " " * margin + row.rstrip()
+
+
+_FENCE = "```"
+_ITEM = re.compile(r"(- |\d+\. )")
+
+
+def refilled(page: str, *, width: int) -> Iterator[str]:
+    """The lines of a Markdown page with its paragraphs and items filled anew; code, headings and tables as they are."""
+    paragraph: list[str] = []
+    fenced = False
+    for line in page.splitlines():
+        is_code = fenced or line.startswith((_FENCE, "    ", "#", "|"))
+        if paragraph and (is_code or not line or _ITEM.match(line)):
+            yield from _filled(paragraph, width)
+            paragraph = []
+        fenced ^= line.startswith(_FENCE)
+        if is_code or not line:
+            yield line
+        else:
+            paragraph.append(line.strip())
+    if paragraph:
+        yield from _filled(paragraph, width)
+
+
+def _filled(paragraph: list[str], width: int) -> Iterator[str]:
+    item = _ITEM.match(paragraph[0])
+    indent = len(item[0]) if item else 0
+    first, *more = _wrapped(" ".join(paragraph)[indent:], max(width - indent, NARROWEST))
+    yield paragraph[0][:indent] + first
+    yield from (" " * indent + line for line in more)

@@ -9,7 +9,7 @@ from compiler.report.cells import shown
 from compiler.report.counting import distinct
 from compiler.report.ink import Ink, Pieces, printed
 from compiler.report.marks import Mark, mark
-from compiler.report.prose import broken
+from compiler.report.prose import broken, narrowed
 from compiler.report.secrets import covered
 from compiler.report.snippet import snippet
 from compiler.source import Source
@@ -21,33 +21,31 @@ def render_text(
     sources: Mapping[str, Source],
     colour: bool,
     width: int,
+    terminal: bool = False,
 ) -> str:
     """The diagnostics in the order given, equal ones once, an empty line between them.
 
     Lines that are quoted come from `sources`, by file name, with secrets covered; of a file that is not there only
     positions are shown.
-    Prose and quoted lines keep to `width` cells; tables, formulas and commands do not break. Each line ends in a
-    newline; no diagnostics give no text.
+    Prose and quoted lines keep to `width` cells; tables and commands do not break, and headlines and formulas only on a
+    `terminal`: a file is searched for them. Each line ends in a newline; no diagnostics give no text.
     """
     several = tuple(distinct(diagnostics))
     shareable = covered(sources, several)
     return "\n".join(
         "".join(
             printed(line, colour=colour) + "\n"
-            for line in _message(each, sources=shareable, width=width)
+            for line in _message(each, sources=shareable, width=width, terminal=terminal)
         )
         for each in several
     )
 
 
 def _message(
-    diagnostic: Diagnostic, *, sources: Mapping[str, Source], width: int
+    diagnostic: Diagnostic, *, sources: Mapping[str, Source], width: int, terminal: bool
 ) -> Iterator[Pieces]:
     """The lines of one diagnostic."""
-    yield (
-        (f"{diagnostic.severity}[{diagnostic.code}]", Ink.of(diagnostic.severity)),
-        (f": {shown(diagnostic.told)}", Ink.STRONG),
-    )
+    yield from _headline(diagnostic, width=width if terminal else None)
     if diagnostic.accepted is not None:
         return  # who accepted it has read the rest, and it is said at every run
     places = _places(diagnostic)
@@ -75,8 +73,16 @@ def _message(
     if quoted and (diagnostic.notes or diagnostic.help):
         yield rule
     for note in diagnostic.notes:
-        yield from _note(note, gutter=gutter, width=width)
-    yield from _help(diagnostic.help, width=width)
+        yield from _note(note, gutter=gutter, width=width, formulas=terminal)
+    yield from _help(diagnostic.help, width=width, formulas=terminal)
+
+
+def _headline(diagnostic: Diagnostic, *, width: int | None) -> Iterator[Pieces]:
+    kind = f"{diagnostic.severity}[{diagnostic.code}]"
+    whole = f"{kind}: {shown(diagnostic.told)}"
+    first, *more = (whole,) if width is None else narrowed(whole, width=width)
+    yield ((kind, Ink.of(diagnostic.severity)), (first.removeprefix(kind), Ink.STRONG))
+    yield from (((line, Ink.STRONG),) for line in more)
 
 
 def _places(diagnostic: Diagnostic) -> Mapping[str, tuple[Label, ...]]:
@@ -107,19 +113,21 @@ def _position(label: Label, *, arrow: str, gutter: int, with_text: bool) -> Piec
     return ((" " * gutter + arrow, Ink.FRAME), (position, Ink.PLAIN), (said, Ink.PLAIN))
 
 
-def _note(note: str, *, gutter: int, width: int) -> Iterator[Pieces]:
+def _note(note: str, *, gutter: int, width: int, formulas: bool) -> Iterator[Pieces]:
     """A note, its further lines aligned with its first."""
     indent = gutter + len(" = note: ")
-    first, *further = broken(note, room=width - indent)
+    first, *further = broken(note, room=width - indent, formulas=formulas)
     yield ((" " * gutter + " = ", Ink.FRAME), ("note", Ink.STRONG), (f": {first}", Ink.PLAIN))
     for line in further:
         yield ((" " * indent + line, Ink.PLAIN),)
 
 
-def _help(entries: Iterable[str], *, width: int) -> Iterator[Pieces]:
+def _help(entries: Iterable[str], *, width: int, formulas: bool) -> Iterator[Pieces]:
     """All help under one word, aligned with its first line."""
     indent = len("help: ")
-    lines = [line for each in entries for line in broken(each, room=width - indent)]
+    lines = [
+        line for each in entries for line in broken(each, room=width - indent, formulas=formulas)
+    ]
     for number, line in enumerate(lines):
         if number:
             yield ((" " * indent + line, Ink.PLAIN),)

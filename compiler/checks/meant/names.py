@@ -13,7 +13,7 @@ from compiler.checks.table import find_flag, full_name, owned_flags
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
-from compiler.language.structure import flag_name
+from compiler.language.freenames import flag_name
 from compiler.origins import dotted
 from compiler.plan import Option
 
@@ -22,7 +22,7 @@ def with_meant_flags(
     found: Sequence[Diagnostic], values: Mapping[str, Any], catalog: Catalog
 ) -> tuple[Diagnostic, ...]:
     """The findings about a profile's plain values, with what to write for each misspelt flag of its engine's release."""
-    flags, release = values.get("flags"), _release(values, catalog)
+    flags, release = values.get("flags"), release_of(values, catalog)
     if release is None or not isinstance(flags, Mapping):
         return tuple(found)
     misspelt = {
@@ -41,7 +41,8 @@ def with_meant_flags(
     return tuple(told)
 
 
-def _release(values: Mapping[str, Any], catalog: Catalog) -> Release | None:
+def release_of(values: Mapping[str, Any], catalog: Catalog) -> Release | None:
+    """The release that plain values name; `None` where they do not, or nobody read it."""
     engine = values.get("engine")
     said = [engine.get(key) if isinstance(engine, Mapping) else None for key in ("name", "version")]
     if not all(isinstance(each, str) for each in said):

@@ -30,6 +30,7 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
     # The name is that of the config alone: its class is DeepSeek V4's.
     ("0.5.20", "0.5.21"): ("DeepseekV41ForCausalLM",),
     ("0.5.19", "0.5.20"): ("Glm5NextForConditionalGeneration", "Qwen4ExpForConditionalGeneration"),
+    ("0.5.18", "0.5.19"): ("BailingMoeV3ForCausalLM",),
     # Before that Gemma's is no embedding model (model_loader/utils.py).
     ("0.5.16", "0.5.17"): (
         "Gemma3TextModel",
@@ -45,8 +46,10 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Gemma4ForConditionalGeneration",
         "HYV3ForCausalLM",
         "MiMoV2ForCausalLM",
+        "NemotronH_Nano_Omni_Reasoning_V3",
     ),
     ("0.5.8", "0.5.9"): (
+        "BailingMoeV2_5ForCausalLM",
         "Exaone4ForCausalLM",
         "ExaoneMoEForCausalLM",
         "GlmMoeDsaForCausalLM",
@@ -65,7 +68,10 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "IQuestCoderForCausalLM",
     ),
     ("0.5.6", "0.5.7"): ("MiMoV2FlashForCausalLM",),
-    ("0.5.6", "0.5.6.post1"): ("Ministral3ForCausalLM",),
+    ("0.5.6", "0.5.6.post1"): (
+        "Ministral3ForCausalLM",
+        "PixtralForConditionalGeneration",
+    ),
     ("0.5.4", "0.5.4.post2"): ("KimiLinearForCausalLM",),
     ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
     # Olmo 3 is a config of Olmo 2's class.
@@ -128,11 +134,11 @@ ARRIVALS: Mapping[str, Arrival] = {
 # Others are older than this release, the first whose start of them was read; of these an earlier one was.
 _COMMON = "0.4.6"
 _READ_SINCE = {
-    "DeepseekV2ForCausalLM": "0.4.2",
+    "DeepseekV2ForCausalLM": "0.4.1",
     "DeepseekV3ForCausalLM": "0.4.2",
     "Qwen2_5_VLForConditionalGeneration": "0.4.4",
 }
-# Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3, whose start was not read there.
+# Those that are priced in every release. 0.4.1 has others, such as DeepSeek V3 without graphs, whose start was not read there.
 _ALWAYS = (
     "Grok1ForCausalLM",
     "LlamaForCausalLM",

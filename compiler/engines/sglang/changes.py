@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.engines.sglang.launch import step_shares
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.running import unasked_requests
 from compiler.engines.sglang.settings import Settings
@@ -23,7 +24,8 @@ def changes(settings: Settings, model: Model | None) -> Iterator[str]:
         yield f"no number of running requests is given: {unasked.because} the server takes {unasked.requests}"
     chunk = profile.memory.chunked_prefill
     if parallel.dp_attention and parallel.data > 1 and chunk is not None and chunk > 0:
-        yield f"data parallel attention shares a prefill step of {chunk:,} tokens out: {chunk // parallel.data:,} on each of {parallel.data} groups"
+        each = chunk // step_shares(parallel.data, version=profile.engine.version)
+        yield f"data parallel attention shares a prefill step of {chunk:,} tokens out: {each:,} on each of {parallel.data} groups"
     reason = _without_overlap(settings)
     if reason is not None:
         yield f"the server does not overlap scheduling with steps: {reason}"

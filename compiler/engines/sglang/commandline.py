@@ -27,11 +27,13 @@ from compiler.engines.sglang.held import (
     DSPARK_BLOCK,
     EXPERT,
     PIPELINE,
+    REPLICAS_ASKED_SINCE,
     TENSOR,
     TYPED,
     WINDOW,
     unheld,
 )
+from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.speculation import DSPARK
 from compiler.facts import Release, Unknown
 from compiler.profile import (
@@ -201,10 +203,11 @@ class _Wanted(Value):
             self.given.get(name) is True for name in _WIDE_SWITCHES
         )
         split = self.given.get("enable_dp_attention") is True or "attn_dp_size" in self.given
+        asked = at_least(self.release.version, REPLICAS_ASKED_SINCE)
         return Parallel(
             tensor=tensor,
             pipeline=self.size(*PIPELINE),
-            data=self.size(*DATA),
+            data=tensor if split and not asked else self.size(*DATA),
             expert=tensor if wide else self.size(*EXPERT),
             # Over one rank the engine drops it, after it has counted with it (0.5.11 server_args.py, `__post_init__`).
             dp_attention=split,

@@ -96,12 +96,13 @@ def _stages_gib(same: Same[Model], stages: Same[Stages], split: Split) -> Range:
 def draft_rotary_gib(draft: Draft, *, ranks: int, stacked: bool = True) -> tuple[float, str]:
     """One fp32 cosine and sine table over the draft's context, and a copy of all layers' stacked K and V weights; GiB.
 
-    A block drafter makes that copy when its worker is made (0.5.14 and 0.5.19 speculative/dflash_worker_v2.py, 244 and 404).
+    A block drafter makes that copy when its worker is made (0.5.14 and 0.5.19 speculative/dflash_worker_v2.py, 244 and 404), of
+    plain weights alone (0.5.19 speculative/dflash_utils.py, `can_dflash_slice_qkv_weight`).
     """
     shape = draft.attention
     rotary = draft.context * shape.head_dim * 4 / GIB
     table = f"{draft.context:,} x {shape.head_dim} x 4 B"
-    if not stacked:
+    if not stacked or not _is_sliced(draft):
         return rotary, table
     copied, copies = stacked_gib(draft, ranks=ranks)
     return rotary + copied, f"{table} + {copies}"
@@ -113,6 +114,8 @@ def stacked_gib(draft: Draft, *, ranks: int) -> tuple[float, str]:
     DSpark makes it once the first states of the target come in, from 0.5.17 on (models/dspark.py, `_stacked_ctx_kv_params`; from
     0.5.18 `_build_fused_kv_write_bundle`).
     """
+    if not _is_sliced(draft):
+        return 0.0, "no copy of weights in few bits"
     shape = draft.attention
     heads = max(1, shape.kv_heads // ranks)
     copied = draft.layers * heads * (shape.head_dim + shape.v_head_dim) * draft.hidden * 2 / GIB
@@ -120,3 +123,8 @@ def stacked_gib(draft: Draft, *, ranks: int) -> tuple[float, str]:
         f"{draft.layers} x {heads} x ({shape.head_dim} + {shape.v_head_dim}) x {draft.hidden} x 2 B"
     )
     return copied, copies
+
+
+def _is_sliced(draft: Draft) -> bool:
+    """Whether K and V are cut out of the weight: one in few bits is applied layer by layer."""
+    return format_of(draft, Role.ATTENTION).bits == draft.dtype_bits

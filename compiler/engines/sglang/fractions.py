@@ -160,6 +160,11 @@ _VISION_LAYERS, _VISION_HIDDEN = 24, 1024
 _VISION_SLOPE, _VISION_LEAST, _VISION_MOST = 0.1, 0.8, 1.05
 # Their vision config calls its layers `depth`, which the engine does not look for: the default counts.
 _UNNAMED_LAYERS = ("Qwen",)
+# Theirs is a plain dictionary, in which the engine finds no attribute: both defaults count (configuration_mimo_v2.py of the
+# checkpoint).
+_UNNAMED = ("MiMoV2",)
+# Theirs is not called `vision_config` once it is read, so that nothing is scaled (0.5.13 configs/nano_nemotron_vl.py).
+_UNSEEN = ("NemotronH_Nano",)
 # What sees and is no tower of layers, so that its weights are among a model's other parameters -> the layers and the width
 # that the engine takes it for, where a vision config lacks them its defaults: that of Gemma 3n has a width, 2,048 (transformers
 # 4.53 models/gemma3n/configuration_gemma3n.py); that of Gemma 4 Unified neither (transformers 5
@@ -178,6 +183,8 @@ def tower_as_read(model: Model) -> tuple[int, int] | None:
     vision = model.vision
     if vision is None:
         return _NO_TOWER.get(model.architecture)
+    if model.architecture.startswith(_UNNAMED):
+        return _VISION_LAYERS, _VISION_HIDDEN
     unnamed = model.architecture.startswith(_UNNAMED_LAYERS)
     return (_VISION_LAYERS if unnamed else vision.layers), vision.hidden
 
@@ -188,7 +195,7 @@ def vision_factor(model: Model) -> float:
     0.4.9.post3 to 0.5.23, `adjust_mem_fraction_for_vlm`: server_args.py, then arg_groups/memory_hook.py.
     """
     tower = tower_as_read(model)
-    if tower is None:
+    if tower is None or model.architecture.startswith(_UNSEEN):
         return 1.0
     layers, hidden = tower
     ratio = layers * hidden**2 / (_VISION_LAYERS * _VISION_HIDDEN**2)

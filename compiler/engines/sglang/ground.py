@@ -12,6 +12,7 @@ from compiler.engines.sglang import boots, promise
 from compiler.engines.sglang.allreduce import spared_gib, with_more
 from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
 from compiler.engines.sglang.drafts import given_up_gib, loaded_gib
+from compiler.engines.sglang.features import handed_over_gib
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, as_repacked, quantizes_late
@@ -150,7 +151,7 @@ class Ground(Value):
 
     @cached_property
     def weights_gib(self) -> Range:
-        """What the weights take, GiB, from the checkpoint's headers or the catalogue's shapes."""
+        """What the weights take, GiB, from the checkpoint's headers or the catalogue's shapes, and what comes beside them."""
         measure = self.facts.weights
         if measure is None:
             weights = weights_gib(self.model, split=self.split)
@@ -158,6 +159,7 @@ class Ground(Value):
             weights = measure(self.split)
         if self.launch.rule.draft_inside:
             weights += self._loaded_gib(self.launch.guess)
+        weights += handed_over_gib(self.settings, self.launch)
         moved = self.moved_gib
         return Range(
             max(0.0, weights.low - moved.high),

@@ -17,6 +17,8 @@ ALGORITHMS = BLOCK_DRAFTED | STEPWISE | {NGRAM}
 TENSOR = ("tp_size", "tensor_parallel_size")
 PIPELINE = ("pp_size", "pipeline_parallel_size")
 DATA = ("attn_dp_size", "dp_size", "data_parallel_size")
+REPLICAS_ASKED_SINCE = "0.4.4.post1"
+"""Before it data parallel attention has a replica on each rank, whatever `DATA` says (0.4.1 server_args.py, 222, to 0.4.4)."""
 EXPERT = ("ep_size", "expert_parallel_size")
 MODEL = ("model_path",)
 BATCH = ("cuda_graph_max_bs_decode", "cuda_graph_max_bs")

@@ -8,9 +8,10 @@ from compiler.engines.sglang.backends import KvFormat, backend, kv_format, page,
 from compiler.engines.sglang.exchange import NO_EXCHANGE, Exchange, exchange
 from compiler.engines.sglang.fractions import Sizes, automatic, scale, tower_as_read
 from compiler.engines.sglang.graphs import cut, decode_batches, prefill_most
+from compiler.engines.sglang.held import REPLICAS_ASKED_SINCE
 from compiler.engines.sglang.hosting import Hosted, hosted
 from compiler.engines.sglang.prefillgraphs import captures_prefill
-from compiler.engines.sglang.releases import Counting, FractionRule, counting
+from compiler.engines.sglang.releases import Counting, FractionRule, at_least, counting
 from compiler.engines.sglang.roles import EXTRA_SLOTS, Role, captures_decode, role_of
 from compiler.engines.sglang.running import requested_requests
 from compiler.engines.sglang.settings import Settings
@@ -148,7 +149,8 @@ def launch(
     if captures_prefill(settings, gpu=gpu, model=model, rule=rule, multimodal=multimodal):
         prefill = prefill_most(settings, model=model, chunk=chunk)
     sizes = Sizes(chunk=chunk, batch=batch, graphs=captured, prefill=prefill, multimodal=multimodal)
-    step = _step(chunk, replicas=replicas, context=profile.serve.tokens)
+    shares = step_shares(replicas, version=profile.engine.version)
+    step = _step(chunk, shares=shares, context=profile.serve.tokens)
     whole_page = page(settings, gpu=gpu, model=model, backend=chosen)
     return Launch(
         version=profile.engine.version,
@@ -231,9 +233,14 @@ def _largest_batch(
     return min(default, requests) if rule.captures_requests and requests else default
 
 
-def _step(chunk: int, *, replicas: int, context: int) -> int:
+def step_shares(replicas: int, *, version: str) -> int:
+    """Into how many parts a prefill step is cut for data parallel attention; two in old releases, however many replicas there are."""
+    return replicas if replicas == 1 or at_least(version, REPLICAS_ASKED_SINCE) else 2
+
+
+def _step(chunk: int, *, shares: int, context: int) -> int:
     """Tokens of a prefill step on one rank; without chunking (0 or less) a whole prompt is one."""
-    return max(1, chunk // replicas) if chunk > 0 else context
+    return max(1, chunk // shares) if chunk > 0 else context
 
 
 def _tier(gpu: Gpu, *, ranks: int, rule: Counting) -> tuple[int, int]:

@@ -32,8 +32,9 @@ from compiler.memory.cards import MIB
 
 WINDOW_RATIO = 0.8
 """Tokens of a window's pool to those of the other, `--swa-full-tokens-ratio`."""
-# Their window pool is as large as the other with a hierarchical cache (0.5.11 server_args.py, line 2100).
-_EVEN_WITH_CACHE = ("MiMoV2", "Step3p5")
+# Their window pool is as large as the other with a hierarchical cache, and of MiMo V2 until the release named
+# (0.5.13 server_args.py, line 2285; 0.5.14 has it of Step 3.5 alone, arg_groups/overrides.py).
+_EVEN_WITH_CACHE = {"MiMoV2": "0.5.14", "Step3p5": None}
 
 
 def layouts(
@@ -129,9 +130,17 @@ def has_window_pool(settings: Settings, model: Model) -> bool:
 
 def window_ratio_of(settings: Settings, model: Model) -> float:
     """Tokens of the window's pool to those of the other."""
-    if settings.on("enable-hierarchical-cache") and model.architecture.startswith(_EVEN_WITH_CACHE):
+    if settings.on("enable-hierarchical-cache") and _is_even(settings, model):
         return 1.0
     return settings.number("swa-full-tokens-ratio") or WINDOW_RATIO
+
+
+def _is_even(settings: Settings, model: Model) -> bool:
+    return any(
+        until is None or not at_least(settings.profile.engine.version, until)
+        for family, until in _EVEN_WITH_CACHE.items()
+        if model.architecture.startswith(family)
+    )
 
 
 def _layout(

@@ -35,6 +35,7 @@ from compiler.profile import Argument, Profile
 
 
 _EXPERTS_OF, _EXPERTS = "kt-weight-path", "kt-num-gpu-experts"
+_DRAFT_FORMAT = "speculative-draft-model-quantization"
 
 
 def raw_unknowns(asked: Settings, facts: Facts) -> Iterator[Unknown]:
@@ -93,6 +94,7 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         ((HOSTING,), asked.on(HOSTING) and hosting_known(asked, gpu=facts.gpu, model=model)),
         ((SAVER,), asked.on(SAVER) and saver_known(model, facts.gpu, asked)),
         ((DRAFT_KV,), _is_headed(facts) or not _has_draft(asked)),
+        ((_DRAFT_FORMAT,), _is_own_format(asked, facts)),
         ((TEXT_ONLY,), makes_tower(model)),
         (("moe-a2a-backend",), exchange_known(asked, model)),
         # The headers of a checkpoint have each expert once.
@@ -127,6 +129,13 @@ def _telling(name: str, asked: Settings, facts: Facts) -> tuple[str, ...]:
     )
     told = lacking and full in _known(filled, facts)
     return tuple(f"{flag} = {each[0]}" for flag, each in lacking.items()) if told else ()
+
+
+def _is_own_format(asked: Settings, facts: Facts) -> bool:
+    """Whether the draft is read as its entry has it."""
+    draft = facts.draft
+    own = None if draft is None or draft.quantization is None else draft.quantization.method
+    return own is not None and asked.word(_DRAFT_FORMAT) == own
 
 
 def _is_headed(facts: Facts) -> bool:

@@ -37,8 +37,8 @@ _CHOSEN: tuple[tuple[tuple[str, ...], frozenset[str], str], ...] = (
     (("Qwen3_5",), frozenset({"fp8", _NVFP4, _PLAIN}), "0.5.9"),
     (("Glm4Moe",), frozenset({_NVFP4}), "0.5.8"),
     (("Glm4Moe",), frozenset({_PLAIN}), "0.5.15"),
-    (("NemotronH",), _FP8 | {_NVFP4, "modelopt", "modelopt_mixed"}, "0.5.11"),
-    (("NemotronH",), frozenset({_PLAIN}), "0.5.13"),
+    (("NemotronHF",), _FP8 | {_NVFP4, "modelopt", "modelopt_mixed"}, "0.5.11"),
+    (("NemotronHF",), frozenset({_PLAIN}), "0.5.13"),
 )
 
 

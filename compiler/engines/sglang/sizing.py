@@ -10,6 +10,7 @@ from compiler.engines.engine import Facts
 from compiler.engines.sglang import limits, promise, wording
 from compiler.engines.sglang.adapters import adapters
 from compiler.engines.sglang.case import Case, make_case
+from compiler.engines.sglang.features import handing_assumption
 from compiler.engines.sglang.ground import Ground, make_ground
 from compiler.engines.sglang.launch import launch
 from compiler.engines.sglang.loading import as_loaded
@@ -59,9 +60,10 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         model=as_loaded(facts.model, settings),
         draft=facts.draft,
     )
+    handing = handing_assumption(settings, started)
     return _Sizer(
         ground=make_ground(settings, facts, started=started),
-        assumptions=assumptions,
+        assumptions=assumptions if handing is None else (*assumptions, handing),
         unpriced=limits.unpriced(settings, started, facts),
     )
 

@@ -8,6 +8,7 @@ from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.compressedtensors import output_plain, rotary_in_each
 from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
+from compiler.engines.sglang.held import REPLICAS_ASKED_SINCE
 from compiler.engines.sglang.launch import Launch, contexts
 from compiler.engines.sglang.padding import TRITON_KERNELS, mxfp4_runner, padding
 from compiler.engines.sglang.releases import at_least
@@ -29,6 +30,9 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # On NVIDIA's GPUs what MLA absorbs is dequantized from this release on; otherwise it gets one scale (models/deepseek_v2.py,
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
+# The class for YaRN that latent attention has keeps two tables more in these releases, and later for other chips alone
+# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416). What DeepSeek V4 has is apart.
+_HALVES_SINCE, _HALVES_UNTIL = "0.5.7", "0.5.13"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
 # And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
@@ -70,7 +74,7 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         shared_whole=exchanged in _whole_with(model, launch.version)
         or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
-        head_by_attention=settings.on("enable-dp-lm-head"),
+        head_by_attention=_splits_head_by_attention(settings, launch.version),
         tables_on_host=_tables_on_host(settings),
         gpu_experts=on_gpu,
         shared_on_host=fused and on_gpu is not None and on_gpu <= _FUSED_ROUTED,
@@ -81,6 +85,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         expert_bias_bits=filled.bias_bits,
         experts_plain=filled.plain,
         experts_swizzled=swizzled,
+        rotary_halves=at_least(launch.version, _HALVES_SINCE)
+        and not at_least(launch.version, _HALVES_UNTIL),
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
         windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         rotary_in_each=rotary_in_each(settings, gpu=gpu),
@@ -112,6 +118,12 @@ def _shared_alone(settings: Settings, version: str) -> bool:
     """Whether a variable keeps shared experts whole on each rank (0.5.12 models/deepseek_v2.py, 606)."""
     asked = switch(settings.profile.env, _SHARED_ALONE_ENV)
     return asked is True and at_least(version, _SHARED_ALONE_SINCE)
+
+
+def _splits_head_by_attention(settings: Settings, version: str) -> bool:
+    """Asked for, or by data parallel attention itself (0.4.1 models/deepseek_v2.py, 823, to 0.4.4: `ReplicatedLinear`)."""
+    whole = settings.profile.parallel.dp_attention and not at_least(version, REPLICAS_ASKED_SINCE)
+    return whole or settings.on("enable-dp-lm-head")
 
 
 def _tables_on_host(settings: Settings) -> bool:

@@ -28,7 +28,7 @@ _BASE_SLOTS = 3
 _OVERLAPPED, _LAZY, _PLAIN = 2, 1, 1
 # Architectures with an extra buffer by default from 0.5.14 on (arg_groups/overrides.py, `_MAMBA_EXTRA_BUFFER_ARCHS`).
 _BUFFERED_KINDS = frozenset({StateKind.GDN, StateKind.MAMBA2})
-_BUFFERED_SINCE = {StateKind.KDA: "0.5.16"}
+_BUFFERED_SINCE = {StateKind.KDA: "0.5.16", StateKind.LIGHTNING: "0.5.15"}
 _STATE_BITS = {"float32": 32, "bfloat16": 16, "float16": 16}
 
 

@@ -24,11 +24,16 @@ from compiler.memory.weights import Split, Tensors
 def draft_tensors(draft: Draft, *, split: Split, writes_only: bool = False) -> tuple[Tensors, ...]:
     """The tensors of a draft model on one rank; `writes_only`: those that a block drafter writes its KV with."""
     tensors = tuple(_draft(draft, ranks=split.attention))
-    return tuple(each for each in tensors if each.role in _WRITERS) if writes_only else tensors
+    return (
+        tuple(each for each in tensors if each.role.startswith(_WRITERS))
+        if writes_only
+        else tensors
+    )
 
 
 _INWARD, _TAPPED = "draft attention q, k and v", "draft fc"
-_WRITERS = frozenset({_INWARD, _TAPPED})
+_WRITERS = (_INWARD, _TAPPED)
+"""With their scales."""
 
 
 def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
@@ -36,15 +41,18 @@ def _draft(draft: Draft, *, ranks: int) -> Iterator[Tensors]:
     queries = draft.heads // ranks * shape.head_dim
     kv = max(1, shape.kv_heads // ranks) * (shape.head_dim + shape.v_head_dim)
     wide = 2 if draft.wide_input else 1
+    output, inner = draft.heads // ranks * shape.v_head_dim, draft.intermediate // ranks
     parts = (
-        (_INWARD, wide * draft.hidden * (queries + kv), draft.layers),
-        ("draft attention o", draft.heads // ranks * shape.v_head_dim * draft.hidden, draft.layers),
-        ("draft MLP, gate and up", 2 * draft.hidden * draft.intermediate // ranks, draft.layers),
-        ("draft MLP, down", draft.hidden * draft.intermediate // ranks, draft.layers),
+        (_INWARD, Role.ATTENTION, wide * draft.hidden * (queries + kv)),
+        ("draft attention o", Role.OUTPUT, output * draft.hidden),
+        ("draft MLP, gate and up", Role.DENSE, 2 * draft.hidden * inner),
+        ("draft MLP, down", Role.DENSE, draft.hidden * inner),
     )
-    for name, elements, count in parts:
-        yield Tensors(role=name, elements=elements, bits=bits, count=count)
+    for name, role, elements in parts:
+        matrix = Matrix(name=name, elements=elements, count=draft.layers)
+        yield from matrix.tensors(format_of(draft, role))
     tapped = draft.taps * (draft.target_hidden or draft.hidden) * draft.hidden
+    # A plain layer whatever the checkpoint's format (0.5.11 to 0.5.23 models/dflash.py).
     yield Tensors(role=_TAPPED, elements=tapped, bits=bits, whole=True)
     if draft.other_parameters:
         yield Tensors(
@@ -66,7 +74,7 @@ def nextn_tensors(
 
     While it is loading the draft also has an embedding and a head, which it then gives up for the target's.
     """
-    stored = model if _quantized(model) else evolve(model, quantization=None)
+    stored = _own(model)
     kind = LayerKind.WINDOW if nextn.windowed else LayerKind.FULL
     counts = Counts(
         full=nextn.layers if kind is LayerKind.FULL else 0,
@@ -107,7 +115,7 @@ def stage_tensors(model: Model, stages: Stages, *, split: Split) -> tuple[Tensor
 
 
 def _stages(model: Model, stages: Stages, *, split: Split) -> Iterator[Tensors]:
-    stored = model if _quantized(model) else evolve(model, quantization=None)
+    stored = _own(model)
     attention, moe, count = stored.attention, stored.moe, stages.layers
     if isinstance(attention, Compressed):
         yield from compressed_tensors(
@@ -133,6 +141,13 @@ def _stages(model: Model, stages: Stages, *, split: Split) -> Iterator[Tensors]:
         yield Tensors(role=role, elements=elements, bits=model.dtype_bits, whole=True)
 
 
-def _quantized(model: Model) -> bool:
-    formats = model.quantization.formats if model.quantization is not None else ()
-    return any(Role.NEXTN in each.roles for each in formats)
+def _own(model: Model) -> Model:
+    """The model in the formats of its draft: its own, the one that names the draft alone, or none."""
+    kind = model.quantization
+    formats = () if kind is None else kind.formats
+    named = next((each for each in formats if Role.NEXTN in each.roles), None)
+    if kind is None or named is None:
+        return evolve(model, quantization=None)
+    if len(named.roles) > 1:
+        return model
+    return evolve(model, quantization=evolve(kind, formats=(evolve(named, roles=(Role.EXPERTS,)),)))

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from compiler.architecture import Format, Role
-from compiler.facts import Model
+from compiler.facts import Draft, Model
 from compiler.memory.weights import Tensors
 from compiler.value import Value
 
 
-def format_of(model: Model, role: Role) -> Format:
-    """How the weights of a role are stored; the model's own number format when no quantization names the role."""
+def format_of(model: Model | Draft, role: Role) -> Format:
+    """How the weights of a role are stored; the model's, or the draft's, own number format when no quantization names the role."""
     formats = model.quantization.formats if model.quantization is not None else ()
     plain = Format(roles=(role,), bits=model.dtype_bits)
     return next((each for each in formats if role in each.roles), plain)

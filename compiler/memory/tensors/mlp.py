@@ -79,14 +79,21 @@ def _routed(model: Model, moe: Moe, *, count: int, split: Split) -> Iterator[Ten
         stored,
         gated=moe.gated,
     )
-    if filled and split.expert_bias_bits:
+    beside = {"biases": split.expert_bias_bits if filled else 0}
+    if stored.group_size == 0:
+        beside["scales"] = stored.scale_bits
+    for what, bits in beside.items():
         for name, each in (("in", (2 if moe.gated else 1) * share), ("out", inputs)):
-            yield Tensors(
-                role=f"routed experts, biases {name}",
-                elements=experts * each,
-                bits=split.expert_bias_bits,
-                count=count,
-            )
+            if bits:
+                # Each rank has those of all outputs (0.5.15 layers/quantization/compressed_tensors/schemes/
+                # compressed_tensors_w8a8_fp8_moe.py, 183).
+                yield Tensors(
+                    role=f"routed experts, {what} {name}",
+                    elements=experts * each,
+                    bits=bits,
+                    count=count,
+                    whole=(what, name) == ("scales", "out") and split.expert == 1,
+                )
     if split.orders_kept:
         # Two of 32 bits for what goes in, and for what goes into the second matrix; the class for Marlin frees them, the one
         # for Triton does not (0.5.9 layers/quantization/compressed_tensors/schemes/compressed_tensors_wNa16_moe.py, 180 and
