@@ -123,10 +123,6 @@ UNEXPLAINED: Sequence[str] = (
         "qwen38-27b-awq-2x3090-vast: the fork unpacks the layers of linear attention to bf16, by its own patch; it is set aside, and"
         " with them in bf16 four of these boots are 3 % to 5 % off"
     ),
-    (
-        "DeepSeek V4 from 0.5.13 on: by the source its YaRN makes two tables for each base, and a public log of the load agrees with"
-        " four to 0.1 % and with two to 0.5 %; six boots that are set aside lie between. Four are counted"
-    ),
     "Inkling: its attention by relative positions and its convolutions are not written down here, nor was a config at hand",
     (
         "qwen3-vl-235b-fp8-4h200-pd: `--language-only` leaves the vision tower where it is, and three fractions have 0.7 GiB less"
@@ -145,8 +141,9 @@ UNEXPLAINED: Sequence[str] = (
         " same kind of machine has not; its files have the size that is described"
     ),
     (
-        "DeepSeek V4 on Hopper: its source makes half of the output's projection 16 bits there; with that three reports of weights are"
-        " 0.2 to 0.4 GiB below what is priced (of 126, 120, and 34), and without it within 0.1"
+        "DeepSeek V4: with two tables for each base and half of the output's projection in 16 bits, as the sources have them, a"
+        " log of its load on H200 (0.5.15) has 0.1 of 126 GiB more than is priced, one on H800 (0.5.12.post1) 0.2 of 34 less,"
+        " and four budgets on MI355X have 0.7 of 131 more"
     ),
     (
         "dsv41-flash-4h200-graphs-fails: six captured batch sizes fit into what is left, and about twenty do not; what each keeps of the"

@@ -31,12 +31,10 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # The class for YaRN that latent attention has keeps two tables more in these releases, and later for other chips alone
-# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416). What DeepSeek V4 has is apart.
+# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416).
 _HALVES_SINCE, _HALVES_UNTIL = "0.5.7", "0.5.13"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
-# And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
-_WINDOWS_UNSCALED_SINCE = "0.5.18"
 # Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; `_ep_a2a` in kimi_k3.py of
 # 0.5.17 to 0.5.23), and the first release that does with each.
 _WHOLE_WITH: Mapping[str, Mapping[str, str]] = {
@@ -88,7 +86,6 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         rotary_halves=at_least(launch.version, _HALVES_SINCE)
         and not at_least(launch.version, _HALVES_UNTIL),
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
-        windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
         rotary_in_each=rotary_in_each(settings, gpu=gpu),
         output_plain=output_plain(settings, gpu=gpu, model=model),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
