@@ -111,8 +111,8 @@ UNEXPLAINED: Sequence[str] = (
     ),
     (
         "DSPARK: five boots of Kimi K3 with its draft are 0.2 % off where the command says how many requests, and 9 % to 23 % where"
-        " a build from before the release picks them; the boot of DeepSeek V4's stages is of a private fork, and its pool is 9.8 %"
-        " more: of 80.5 GiB of weights 0.7 are missing there"
+        " a build from before the release picks them; three boots of DeepSeek V4's stages are of private forks, and their pools"
+        " are 4 % to 6 % more: of 80.2 GiB of weights 0.4 are missing there"
     ),
     (
         "qwen38-27b-awq-3090: three budgets of one card, 0.22 to 0.28 GiB more than expected in each, which is 1 % of the card and"
