@@ -28,7 +28,6 @@ LINES = [
     ("flags", f'served-model-name = "{FORMED}"'),
     ("flags", f'dist-init-addr = "{FORMED}"'),
     ("env", f'CUDA_VISIBLE_DEVICES = "{FORMED}"'),
-    ("accept", f'{FORMED} = "known"'),
     ("targets.ct200", f'start_timeout = "{FORMED}"'),
     ("serve", f'host = "https://user:{NAMED}@host"'),
 ]
