@@ -738,6 +738,15 @@ def test_a_pool_that_no_fraction_gives(tree: Checkout) -> None:
     assert "there is no more pool" not in said
 
 
+def test_a_pool_that_a_cap_ends(tree: Checkout) -> None:
+    """Where a cap ends the pool no larger fraction is offered for it: the present one is the answer, and the cap is named."""
+    text = (REPOSITORY / f"profiles/{SHORT}.toml").read_text("utf-8")
+    tree.write(SHORT, text.replace("[memory]\n", "[memory]\nmax_pool_tokens = 98_400\n"))
+    (change,) = tree.run("fit", SHORT, "--max", "pool", "--json").json["changes"]
+    assert change["settings"] == [{"setting": "memory.fraction", "value": "0.85"}]
+    assert change["gives"] == "`memory.max_pool_tokens` ends the pool there"
+
+
 def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
     """The waivers of a profile are part of the whole check: one that a change leaves with nothing to waive is an error."""
     text = (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8")

@@ -38,6 +38,7 @@ NAMES: Mapping[SettingPath, str] = {
     ("memory", "chunked_prefill"): "chunk chunk_size prefill_chunk max_num_batched_tokens",
     ("memory", "page_size"): "block_size",
     ("memory", "cuda_graph_max_batch"): "graph_bs graph_max_bs graphs max_cudagraph_capture_size",
+    ("secrets", "api_key", "file"): "path place yaml",
     ("speculative", "algorithm"): "method type",
     ("speculative", "draft"): "model draft_model",
 }

@@ -22,6 +22,8 @@ _FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, wi
 BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
 
 
+_OPEN = frozenset({"secrets", "targets"})
+"""Tables whose keys have meanings of their own: another table's `name`, `host` or `path` is none of theirs."""
 _MISSING = "setting-missing"
 _SHORTEST = 3
 """Letters of a word that may be short for another."""
@@ -122,7 +124,7 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
     named = None if is_table else _called_here(path)
     if named is not None and (in_table == named[-1] or in_table is None):
         return f"here it is called `{dotted(named)}`"
-    for setting in settings.all_settings():
+    for setting in settings.all_settings() if path[0] not in _OPEN else ():
         if setting.path[-1] == word and settings.ANY_KEY not in setting.path:
             return f"a setting of this name exists: `{dotted(setting.path)}`"
     if not above and in_table is None:
@@ -138,7 +140,8 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
 
 
 def _may_hold(table: SettingPath) -> str:
-    names = ", ".join(f"`{each}`" for each in settings.known_keys(table))
+    beside = () if table else settings.FILE_KEYS
+    names = ", ".join(f"`{each}`" for each in (*beside, *settings.known_keys(table)))
     return f"`[{_shown(table)}]` may hold {names}" if table else f"there are {names}"
 
 
