@@ -56,6 +56,13 @@ def called_here(path: SettingPath) -> SettingPath | None:
     return found[0] if len(found) == 1 and len(above) == 1 else None
 
 
+def flag_here(name: str) -> SettingPath | None:
+    """The setting that another engine's flag stands for; a flag of one word says too little."""
+    word = name.removeprefix("--").replace("-", "_")
+    found = [path for path, names in NAMES.items() if "_" in word and word in names.split()]
+    return found[0] if len(found) == 1 else None
+
+
 _FORMATS: Mapping[str, str] = {
     "float16 fp16 f16 half": "a cache has this format where the model runs in it: leave it at `auto`",
     "e4m3 float8_e4m3 float8_e4m3fn fp8_e4m3fn": "here it is called `fp8_e4m3`",
