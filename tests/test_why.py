@@ -532,7 +532,7 @@ def test_show_says_where_from(tree: Checkout) -> None:
 def test_show_as_json(tree: Checkout) -> None:
     """The contract: each setting with its value and its history."""
     found = tree.run("show", STORY, "--json").json
-    assert found.keys() == {"schema", "profile", "settings", "defaults"}
+    assert found.keys() == {"schema", "profile", "settings", "defaults", "diagnostics"}
     fraction = found["settings"]["memory.fraction"]
     assert fraction["value"] == "0.93"
     assert fraction["origin"]["file"] == f"profiles/{STORY}.toml"

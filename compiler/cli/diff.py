@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, columns, find_tree, open_session, show
 from compiler.diagnostics import Diagnostic, error, reason_of
@@ -39,7 +40,12 @@ HERE = "the working tree"
 
 
 @click.command(name="diff")
-@click.argument("words", nargs=-1, metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...",
+    shell_complete=completing.files,
+)
 @click.option(
     "--format",
     "form",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, open_session, print_json
+from compiler.cli.session import Session, findings_json, open_session, print_json
 from compiler.cli.session import show as show_findings
+from compiler.diagnostics import Diagnostic
 from compiler.edit.order import table_rank
 from compiler.language.merge import Resolved
 from compiler.language.settings import Setting, all_settings
@@ -22,31 +24,41 @@ from compiler.why.reckoned import Reckoned, reckoned
 
 
 @click.command(name="show")
-@click.argument("profile")
+@click.argument("profile", shell_complete=completing.profiles)
 @click.option("--origins", is_flag=True, help="Say behind each setting which file sets it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the origins.")
 def command(profile: str, *, origins: bool, as_json: bool) -> int:
     """Print a profile as it is after merging, in TOML, with the defaults in comments."""
     session, faults = open_session([profile])
     if session is None or not session.names:
-        show_findings(faults, session)
-        return Exit.REFUSED
+        return _refused(faults, session, as_json=as_json)
     resolved, found = resolve(session.names[0], session.inputs)
     if resolved is not None:
         wrong = (
             structure_profile(resolved)[1] if is_deployable(resolved) else check_fragment(resolved)
         )
         found = (*found, *wrong)
-    show_findings(found, session)
     if resolved is None:
-        return Exit.REFUSED
+        return _refused(found, session, as_json=as_json)
     settings = histories(resolved, ())
     if as_json:
-        _print_json(resolved, settings)
+        _print_json(resolved, settings, found)
     else:
+        show_findings(found, session)
         lines = _toml(resolved, _reckoned(session), origins=origins)
         sys.stdout.writelines(f"{line}\n" for line in lines)
     return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK
+
+
+def _refused(found: Sequence[Diagnostic], session: Session | None, *, as_json: bool) -> Exit:
+    """Say why there is nothing to print."""
+    if as_json:
+        print_json(
+            {"schema": 1, "profile": None, "settings": {}, "defaults": {}, **findings_json(found)}
+        )
+    else:
+        show_findings(found, session)
+    return Exit.REFUSED
 
 
 def _reckoned(session: Session) -> Mapping[str, Reckoned]:
@@ -55,7 +67,9 @@ def _reckoned(session: Session) -> Mapping[str, Reckoned]:
     return reckoned(tuple(each.plan for each in judged if each.plan is not None))
 
 
-def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
+def _print_json(
+    resolved: Resolved, settings: tuple[History, ...], found: Sequence[Diagnostic]
+) -> None:
     content = {
         "schema": 1,
         "profile": resolved.name,
@@ -66,6 +80,7 @@ def _print_json(resolved: Resolved, settings: tuple[History, ...]) -> None:
             for history in histories(resolved, path)
             if history.default is not None
         },
+        **findings_json(found),
     }
     print_json(content)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
@@ -34,6 +35,7 @@ _LINE = re.compile(r"(.+):([0-9]{1,9})")
     required=True,
     type=click.UNPROCESSED,
     metavar="PROFILE KEY... | out/FILE:LINE...",
+    shell_complete=completing.keys,
 )
 def command(what: tuple[str, ...]) -> int:
     """Say where a value comes from, or what made a line of out/.
