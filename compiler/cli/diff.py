@@ -126,7 +126,7 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
 
 
 def _is_profile(word: str, session: Session) -> bool:
-    return name_of(word) in session.names
+    return name_of(word.removeprefix("./")) in session.names
 
 
 def _later(later: str, session: Session) -> Side | Diagnostic:

@@ -9,7 +9,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, findings_json, open_session, print_json
+from compiler.cli.session import Session, findings_json, open_session, print_json, width
 from compiler.cli.session import show as show_findings
 from compiler.diagnostics import Diagnostic
 from compiler.edit.order import table_rank
@@ -46,7 +46,7 @@ def command(profile: str, *, origins: bool, as_json: bool) -> int:
     else:
         show_findings(found, session)
         lines = _toml(resolved, _reckoned(session), origins=origins)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(f"{line}\n" for row in lines for line in _fitted(row))
     return Exit.REFUSED if any(each.is_error for each in found) else Exit.OK
 
 
@@ -114,25 +114,46 @@ def _real_paths(setting: Setting, resolved: Resolved) -> Iterator[tuple[str, ...
         yield (table, key, *rest)
 
 
-def _toml(resolved: Resolved, known: Mapping[str, Reckoned], *, origins: bool) -> Iterator[str]:
+Row = tuple[str, str]
+"""A line of TOML, and the comment behind it; empty where there is none."""
+
+
+def _fitted(row: Row) -> Iterator[str]:
+    """The row on one line; where a terminal is too narrow for it the comment stands on the next."""
+    line, comment = row
+    whole = f"{line}  # {comment}" if comment else line
+    if not comment or not sys.stdout.isatty():
+        yield whole
+        return
+    from compiler.report.cells import cells  # noqa: PLC0415 - only for a terminal
+
+    if cells(whole) <= width():
+        yield whole
+        return
+    yield line
+    below = f"# {comment}"
+    yield f"  {below}" if cells(below) + 2 <= width() else below
+
+
+def _toml(resolved: Resolved, known: Mapping[str, Reckoned], *, origins: bool) -> Iterator[Row]:
     """The settings by table, in the order of the language; what is not set is a comment with its default."""
-    yield f"# {resolved.name}, merged"
-    tables: dict[tuple[str, ...], list[str]] = {(): []}
+    yield f"# {resolved.name}, merged", ""
+    tables: dict[tuple[str, ...], list[Row]] = {(): []}
     for path in (*resolved.origins.by_path, *_default_paths(resolved)):
         for history in histories(resolved, path):
             tables.setdefault(path[:-1], []).append(_row(path[-1], history, origins=origins))
     for setting, told in known.items():
         path = split_key(setting) or ()
         if path not in resolved.origins.by_path:
-            row = f"# {key_toml(path[-1])} = {told.value}  # {told.by}"
+            row = (f"# {key_toml(path[-1])} = {told.value}", told.by)
             tables.setdefault(path[:-1], []).append(row)
     for table in ((), *sorted(tables.keys() - {()}, key=lambda each: (table_rank(each), each))):
         rows = tables[table]
         if table:
             # A table that nobody opened is not opened here either.
-            opened = not all(row.startswith("# ") for row in rows)
-            yield ""
-            yield f"{'' if opened else '# '}[{'.'.join(key_toml(key) for key in table)}]"
+            opened = not all(line.startswith("# ") for line, _ in rows)
+            yield "", ""
+            yield f"{'' if opened else '# '}[{'.'.join(key_toml(key) for key in table)}]", ""
         yield from rows
 
 
@@ -144,8 +165,7 @@ def _default_paths(resolved: Resolved) -> Iterator[tuple[str, ...]]:
                 yield path
 
 
-def _row(key: str, history: History, *, origins: bool) -> str:
+def _row(key: str, history: History, *, origins: bool) -> Row:
     if history.value is None:
-        return f"# {key_toml(key)} = {history.default}  # the default"
-    row = f"{key_toml(key)} = {history.value}"
-    return f"{row}  # {history.steps[0].span.place}" if origins else row
+        return f"# {key_toml(key)} = {history.default}", "the default"
+    return f"{key_toml(key)} = {history.value}", history.steps[0].span.place if origins else ""
