@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
-from click.shell_completion import CompletionItem
+
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
@@ -27,6 +32,8 @@ def files(
     context: click.Context, option: click.Parameter, incomplete: str
 ) -> list[str] | list[CompletionItem]:
     """The profiles; where none begins so, the shell's own files: a recorded boot, a folder to compare with."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - a run that completes nothing does without it
+
     return profiles(context, option, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
