@@ -9,6 +9,7 @@ import stat
 import tomllib
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -980,10 +981,20 @@ def test_a_file_that_cannot_be_written(tree: Checkout, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     done = refused_write(tree, STORY, "--write")
     assert (done.code, "edit-unwritable" in done.err) == (5, True)
+    assert "permission denied" in done.err
     assert (
         sorted(path.name for path in (tree.root / "profiles").iterdir() if path.name[0] == ".")
         == []
     )
+
+
+def test_a_file_system_that_is_mounted_for_reading(
+    tree: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody may write, that is the reason: no right that somebody could be given."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(os, "statvfs", lambda *_: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert "read-only file system" in refused_write(tree, STORY, "--write").err
 
 
 @pytest.mark.parametrize(
