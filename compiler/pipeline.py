@@ -20,6 +20,7 @@ from compiler.abreast import abreast
 from compiler.accept import apply_accepts, verdict
 from compiler.catalog import Catalog
 from compiler.checks import check, with_meaning
+from compiler.concealing import concealed, concealed_judged
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked, Judged, Verdict
 from compiler.language.graph import link
@@ -102,17 +103,15 @@ def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Chec
     for name in names:
         resolved, found = resolve(name, inputs)
         if resolved is None and _is_fragment(name, inputs):
-            loose += found
+            loose += concealed(found, {})
         elif resolved is None:
-            judged.append(_unplanned(name, found))
+            judged.append(_unplanned(name, concealed(found, {})))
         elif is_deployable(resolved):
             judged += _judge(name, resolved, inputs, before=found, advised=advised)
         else:
             fragments.append(name)
-            loose += (
-                *found,
-                *with_meaning(check_fragment(resolved), resolved.values, inputs.catalog),
-            )
+            faults = with_meaning(check_fragment(resolved), resolved.values, inputs.catalog)
+            loose += concealed((*found, *faults), resolved.values)
     return Checked(judged=tuple(judged), diagnostics=tuple(loose), fragments=tuple(fragments))
 
 
@@ -150,10 +149,10 @@ def _check_together(
         return after if Rules()(after) is None else None
 
     where, again = origins_in(inputs), capped if advised else None
-    found = check_neighbours(plans, where, capped=again)
+    found = concealed(check_neighbours(plans, where, capped=again), {})
     if not others:
         return found
-    known = set(check_neighbours(others, where, capped=again))
+    known = set(concealed(check_neighbours(others, where, capped=again), {}))
     return tuple(each for each in found if each not in known)
 
 
@@ -187,13 +186,14 @@ def _judge(
     profile, faults = structure_profile(resolved)
     if profile is None:
         faults = with_meaning(faults, resolved.values, inputs.catalog)
-        return [_unplanned(name, (*before, *faults))]
+        return [_unplanned(name, concealed((*before, *faults), resolved.values))]
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
-    return judge_profile(
+    several = judge_profile(
         name, profile, resolved.origins, inputs, before=(*before, *faults), advised=advised
     )
+    return [concealed_judged(each, resolved.values) for each in several]
 
 
 def judge_profile(

@@ -37,9 +37,18 @@ def secret_stretches(text: str) -> Iterator[tuple[int, int]]:
     """The stretches of a TOML text that look like secrets, as offsets; a quoted line must not show them."""
     yield from _held(text)
     for found in _assigned().finditer(text):
-        # What a secret's setting holds as a table is the place of one: `api_key = { file = ... }`.
-        if names_a_secret(found["name"]) and not found["value"].startswith("{"):
+        if names_a_secret(found["name"]) and not _place().match(found["value"]):
             yield found.span("value")
+
+
+def secret_parts(text: str) -> frozenset[str]:
+    """What in a text has a secret's form, whatever it stands under: a provider's prefix, a password in an address."""
+    return frozenset(text[start:end] for start, end in _forms(text))
+
+
+def held_secrets(value: str) -> frozenset[str]:
+    """What in somebody's value looks like a secret: by its form, or behind a name within it."""
+    return frozenset(value[start:end] for start, end in _held(value))
 
 
 def secret_values(*texts: str) -> frozenset[str]:
@@ -176,9 +185,9 @@ def _named() -> re.Pattern[str]:
 
 @cache
 def _flagged() -> re.Pattern[str]:
-    """`--name value`."""
+    """`--name value`, also as two texts of a list."""
     return re.compile(
-        r"""(?<![\w-])--(?P<name>[A-Za-z][\w-]*+)[ \t\\"']++(?P<value>[^\s"'\\,;`-][^\s"'\\`]*)"""
+        r"""(?<![\w-])--(?P<name>[A-Za-z][\w-]*+)[ \t\\"',]++(?P<value>[^\s"'\\,;`-][^\s"'\\`]*)"""
     )
 
 
@@ -216,9 +225,15 @@ def _login() -> re.Pattern[str]:
 
 
 @cache
+def _place() -> re.Pattern[str]:
+    """What a secret's setting holds where it is the place of one: `api_key = { file = ... }`."""
+    return re.compile(r"""\{\s*["']?file["']?\s*=[^,]*\}""")
+
+
+@cache
 def _assigned() -> re.Pattern[str]:
-    """`name = value` of a TOML line, up to its end. Compiled when a finding is shown, not at every start."""
+    """`name = value` of a TOML line, up to its end, or a list's. Compiled when a finding is shown, not at every start."""
     return re.compile(
         # Each name is tried once, from its start: a long line of a file that is no profile takes no longer than others.
-        r"""(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)["']?[ \t]*+=[ \t]*+(?P<value>[^\s][^\n\r]*)"""
+        r"""(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)["']?[ \t]*+=[ \t]*+(?P<value>\[[^\]]*+\]?|[^\s][^\n\r]*)"""
     )

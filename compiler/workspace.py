@@ -56,7 +56,8 @@ class FoundTree(Value):
 def find(asked: Sequence[str], *, here: Path) -> FoundTree:
     """Find the tree from the first profile's path upwards, else from `here`.
 
-    A profile is asked for by its path (`profiles/k2.6-200k.toml`) or by its name (`k2.6-200k`).
+    A profile is asked for by its path (`profiles/k2.6-200k.toml`) or by its name (`k2.6-200k`). With `./` in front a name is a
+    path without its suffix where there is such a file, else the name.
 
     Errors: `tree-missing`, `profile-outside`.
     """
@@ -109,9 +110,12 @@ def _root_above(start: Path) -> Path | None:
 
 def _name_in(workspace: Workspace, asked: str, here: Path) -> str | None:
     """The name of a profile in this tree; `None` for a path that leads elsewhere. Its file may be a symlink."""
-    if not _is_path(asked, here):
-        return name_of(asked)
     path = here / asked
+    if not _is_path(asked, here):
+        beside = here / f"{asked}{SUFFIX}"
+        if not (asked.startswith(("./", "../")) and _stands(beside, stat.S_ISREG)):
+            return name_of(asked.removeprefix("./"))
+        path = beside
     with suppress(OSError, RuntimeError, ValueError):  # loops of symlinks, and what is not below it
         below = (path.parent.resolve() / path.name).relative_to(workspace.profiles.resolve())
         return below.as_posix().removesuffix(SUFFIX)

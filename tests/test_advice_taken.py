@@ -275,3 +275,27 @@ def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:
     told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), *words.split()]
     said = CliRunner().invoke(predict, told, standalone_mode=False).output
     assert f"a flag with a similar name exists: `{meant}`" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("flag", "setting"),
+    [
+        ("--max-model-len", "--context-length"),
+        ("--gpu-memory-utilization", "--mem-fraction-static"),
+        ("--max-num-seqs", "--max-running-requests"),
+    ],
+)
+def test_a_flag_of_another_engine(flag: str, setting: str) -> None:
+    """A flag that only another engine has is told what it is called here, in the words of whoever asked."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+    told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), flag, "1"]
+    said = CliRunner().invoke(predict, told, standalone_mode=False).output
+    assert f"set `{setting}`: that is what it is called here" in " ".join(said.split())
+
+
+def test_a_command_that_names_no_model() -> None:
+    """Where the model stands in a file that is not here, that is said, and no empty name."""
+    told = "--gpu h200 --engine 0.5.23 -- python -m sglang.launch_server --config /gone.yaml"
+    said = CliRunner().invoke(predict, told.split(), standalone_mode=False).output
+    assert "warning[model-unknown]: what is told here names no model" in said
+    assert "``" not in said

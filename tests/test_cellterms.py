@@ -11,7 +11,7 @@ from benchmarks.asking import Case, predictor, question, read_cases
 
 _WORDS = re.compile(
     r"(?<=\d) (layers|heads?|B|keys that choose|keys of the indexer)\b|"
-    r" (of the draft|of windows|dealt out|for the draft's layers|on the stage with most of the \d+)"
+    r" (of the draft|of windows|dealt out|for the draft's layers(?:, priced as the target's)?|on the stage with most of the \d+)"
 )
 _KINDS = {
     "nested windows": "0.8 x 25 layers x 8 heads",

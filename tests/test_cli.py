@@ -97,6 +97,9 @@ def refuse(tree: Checkout, name: str = STORY) -> None:
     [
         (".", f"profiles/{STORY}.toml"),
         (".", f"./profiles/{STORY}.toml"),
+        (".", f"./{STORY}"),
+        ("profiles", f"./{STORY}"),
+        ("profiles/base", f"../{STORY}"),
         (".", STORY),
         (".", f"{STORY}.toml"),
         (".", f"profiles/{STORY}"),
@@ -965,6 +968,24 @@ FIRST = ("--model", "Qwen/Qwen3-8B", "--gpu", "h100", "--count", "1", "--host", 
 )
 def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> None:
     """Verdicts, answers, and bars keep to 40 columns; what is one word, or a formula, stays whole."""
+    lines = on_40_columns(tree, *words)
+    assert any("reserve" in line or "serve.context" in line for line in lines)
+    # The name of a file stays whole.
+    assert max(len(line) for line in lines if not line.startswith("wrote ")) <= 40
+
+
+def test_a_merged_profile_on_40_columns(tree: Checkout) -> None:
+    """What does not fit beside a setting stands below it as a comment, and all of it is the same TOML."""
+    lines = on_40_columns(tree, "show", STORY, "--origins")
+    said = tree.run("show", STORY, "--origins").out
+    assert tomllib.loads("\n".join(lines)) == tomllib.loads(said)
+    assert f"# profiles/{STORY}.toml:11:12" in {line.strip() for line in lines}
+    # A text of the profile, and a place, are one word.
+    assert [line for line in lines if len(line) > 40 and "  # " in line] == []
+
+
+def on_40_columns(tree: Checkout, *words: str) -> list[str]:
+    """The lines that a run writes to a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
     process = subprocess.Popen(
@@ -977,9 +998,16 @@ def test_a_terminal_of_40_columns(tree: Checkout, words: tuple[str, ...]) -> Non
     os.close(theirs)
     lines = read_all(ours).decode().replace("\r", "").split("\n")
     assert process.wait(timeout=60) == 0
-    assert any("reserve" in line or "serve.context" in line for line in lines)
-    # The name of a file stays whole.
-    assert max(len(line) for line in lines if not line.startswith("wrote ")) <= 40
+    return lines
+
+
+def test_two_forms_at_once(tree: Checkout) -> None:
+    """Of `--json` and another form neither is chosen in silence; the same form twice is one."""
+    done = tree.run("check", STORY, "--json", "--format", "github")
+    assert (done.code, done.out) == (2, "")
+    assert "`--json` and `--format github` are two forms" in done.err
+    assert tree.run("check", STORY, "--json", "--format", "text").code == 2
+    assert tree.run("check", STORY, "--json", "--format", "json").json["outcome"] == "uncertain"
 
 
 def read_all(terminal: int) -> bytes:

@@ -203,7 +203,7 @@ def test_values_of_settings_have_their_types_for_tools(tree: Checkout) -> None:
     }
     page = tree.run("diff", "--format", "markdown").out
     assert '| `memory.kv_dtype` | not set | `"fp8_e4m3"` |' in page
-    assert tree.run("diff", "--format", "json").json["schema"] == 2
+    assert tree.run("diff", "--format", "json").json["schema"] == 3
 
 
 def test_a_new_service_has_no_figures_before(tree: Checkout) -> None:
@@ -314,11 +314,13 @@ def test_a_boot_changes_what_is_predicted(tree: Checkout) -> None:
 
 
 def test_new_and_removed_services(tree: Checkout) -> None:
-    """A profile that is new, and one that is gone."""
-    shutil.move(tree.profile(SHORT), tree.profile("k2.6-33k"))
+    """A profile that is new, and one of another unit that is gone."""
+    text = tree.profile(SHORT).read_text("utf-8")
+    tree.profile(SHORT).unlink()
+    tree.write("k2.6-34k", f'{text}unit = "k34"\n')
     found = services(tree)
     assert {name: each["change"] for name, each in found.items()} == {
-        "k2.6-33k": "new",
+        "k2.6-34k": "new",
         SHORT: "removed",
     }
     assert found[SHORT]["restart"] is None
@@ -782,11 +784,12 @@ def test_the_contract(tree: Checkout) -> None:
     """The keys of the JSON are what tools build on; nothing may be taken away."""
     edit(tree, SHORT, "fraction = 0.85", "fraction = 0.86")
     found = json.loads(tree.run("diff", "--format", "json").out)
-    assert found.keys() == {"schema", "old", "new", "services", "inputs", "notes"}
+    assert found.keys() == {"schema", "old", "new", "services", "inputs", "notes", "diagnostics"}
     assert found["services"][0].keys() == {
         *("profile", "target", "change", "identity", "identity_before", "settings", "options"),
         *("environment", "before", "after", "verdict_before", "verdict_after", "findings_new"),
         *("findings_gone", "restart", "files", "reasons"),
+        *("profile_before", "outcome", "place", "left", "others"),
     }
     assert found["inputs"] == [{"path": f"{SHORT}.toml", "state": "changed", "profiles": [SHORT]}]
 

@@ -9,6 +9,7 @@ import stat
 import tomllib
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -749,6 +750,15 @@ def test_a_pool_that_no_fraction_gives(tree: Checkout) -> None:
     assert "there is no more pool" not in said
 
 
+def test_a_pool_that_a_cap_ends(tree: Checkout) -> None:
+    """Where a cap ends the pool no larger fraction is offered for it: the present one is the answer, and the cap is named."""
+    text = (REPOSITORY / f"profiles/{SHORT}.toml").read_text("utf-8")
+    tree.write(SHORT, text.replace("[memory]\n", "[memory]\nmax_pool_tokens = 98_400\n"))
+    (change,) = tree.run("fit", SHORT, "--max", "pool", "--json").json["changes"]
+    assert change["settings"] == [{"setting": "memory.fraction", "value": "0.85"}]
+    assert change["gives"] == "`memory.max_pool_tokens` ends the pool there"
+
+
 def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
     """The waivers of a profile are part of the whole check: one that a change leaves with nothing to waive is an error."""
     text = (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8")
@@ -982,10 +992,20 @@ def test_a_file_that_cannot_be_written(tree: Checkout, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     done = refused_write(tree, STORY, "--write")
     assert (done.code, "edit-unwritable" in done.err) == (5, True)
+    assert "permission denied" in done.err
     assert (
         sorted(path.name for path in (tree.root / "profiles").iterdir() if path.name[0] == ".")
         == []
     )
+
+
+def test_a_file_system_that_is_mounted_for_reading(
+    tree: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody may write, that is the reason: no right that somebody could be given."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(os, "statvfs", lambda *_: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert "read-only file system" in refused_write(tree, STORY, "--write").err
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def test_from_the_first_switch_to_the_last(image: Image) -> None:
             }
             for number, profile in ((1, SMALL), (2, LARGE))
         ],
+        "diagnostics": [],
     }
     assert image("generations", "kimi-k2.6", "--json").json == listed
     assert image("rollback").code == 0
@@ -83,7 +84,11 @@ def test_from_the_first_switch_to_the_last(image: Image) -> None:
     assert "retired; 2 generations kept" in image("status", UNIT).out
     assert image("retire", "kimi-k2.6", "--delete").code == 0
     assert not (image.root / STATE_DIR.lstrip("/")).exists()
-    assert image("generations", "--json").json == {"schema": 1, "generations": []}
+    assert image("generations", "--json").json == {
+        "schema": 1,
+        "generations": [],
+        "diagnostics": [],
+    }
 
 
 @pytest.mark.parametrize(

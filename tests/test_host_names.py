@@ -11,6 +11,8 @@ from compiler.diagnostics import Diagnostic
 from compiler.host.gc import Keeping, superfluous
 from compiler.host.intent import Intent, Step
 from compiler.host.links import aside_of, links_of
+from compiler.host.machine import Machine
+from compiler.host.record import Record, write_record
 from compiler.host.retire import Retired, retire
 from compiler.host.store import read_store
 from generations import LARGE, OUT, SMALL, STATE_DIR, UNIT, Host, Stopping, codes
@@ -75,6 +77,51 @@ def test_a_folder_where_the_unit_belongs(host: Host) -> None:
     """Not even `--replace-unit` moves a folder."""
     host.link.mkdir(parents=True)
     assert found(host, replace=True) == ["unit-foreign"]
+
+
+def elsewhere(host: Host, *, record: str = UNIT, link: str = f"/srv/old/current/{UNIT}") -> None:
+    """A link of the unit into another folder, with a record there."""
+    (host.root / "srv/old").mkdir(parents=True)
+    write_record(Machine(), host.root / "srv/old", Record(unit=record))
+    host.link.parent.mkdir(parents=True)
+    host.link.symlink_to(link)
+
+
+@pytest.mark.parametrize("generation", ["current", "gen-1"])
+def test_a_unit_of_another_state_dir(host: Host, generation: str) -> None:
+    """A generation that a switch put there is not called somebody else's: its folder is named, and both ways on."""
+    elsewhere(host, link=f"/srv/old/{generation}/{UNIT}")
+    intent = host.intend(SMALL)
+    assert isinstance(intent, Intent)
+    (finding,) = intent.findings
+    assert (finding.code, intent.refused) == ("unit-foreign", True)
+    assert finding.summary == (
+        f"`{UNIT}` is a generation of the same unit under another `state_dir`, `/srv/old`"
+    )
+    assert f"keeps its generations in `{STATE_DIR}`" in finding.notes[0]
+    assert finding.help == (
+        'keep the folder: `state_dir = "/srv/old"` in the target, and compile',
+        "or end it there first, which stops it: `poolproof retire /srv/old`",
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"record": "other.service"},
+        {"link": "/srv/old/current/other.service"},
+        {"link": f"/srv/old/{UNIT}"},
+        {"link": f"/srv/new/current/{UNIT}"},
+    ],
+    ids=["another unit's folder", "another unit", "no generation", "no record"],
+)
+def test_a_link_into_no_generation_of_the_unit(host: Host, given: dict[str, str]) -> None:
+    """`unit-foreign`: it is a generation of ours only where the folder is that of this very unit."""
+    elsewhere(host, **given)
+    intent = host.intend(SMALL)
+    assert isinstance(intent, Intent)
+    (finding,) = intent.findings
+    assert "no switch put it there: a link to " in finding.summary
 
 
 @pytest.mark.parametrize("folder", ["etc", "run"])

@@ -43,7 +43,7 @@ ROWS = (
     # what is decided
     ("planner", "consequence"),
     ("checks", "render"),
-    ("accept",),
+    ("accept", "concealing"),
     # what the verbs need
     ("remedy", "tree", "explain", "report", "predict", "reference", "schema"),
     ("edit", "starter", "webpage"),

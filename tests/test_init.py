@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from attrs import evolve
@@ -16,6 +17,8 @@ from attrs import evolve
 from checkouts import REPOSITORY, Done, command, environment, run
 from compiler.catalog import Kind, open_catalog
 from compiler.checks.memory import UNLOADABLE
+from compiler.cli.commands import VERBS
+from compiler.cli.commands import poolproof as group
 from compiler.cli.offered import offers
 from compiler.cli.startlayout import ABOUT_MEMORY, eased, laid_out
 from compiler.cli.startplace import Place
@@ -555,6 +558,9 @@ def test_a_shell_gets_its_completion(tmp_path: Path, shell: str) -> None:
     assert "_POOLPROOF_COMPLETE" in made.out
 
 
+TAKE_PROFILES = ("check", "compile", "report", "fit", "show", "why", "diff", "affected", "fmt")
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -562,10 +568,39 @@ def test_a_shell_gets_its_completion(tmp_path: Path, shell: str) -> None:
         ("poolproof check k2.6-200", {"k2.6-200k", "k2.6-200k-fp8kv"}),
         ("poolproof compile profiles/k2.6-3", {"profiles/k2.6-32k.toml"}),
         ("poolproof explain pool-t", {"pool-too-small"}),
+        ("poolproof why k2.6-200k memory.f", {"memory.fraction"}),
+        ("poolproof fit k2.6-200k --in base/kimi", {"base/kimi-k2.6"}),
+        # The shell's own files, by the empty answer that asks for them.
+        ("poolproof affected compiler/catalog/data/gp", {"compiler/catalog/data/gp"}),
+        ("poolproof why out/", {"out/"}),
     ],
 )
 def test_words_are_completed(words: str, offered: set[str]) -> None:
-    """Verbs, profiles by name and by path, and codes are offered."""
+    """Verbs, profiles by name and by path, codes, settings, and files are offered."""
+    assert completed(words) == offered
+
+
+@pytest.mark.parametrize("verb", TAKE_PROFILES)
+def test_every_verb_that_takes_a_profile_completes_it(verb: str) -> None:
+    """Each argument that its verb calls a profile offers the names there are."""
+    assert completed(f"poolproof {verb} k2.6-3") == {"k2.6-32k"}
+
+
+def test_the_verbs_that_take_a_profile_are_all_of_them() -> None:
+    """A verb whose usage names a PROFILE that is there already is among those that are tried."""
+    named = set()
+    for verb in VERBS:
+        command_of = group.get_command(click.Context(group), verb)
+        assert command_of is not None
+        arguments = [each for each in command_of.params if isinstance(each, click.Argument)]
+        usage = " ".join(each.make_metavar(click.Context(command_of)) for each in arguments)
+        if re.search(r"(?<!/)\bPROFILE\b|\bFILE\.\.\.|\[FILE\]", usage):
+            named.add(verb)
+    assert named == set(TAKE_PROFILES)
+
+
+def completed(words: str) -> set[str]:
+    """What bash is offered for the last word."""
     asked = {
         "_POOLPROOF_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
@@ -579,7 +614,7 @@ def test_words_are_completed(words: str, offered: set[str]) -> None:
         text=True,
         check=False,
     )
-    assert {line.partition(",")[2] for line in made.stdout.splitlines()} == offered
+    return {line.partition(",")[2] for line in made.stdout.splitlines()}
 
 
 def test_a_new_tree_is_laid_out_as_fmt_does(tmp_path: Path) -> None:

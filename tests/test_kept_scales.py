@@ -23,7 +23,7 @@ def loaded(memory: Memory) -> float:
 def test_marlin_keeps_the_scales_it_was_given_until_0_5_16() -> None:
     """Four bytes a group and one of its own: a public log of 0.5.15 says 125.65 GiB."""
     marlin = f"{PRO} --tp-size 8 --moe-runner-backend marlin"
-    assert load_gib(marlin, version="0.5.15") == pytest.approx(125.65, rel=0.002)
+    assert load_gib(marlin, version="0.5.15") == pytest.approx(125.65, rel=0.0015)
     kept = load_gib(marlin, version="0.5.15") - load_gib(marlin, version="0.5.16")
     groups = 61 * 384 * 3 * 7168 * 3072 / 8 / 32
     assert kept == pytest.approx(4 * groups / 2**30, rel=0.02)
@@ -66,31 +66,17 @@ def test_four_hosts_in_stages() -> None:
         public=False,
         SGLANG_SHARED_EXPERT_TP1="1",
     )
-    assert loaded(memory) == pytest.approx(34.03, rel=0.005)
+    assert loaded(memory) == pytest.approx(34.03, rel=0.007)
     assert memory.pool.tokens.low <= 1_607_936 <= memory.pool.tokens.high
     split = sized(stages, version="0.5.12.post1", gpu="h800", count=32, public=False)
     assert loaded(split) < loaded(memory) - 0.8
 
 
 def test_tables_of_a_release() -> None:
-    """0.5.12 has one table of complex numbers for each base; Pro's layers all have the same."""
+    """From 0.5.13 on a table of cosines and sines stands beside the complex numbers of each base; Pro's layers have one base."""
     pro = f"{PRO} --tp-size 8 --moe-runner-backend flashinfer_mxfp4"
     table = 1_048_576 * 64 * 4 / 2**30
-    assert load_gib(pro, version="0.5.13") - load_gib(pro, version="0.5.12") == pytest.approx(
-        3 * table
-    )
-    flash = pro.replace("Pro", "Flash")
-    assert load_gib(flash, version="0.5.13") - load_gib(flash, version="0.5.12") == pytest.approx(
-        6 * table
-    )
-
-
-def test_layers_with_the_window_alone_have_plain_tables_from_0_5_18() -> None:
-    """Flash has some: a table and the complex numbers beside it instead of four. Pro has none."""
-    table = 1_048_576 * 64 * 4 / 2**30
-    pro = f"{PRO} --tp-size 8 --moe-runner-backend flashinfer_mxfp4"
-    flash = pro.replace("Pro", "Flash")
-    assert load_gib(flash, version="0.5.17") - load_gib(flash, version="0.5.18") == pytest.approx(
-        2 * table
-    )
-    assert load_gib(pro, version="0.5.17") == load_gib(pro, version="0.5.18")
+    for command, bases in ((pro, 1), (pro.replace("Pro", "Flash"), 2)):
+        more = load_gib(command, version="0.5.13") - load_gib(command, version="0.5.12")
+        assert more == pytest.approx(bases * table)
+        assert load_gib(command, version="0.5.17") == load_gib(command, version="0.5.18")

@@ -6,7 +6,7 @@ from benchmarks.asking import read_cases
 from benchmarks.rate import profiles_of
 
 
-FRACTIONS = (0.2, 0.5, 0.75, 0.9, 0.95)
+FRACTIONS = (0.5, 0.75, 0.95)
 
 
 def test_what_a_search_asks_is_what_the_size_says() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.sizes import described_bytes
 from compiler.architecture import LayerKind, Role
 from compiler.catalog import open_catalog
 from compiler.catalog.naming import Names, model_names
@@ -146,6 +147,19 @@ def test_amd_s_experts_are_in_four_bits(names: Names) -> None:
     found = model(names, "amd/GLM-5.1-MXFP4").quantization
     assert found is not None
     assert {role for each in found.formats for role in each.roles} == {Role.EXPERTS, Role.SHARED}
+
+
+@pytest.mark.parametrize(
+    ("id_", "gigabytes"),
+    [
+        ("RadixArk/GLM-5.3-Flash-NVFP4", 202.9),
+        ("LibertAIDAI/GLM-5.3-Flash-NVFP4", 194.7),
+        ("amd/GLM-5.3-Flash-Quark-MXFP4", 185.066_521_464),
+    ],
+)
+def test_what_stays_in_16_bits_of_glm_5_3_flash(names: Names, id_: str, gigabytes: float) -> None:
+    """Attention does, and of shared experts, dense MLPs, and the model's own draft each maker says otherwise."""
+    assert described_bytes(model(names, id_)) / 1e9 == pytest.approx(gigabytes, rel=0.001)
 
 
 def test_a_folder_of_an_ending_that_one_publisher_has_is_theirs(names: Names) -> None:

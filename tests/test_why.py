@@ -469,13 +469,52 @@ def test_a_setting_that_is_not_set(tree: Checkout) -> None:
         ("--enable-metrics", "flags.enable-metrics = true"),
         ("enable_metrics", "flags.enable-metrics = true"),
         ("--schedule-policy", "flags.schedule-policy is not set"),
+        ("flags.enable_metrics", "flags.enable-metrics = true"),
+        ("flags.mem-fraction-static", "memory.fraction = 0.93"),
+        ("flags.schedule_policy", "flags.schedule-policy is not set"),
+        ("--extra", "flags.extra-metric-labels is not set"),
     ],
 )
 def test_a_flag_is_its_setting(once: Checkout, asked: str, told: str) -> None:
-    """A flag by any of its names, with its dashes or without, is asked for as the setting that writes it."""
+    """A flag by any of its names, with its dashes, without, or as a key of `flags`, is asked for as the setting that writes it."""
     done = once.run("why", STORY, asked)
     assert done.code == 0, done.err
     assert done.out.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("extra", None),
+        ("flags.mem-fraction", "flags.mem-fraction-static"),
+        ("flags.enable-metric", "flags.enable-metrics"),
+        ("--enable-metric-s", "--enable-metrics"),
+    ],
+)
+def test_what_only_begins_like_a_flag(once: Checkout, asked: str, meant: str | None) -> None:
+    """A flag may be cut short as the server's parser takes it, with its dashes; else it is a slip, with what is like it."""
+    done = once.run("why", STORY, asked)
+    assert (done.code, done.out) == (1, "")
+    assert f"there is no setting `{asked}`" in done.err
+    assert ("similar" in done.err) is (meant is not None)
+    assert meant is None or f"a setting with a similar name exists: `{meant}`" in done.err
+
+
+def test_a_flag_that_is_set_without_being_there(tree: Checkout) -> None:
+    """What a file sets is told, whatever the release has."""
+    with tree.profile(STORY).open("a") as file:
+        file.write("[flags]\nno-such_flag = true\n")
+    assert "flags.no-such_flag = true" in tree.run("why", STORY, "flags.no-such_flag").out
+
+
+def test_the_verdict_hangs_on_the_promise_in_both_files(once: Checkout) -> None:
+    """The line of the verdict names what is promised, the same in PLAN.md and plan.json."""
+    for file in ("PLAN.md", "plan.json"):
+        lines = (once.out / STORY / file).read_text("utf-8").splitlines()
+        (at,) = (n for n, line in enumerate(lines, 1) if re.match(r'\*\*Verdict|  "verdict"', line))
+        said = once.run("why", f"out/{STORY}/{file}:{at}").out
+        for setting in ("serve.concurrency", "serve.context", "serve.max_running_requests"):
+            assert setting in said, file
 
 
 def test_a_flag_that_the_release_does_not_have(once: Checkout) -> None:
@@ -532,7 +571,7 @@ def test_show_says_where_from(tree: Checkout) -> None:
 def test_show_as_json(tree: Checkout) -> None:
     """The contract: each setting with its value and its history."""
     found = tree.run("show", STORY, "--json").json
-    assert found.keys() == {"schema", "profile", "settings", "defaults"}
+    assert found.keys() == {"schema", "profile", "settings", "defaults", "diagnostics"}
     fraction = found["settings"]["memory.fraction"]
     assert fraction["value"] == "0.93"
     assert fraction["origin"]["file"] == f"profiles/{STORY}.toml"

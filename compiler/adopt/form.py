@@ -73,15 +73,20 @@ def variable_line(form: Form, name: str, value: str) -> str:
     return _VARIABLES[form].format(name=name, value=value)
 
 
-def key_advice(form: Form, *, by_file: bool) -> str:
-    """How the server is given a key that nobody reads who should not; `by_file` where its release reads one from a file."""
+def key_advice(form: Form, *, by_file: bool, flag: str = "--api-key") -> str:
+    """How the server is given a key, or what another `flag` gives, that nobody reads who should not.
+
+    `by_file`: its release reads one from a file.
+    """
+    name = flag.removeprefix("--")
     if form is Form.POD:
-        return "give it a key out of a Secret: `--api-key $(API_KEY)`, and `API_KEY` by `secretKeyRef` under `env:`"
+        variable = name.upper().replace("-", "_")
+        return f"give it a key out of a Secret: `{flag} $({variable})`, and `{variable}` by `secretKeyRef` under `env:`"
     if not by_file:
-        return "give it `--api-key`, or put something that asks in front of it"
+        return f"give it `{flag}`, or put something that asks in front of it"
     if form in _KEYS:
-        return f"put `api-key: ...` into a file that others cannot read, mount it by {_KEYS[form]}, and give it by `--config {_KEY_INSIDE}`"
-    return "put `api-key: ...` into a YAML file on the host that only the server's user reads, and give it by `--config FILE`"
+        return f"put `{name}: ...` into a file that others cannot read, mount it by {_KEYS[form]}, and give it by `--config {_KEY_INSIDE}`"
+    return f"put `{name}: ...` into a YAML file on the host that only the server's user reads, and give it by `--config FILE`"
 
 
 def variable_secret_advice(form: Form) -> str:

@@ -64,7 +64,7 @@ def secret_findings(adopted: Adopted) -> Iterator[Diagnostic]:
         if form is Form.POD and word.unknown:
             # It comes out of a Secret, and only who is root on the node reads the command line of a pod.
             continue
-        advice = key_advice(form, by_file=adopted.chosen.reading.secrets_by_file)
+        advice = key_advice(form, by_file=adopted.chosen.reading.secrets_by_file, flag=flag)
         yield error(
             "secret-in-argv",
             f"`{flag}` puts a secret on the command line",

@@ -8,7 +8,7 @@ from compiler.diagnostics import Diagnostic, Label, error
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
-from compiler.secrecy import is_secret
+from compiler.secrecy import is_secret, secret_parts
 
 
 def _hidden(where: Origins, setting: str, text: str) -> Label:
@@ -53,4 +53,23 @@ def in_environment(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                     "change the secret: this one stands in a file of the repository",
                 ),
                 path=variable.setting,
+            )
+
+
+@rule("secret-in-text")
+def in_text(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """A description and the reason of an accept are written into the unit, the plan and every report."""
+    reasons = {f"accept.{code}": reason for code, reason in plan.profile.accept.items()}
+    for setting, text in {"description": plan.profile.description or "", **reasons}.items():
+        if secret_parts(text):
+            yield error(
+                "secret-in-text",
+                f"`{setting}` would put a secret into what is committed",
+                _hidden(where, setting, "holds what looks like a secret"),
+                notes=("it stands in the unit, in the plan, and in every report of this service",),
+                help=(
+                    f"leave the secret out of `{setting}`",
+                    "change the secret: this one stands in a file of the repository",
+                ),
+                path=setting,
             )

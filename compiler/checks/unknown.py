@@ -58,6 +58,8 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 
 def _said(each: Unknown) -> str:
+    if not each.name:  # of a command whose file of settings is not here
+        return "what is told here names no model"
     if each.is_sure:
         return f"`{each.name}` is a name of the GPU that the catalogue calls `{each.near}`"
     return _WHAT[each.code].format(each.name)
@@ -97,6 +99,8 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
 
 
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    if not each.name:
+        return ("name it in the command itself",)
     if each.code == "engine-unknown":
         from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from compiler.catalog.shelves import shipped_shelf
+from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, open_session, print_json, show
+from compiler.cli.session import Session, findings_json, open_session, print_json, show
 from compiler.diagnostics import Diagnostic, error
 from compiler.diff.ingredients import ingredients_of
 from compiler.language.load import SUFFIX
@@ -22,7 +23,9 @@ _SHIPPED = "compiler/catalog/data/"
 
 
 @click.command(name="affected")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completing.files
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: profiles by file.")
 def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """List the deployable profiles that a FILE touches, one a line.
@@ -32,8 +35,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """
     session, faults = open_session(())
     if session is None:
-        show(faults)
-        return Exit.REFUSED
+        return _finish({}, faults, None, as_json=as_json)
     made = ingredients_of(session.names, session.inputs)
     known = frozenset(path for parts in made.values() for path in parts)
     reached: dict[str, list[str]] = {}
@@ -47,13 +49,24 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
             click.echo(_beside(file), err=True)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
-    show(unknown, session)
+    return _finish(reached, unknown, session, as_json=as_json)
+
+
+def _finish(
+    reached: Mapping[str, Sequence[str]],
+    found: Sequence[Diagnostic],
+    session: Session | None,
+    *,
+    as_json: bool,
+) -> Exit:
+    """Print what was found, with what was not."""
     if as_json:
-        print_json({"schema": 1, "files": reached})
+        print_json({"schema": 1, "files": reached, **findings_json(found)})
     else:
+        show(found, session)
         names = sorted({name for several in reached.values() for name in several})
         sys.stdout.writelines(f"{name}\n" for name in names)
-    return Exit.REFUSED if unknown else Exit.OK
+    return Exit.REFUSED if found else Exit.OK
 
 
 def _path(file: str, session: Session) -> str:

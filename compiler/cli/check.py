@@ -36,8 +36,7 @@ from compiler.profile import Name, Version
     "--format",
     "form",
     type=click.Choice([each.value for each in Format]),
-    default=Format.TEXT.value,
-    help="How findings are shown.",
+    help="How findings are shown; else as text.",
 )
 @click.option("--bars", is_flag=True, help="Draw the memory of each service.")
 @click.option(
@@ -51,7 +50,7 @@ def command(
     *,
     strict: bool,
     as_json: bool,
-    form: str,
+    form: str | None,
     bars: bool,
     engine: tuple[Name, Version] | None,
 ) -> int:
@@ -59,7 +58,9 @@ def command(
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). What else runs on its hosts is looked at beside it.
     """
-    chosen = Format.JSON if as_json else Format(form)
+    if as_json and form not in (None, Format.JSON):
+        raise click.UsageError(f"`--json` and `--format {form}` are two forms; give one")
+    chosen = Format.JSON if as_json else Format(form or Format.TEXT)
     session, faults = open_session(profiles, engine=engine)
     checked = Checked(judged=(), diagnostics=faults) if session is None else check_asked(session)
     if strict:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
@@ -20,6 +26,28 @@ def profiles(context: click.Context, option: click.Parameter, incomplete: str) -
         return []
     paths = [file_of(each) for each in names]
     return [each for each in (*names, *paths) if each.startswith(incomplete)]
+
+
+def files(
+    context: click.Context, option: click.Parameter, incomplete: str
+) -> list[str] | list[CompletionItem]:
+    """The profiles; where none begins so, the shell's own files: a recorded boot, a folder to compare with."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - a run that completes nothing does without it
+
+    return profiles(context, option, incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def keys(
+    context: click.Context, option: click.Parameter, incomplete: str
+) -> list[str] | list[CompletionItem]:
+    """A profile or a file first, then the settings."""
+    if not context.params.get(option.name or ""):
+        return files(context, option, incomplete)
+    from compiler.language.settings import all_settings  # noqa: PLC0415 - a run that completes nothing does without it
+    from compiler.origins import dotted  # noqa: PLC0415 - as above
+
+    names = (dotted(each.path) for each in all_settings() if "*" not in each.path)
+    return [each for each in names if each.startswith(incomplete)]
 
 
 def codes(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:

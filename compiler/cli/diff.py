@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, columns, find_tree, open_session, show
 from compiler.diagnostics import Diagnostic, error, reason_of
@@ -39,7 +40,12 @@ HERE = "the working tree"
 
 
 @click.command(name="diff")
-@click.argument("words", nargs=-1, metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...",
+    shell_complete=completing.files,
+)
 @click.option(
     "--format",
     "form",
@@ -74,9 +80,11 @@ def command(words: tuple[str, ...], *, form: str, exit_code: bool) -> int:
     errors = [each for each in checked.all_diagnostics if each.is_error]
     show(errors, session)
     fragments = _about_fragments(named.names, checked)
-    for note in (*change.notes, *fragments, *(() if later else _about_out(checked, session))):
+    about_out = () if later else _about_out(checked, session)
+    change = evolve(change, notes=(*change.notes, *fragments, *about_out))
+    for note in change.notes:
         click.echo(f"note: {note}", err=True)
-    sys.stdout.write(_rendered(change, how))
+    sys.stdout.write(_rendered(change, how, errors))
     if errors:
         return Exit.REFUSED
     return Exit.DIFFERENT if exit_code and change.services else Exit.OK
@@ -118,7 +126,7 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
 
 
 def _is_profile(word: str, session: Session) -> bool:
-    return name_of(word) in session.names
+    return name_of(word.removeprefix("./")) in session.names
 
 
 def _later(later: str, session: Session) -> Side | Diagnostic:
@@ -231,7 +239,7 @@ def _about_out(checked: Checked, session: Session) -> list[str]:
     return []
 
 
-def _rendered(change: TreeChange, form: Format) -> str:
+def _rendered(change: TreeChange, form: Format, errors: Sequence[Diagnostic]) -> str:
     match form:
         case Format.TEXT:
             from compiler.diff.text import render_text  # noqa: PLC0415 - one form a run
@@ -246,4 +254,4 @@ def _rendered(change: TreeChange, form: Format) -> str:
 
             from compiler.diff.contract import diff_json  # noqa: PLC0415 - one form a run
 
-            return json.dumps(diff_json(change), indent=2) + "\n"
+            return json.dumps(diff_json(change, errors), indent=2) + "\n"

@@ -8,6 +8,7 @@ import click
 from attrs import evolve
 
 from compiler.amend import Amended, Amendment, amend, stranger
+from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
 from compiler.cli.neighbours import names_beside
@@ -53,7 +54,7 @@ class _Number(click.ParamType[int]):
 
 
 @click.command(name="fit")
-@click.argument("profile")
+@click.argument("profile", shell_complete=completing.profiles)
 @click.option(
     "--max",
     "most",
@@ -73,6 +74,7 @@ class _Number(click.ParamType[int]):
     "--in",
     "file",
     metavar="FILE",
+    shell_complete=completing.profiles,
     help="Change this file instead: one that the profile extends, such as one that sets something by force.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show
 from compiler.diagnostics import Diagnostic, error
@@ -16,7 +17,7 @@ from compiler.quantities import counted
 
 
 @click.command(name="fmt")
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completing.files)
 @click.option(
     "--check",
     is_flag=True,

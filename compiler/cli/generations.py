@@ -6,9 +6,7 @@ from pathlib import Path
 
 import click
 
-from compiler.cli.exits import exit_of
-from compiler.cli.hosting import SCHEMA, json_option, root_option
-from compiler.cli.session import print_json, show
+from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import stores_of
 from compiler.host.store import Store
 from compiler.host.troubles import unreadable
@@ -24,14 +22,12 @@ def command(unit: str | None, *, root: Path, as_json: bool) -> int:
         stores, found = stores_of(root, unit)
     except OSError as fault:
         stores, found = (), (unreadable(fault),)
-    show(found)
     if as_json:
-        print_json(
-            {"schema": SCHEMA, "generations": [row for each in stores for row in _rows(each)]}
-        )
-    elif not _print(stores) and not found:
+        rows = [row for each in stores for row in _rows(each)]
+        return end(found, as_json={"schema": SCHEMA, "generations": rows})
+    if not _print(stores) and not found:
         click.echo("no unit here has generations", err=True)
-    return exit_of(found)
+    return end(found, as_json=None)
 
 
 def _rows(store: Store) -> list[dict[str, object]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve
-
+from compiler import concealing
 from compiler.cli import session
 from compiler.diagnostics import Diagnostic
 from compiler.secrecy import hide
@@ -22,15 +21,7 @@ def print_json(values: object, *, hidden: frozenset[str]) -> None:
 
 def without(found: Iterable[Diagnostic], hidden: frozenset[str]) -> tuple[Diagnostic, ...]:
     """Findings whose texts show nothing hidden."""
-    return tuple(
-        evolve(
-            each,
-            summary=hide(each.summary, hidden),
-            notes=tuple(hide(line, hidden) for line in each.notes),
-            help=tuple(hide(line, hidden) for line in each.help),
-        )
-        for each in found
-    )
+    return tuple(concealing.without(each, hidden) for each in found)
 
 
 def _without(value: object, hidden: frozenset[str]) -> object:

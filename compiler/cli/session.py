@@ -183,6 +183,13 @@ def print_json(value: object) -> None:
     sys.stdout.write("\n")
 
 
+def findings_json(found: Iterable[Diagnostic]) -> dict[str, object]:
+    """The findings, as every object that a verb prints has them."""
+    from compiler.report.contract import diagnostic_json  # noqa: PLC0415 - what only some runs need
+
+    return {"diagnostics": [diagnostic_json(each) for each in found]}
+
+
 def write_lines(lines: Iterable[str], *, beside: bool = False) -> None:
     """Print lines, broken where a terminal is too narrow for them; who pipes them has them whole.
 

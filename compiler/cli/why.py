@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
@@ -34,6 +35,7 @@ _LINE = re.compile(r"(.+):([0-9]{1,9})")
     required=True,
     type=click.UNPROCESSED,
     metavar="PROFILE KEY... | out/FILE:LINE...",
+    shell_complete=completing.keys,
 )
 def command(what: tuple[str, ...]) -> int:
     """Say where a value comes from, or what made a line of out/.
@@ -61,13 +63,15 @@ def command(what: tuple[str, ...]) -> int:
 def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     path = split_key(key)
     several = histories(resolved, path) if path else ()
-    if not several:
+    # Of the table `flags` any key is a setting, whether or not the release has the flag, or spells it so.
+    flag = path[1] if path and path[0] == "flags" and len(path) > 1 else None
+    if not several or (flag is not None and not any(each.steps for each in several)):
         from compiler.cli.whyflag import setting_of_flag  # noqa: PLC0415 - a setting does without the engines
 
-        setting = setting_of_flag(key, resolved, session.inputs.catalog)
+        setting = setting_of_flag(flag or key, resolved, session.inputs.catalog)
         several = histories(resolved, setting) if setting else ()
     if not several:
-        show((_unknown_key(key),), session)
+        show((_unknown_key(key, resolved, session),), session)
         return Exit.REFUSED
     told = (
         (*_history(each), *_comes_to(each, session), *_reckoned_with(each, session))
@@ -110,8 +114,11 @@ def _reckoned_with(history: History, session: Session) -> Iterator[str]:
         yield f"  the plan reckons with {told.value}, {told.by}"
 
 
-def _unknown_key(key: str) -> Diagnostic:
-    similar = near(key, (dotted(each.path) for each in all_settings()))
+def _unknown_key(key: str, resolved: Resolved, session: Session) -> Diagnostic:
+    from compiler.cli.whyflag import like_flags  # noqa: PLC0415 - of a slip
+
+    flags = like_flags(key, resolved, session.inputs.catalog)
+    similar = near(key, (*(dotted(each.path) for each in all_settings()), *flags))
     return error(
         "unknown-key",
         f"there is no setting `{key}`",

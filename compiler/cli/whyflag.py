@@ -15,21 +15,39 @@ from compiler.origins import SettingPath
 
 
 def setting_of_flag(key: str, resolved: Resolved, catalog: Catalog) -> SettingPath | None:
-    """The setting behind a flag, with its dashes or without, by any of its names; `None` where the release has no such flag."""
-    asked = resolved.values.get("engine", {})
-    engine = asked if isinstance(asked, Mapping) else {}
-    name = engine.get("name", DEFAULT)
-    if not isinstance(name, str) or name not in ENGINES:
+    """The setting behind a flag; `None` where the release has no such flag.
+
+    It is given with its dashes or without, by any of its names. Only with its dashes, as the server's own parser reads it, may
+    it be cut short: a word alone is a slip rather than the one flag that begins so.
+    """
+    name, release = _release(resolved, catalog)
+    if name is None:
         return None
-    version = engine.get("version")
-    release = catalog.release(name, version)[0] if isinstance(version, str) else None
     word = key.partition("=")[0].lstrip("-").replace("_", "-")
-    flag = full_name(release, _whole(f"--{word}", release))
+    given = f"--{word}"
+    flag = full_name(release, _whole(given, release) if key.startswith("--") else given)
     setting = owned_flags(release, ENGINES[name]).get(flag)
     if setting is not None:
         return split_key(setting)
     is_known = release is None or flag in release.flags
     return ("flags", flag.removeprefix("--")) if is_known else None
+
+
+def like_flags(key: str, resolved: Resolved, catalog: Catalog) -> tuple[str, ...]:
+    """The flags that a key may be a slip for, written as the key is: in the table `flags`, with dashes, or without."""
+    _, release = _release(resolved, catalog)
+    start = next((each for each in ("flags.", "--") if key.startswith(each)), "")
+    return tuple(f"{start}{each.removeprefix('--')}" for each in (release.flags if release else ()))
+
+
+def _release(resolved: Resolved, catalog: Catalog) -> tuple[str | None, Release | None]:
+    """The engine's name, `None` for one that nobody knows, and its release, where that is known."""
+    asked = resolved.values.get("engine", {})
+    engine = asked if isinstance(asked, Mapping) else {}
+    name, version = engine.get("name", DEFAULT), engine.get("version")
+    if not isinstance(name, str) or name not in ENGINES:
+        return None, None
+    return name, catalog.release(name, version)[0] if isinstance(version, str) else None
 
 
 def _whole(name: str, release: Release | None) -> str:

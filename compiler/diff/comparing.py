@@ -8,7 +8,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from compiler.consequence import Action, decide
-from compiler.diff.snapshot import Figures, Shown, Snapshot, Start
+from compiler.diff.snapshot import Figures, Place, Shown, Snapshot, Start
 from compiler.value import Value
 
 
@@ -18,6 +18,8 @@ class Fate(StrEnum):
     NEW = "new"
     REMOVED = "removed"
     CHANGED = "changed"
+    MOVED = "moved"
+    """Its unit, its manager, or its folder of generations is another, so that it stands beside what is installed."""
     BROKEN = "broken"
     """It does not compile any more."""
     MENDED = "mended"
@@ -73,6 +75,10 @@ class ServiceChange(Value):
         files: the paths below `out/`.
         why: why a side did not compile, as codes with their places.
         refused: whether nothing of the new one is written.
+        profile_before: the profile that gave it before, where that is another.
+        place: where a host has it from now on; `None` of one that is no more.
+        left: where what is installed stays, of a service that moved or is removed.
+        others: the profiles that give the same unit now: that of what is new, or that of what is left.
     """
 
     profile: str
@@ -92,6 +98,10 @@ class ServiceChange(Value):
     files: tuple[tuple[str, FileState], ...] = ()
     why: tuple[str, ...] = ()
     refused: bool = False
+    profile_before: str | None = None
+    place: Place | None = None
+    left: Place | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def promises_more(self) -> bool:
@@ -110,10 +120,11 @@ class ServiceChange(Value):
 def compare(old: Snapshot, new: Snapshot) -> ServiceChange | None:
     """What differs between two snapshots of a service; `None` when nothing does."""
     known = old.settings is not None and new.settings is not None
+    moved = old.place != new.place
     change = ServiceChange(
         profile=new.profile,
         target=new.target,
-        kind=Fate.CHANGED,
+        kind=Fate.MOVED if moved else Fate.CHANGED,
         identity=new.identity,
         identity_before={
             name: value for name, value in old.identity.items() if new.identity.get(name) != value
@@ -128,9 +139,13 @@ def compare(old: Snapshot, new: Snapshot) -> ServiceChange | None:
         verdicts=(old.verdict, new.verdict),
         found=tuple(each for each in new.findings if each not in old.findings),
         gone=tuple(each for each in old.findings if each not in new.findings),
-        restart=None if new.files is None else _restart(old, new),
+        # What runs in another place is not touched.
+        restart=None if new.files is None or moved else _restart(old, new),
         files=tuple(_files(old, new)),
         refused=new.files is None,
+        profile_before=None if old.profile == new.profile else old.profile,
+        place=new.place,
+        left=old.place if moved else None,
     )
     return change if _is_any(change, old, new) else None
 
@@ -143,6 +158,7 @@ def appeared(new: Snapshot, *, kind: Fate = Fate.NEW, why: tuple[str, ...] = ())
         kind=kind,
         identity=new.identity,
         identity_before={},
+        place=new.place,
         after=new.figures,
         verdicts=(None, new.verdict),
         found=new.findings,
@@ -162,6 +178,7 @@ def vanished(
         kind=kind,
         identity=old.identity,
         identity_before={},
+        left=old.place if kind is Fate.REMOVED else None,
         before=old.figures,
         verdicts=(old.verdict, None),
         files=tuple((path, FileState.REMOVED) for path in sorted(removed or {})),
@@ -236,6 +253,8 @@ def _files(old: Snapshot, new: Snapshot) -> Iterator[tuple[str, FileState]]:
 def _is_any(change: ServiceChange, old: Snapshot, new: Snapshot) -> bool:
     return bool(
         change.identity_before
+        or change.left
+        or change.profile_before
         or change.settings
         or change.options
         or change.environment

@@ -8,14 +8,15 @@ from typing import TypeAlias, TypedDict, cast
 
 from compiler.diagnostics import Diagnostic
 from compiler.diff.comparing import Difference, ServiceChange
-from compiler.diff.snapshot import Figures
+from compiler.diff.snapshot import Figures, Place
 from compiler.diff.trees import TreeChange
+from compiler.diff.wording import outcome
 from compiler.planjson import RangeJson
 from compiler.ranges import Range
 from compiler.report.contract import DiagnosticJson, diagnostic_json
 
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of this contract."""
 
 
@@ -66,12 +67,30 @@ class FileJson(TypedDict):
     state: str
 
 
+class PlaceJson(TypedDict):
+    """Where a host has a service."""
+
+    host: str
+    unit: str
+    manager: str
+    state_dir: str
+
+
 class ServiceJson(TypedDict):
-    """What changes for one service."""
+    """What changes for one service.
+
+    `profile_before` is null where the profile is the same; `left` is what stays installed of a service that is `moved` or
+    `removed`, and `others` are the profiles that give its unit as well, or that of what is new. `outcome` is it in words.
+    """
 
     profile: str
+    profile_before: str | None
     target: str | None
     change: str
+    outcome: str
+    place: PlaceJson | None
+    left: PlaceJson | None
+    others: list[str]
     identity: dict[str, str]
     identity_before: dict[str, str]
     settings: list[DifferenceJson]
@@ -97,7 +116,7 @@ class InputJson(TypedDict):
 
 
 class DiffJson(TypedDict):
-    """What `diff --format json` prints."""
+    """What `diff --format json` prints; the diagnostics are the errors of the new side."""
 
     schema: int
     old: str
@@ -105,9 +124,10 @@ class DiffJson(TypedDict):
     services: list[ServiceJson]
     inputs: list[InputJson]
     notes: list[str]
+    diagnostics: list[DiagnosticJson]
 
 
-def diff_json(change: TreeChange) -> DiffJson:
+def diff_json(change: TreeChange, found: Iterable[Diagnostic]) -> DiffJson:
     """The whole of a change."""
     return {
         "schema": SCHEMA,
@@ -119,6 +139,7 @@ def diff_json(change: TreeChange) -> DiffJson:
             for each in change.inputs
         ],
         "notes": list(change.notes),
+        "diagnostics": [diagnostic_json(each) for each in found],
     }
 
 
@@ -126,8 +147,13 @@ def _service(change: ServiceChange) -> ServiceJson:
     restart = change.restart
     return {
         "profile": change.profile,
+        "profile_before": change.profile_before,
         "target": change.target or None,
         "change": change.kind.value,
+        "outcome": outcome(change),
+        "place": _place(change.place),
+        "left": _place(change.left),
+        "others": list(change.others),
         "identity": dict(change.identity),
         "identity_before": dict(change.identity_before),
         "settings": [_setting(each) for each in change.settings],
@@ -151,6 +177,17 @@ def _service(change: ServiceChange) -> ServiceJson:
         },
         "files": [{"path": f"out/{path}", "state": state.value} for path, state in change.files],
         "reasons": list(change.why),
+    }
+
+
+def _place(place: Place | None) -> PlaceJson | None:
+    if place is None:
+        return None
+    return {
+        "host": place.host,
+        "unit": place.unit,
+        "manager": place.manager,
+        "state_dir": place.state_dir,
     }
 
 

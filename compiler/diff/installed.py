@@ -10,7 +10,7 @@ from attrs import evolve
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.comparing import ServiceChange, appeared, compare
 from compiler.diff.sides import Side
-from compiler.diff.snapshot import Figures, Snapshot, Start
+from compiler.diff.snapshot import Figures, Place, Snapshot, Start
 from compiler.diff.trees import TreeChange, snapshots_of
 from compiler.judged import Checked
 from compiler.writtenplan import PLAN, WrittenFacts, WrittenTarget, read_plan
@@ -66,6 +66,9 @@ def _snapshot(facts: WrittenFacts, target: WrittenTarget, name: str, *, folder: 
     return Snapshot(
         profile=profile,
         target=name,
+        place=Place(
+            host=name, unit=target.unit, manager=target.manager, state_dir=target.state_dir
+        ),
         verdict=facts.verdict,
         identity={
             "model": facts.model,
@@ -117,7 +120,8 @@ def compare_installed(
 ) -> TreeChange:
     """What installing the tree's service in the place of an installed one would change.
 
-    The tree's service is that of the same unit and host: of the same profile if there is one, or of the one asked for.
+    The tree's service is that of the same unit and host: of the same profile if there is one, or of the one asked for. Where
+    the unit of its profile is another now, it is that one, which would stand beside it.
     """
     candidates = snapshots_of(checked, new)
     changes: list[ServiceChange] = []
@@ -126,7 +130,13 @@ def compare_installed(
         same = [each for each in candidates if _place(each) == _place(old)]
         asked = [each for each in same if each.profile in only] if only else []
         named = [each for each in same if each.profile == old.profile]
-        found = asked or ([] if only else named)
+        moved = [
+            each
+            for each in candidates
+            if (each.profile, each.target) == (old.profile, old.target)
+            and (not only or each.profile in only)
+        ]
+        found = asked or ([] if only else named) or ([] if same else moved)
         if found:
             change = _beside(old, found[0])
             changes += [] if change is None else [change]
@@ -139,7 +149,10 @@ def compare_installed(
     changes += [
         appeared(each)
         for each in candidates
-        if each.profile in only and _place(each) not in {_place(old) for old in installed}
+        if each.profile in only
+        and _place(each) not in {_place(old) for old in installed}
+        and (each.profile, each.target)
+        not in {(change.profile, change.target) for change in changes}
     ]
     return TreeChange(old=label, new=new.label, services=tuple(changes), notes=tuple(notes))
 

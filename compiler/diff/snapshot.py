@@ -60,10 +60,28 @@ class Start(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Place(Value):
+    """Where a service is installed: a switch to the same place makes its next generation, one to another a second service.
+
+    Attributes:
+        host: the target's name.
+        unit: with `.service`.
+        manager: `system` or `user`.
+        state_dir: where the host keeps its generations.
+    """
+
+    host: str
+    unit: str
+    manager: str
+    state_dir: str
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Snapshot(Value):
     """One service.
 
     Attributes:
+        place: where a host has it.
         identity: what tells it from others: model, host, GPUs, unit, engine, in this order.
         settings: every setting that a file sets, but for other targets' own; `None` where only a plan is left.
         command: the whole command line; `options` are its flags, each with its words.
@@ -73,6 +91,7 @@ class Snapshot(Value):
 
     profile: str
     target: str
+    place: Place
     verdict: str
     identity: Mapping[str, str]
     settings: Mapping[str, Shown] | None
@@ -100,6 +119,7 @@ def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None)
     return Snapshot(
         profile=judged.profile_name,
         target=plan.target_name,
+        place=place_of(plan),
         verdict=judged.verdict.value,
         identity=_identity(plan),
         settings=dict(_settings(resolved, target=plan.target_name)),
@@ -118,6 +138,22 @@ def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None)
             for each in files
             if each.path.startswith(own) or each.path.rpartition("/")[0] not in folders
         },
+    )
+
+
+def place_of(plan: Plan) -> Place:
+    """Where the service of a plan is installed.
+
+    Raises:
+        ValueError: when it has no target.
+    """
+    if plan.target_name is None or plan.service is None:
+        raise ValueError(f"{plan.profile_name} has no target")
+    return Place(
+        host=plan.target_name,
+        unit=f"{plan.service.unit}.service",
+        manager=plan.profile.targets[plan.target_name].manager,
+        state_dir=plan.service.state_dir,
     )
 
 

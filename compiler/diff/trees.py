@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.diff.comparing import Fate, FileState, ServiceChange, appeared, compare, vanished
 from compiler.diff.ingredients import ingredients_of
+from compiler.diff.pairing import Key, Outcome, paired
 from compiler.diff.sides import Side
-from compiler.diff.snapshot import Snapshot, snapshot
+from compiler.diff.snapshot import Place, Snapshot, place_of, snapshot
 from compiler.judged import Checked, Judged
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import check_profiles, render_profile, resolve
@@ -54,15 +55,22 @@ def compare_trees(
     Of the old tree only what a changed file can reach is compiled.
     """
     inputs = _inputs(old, new)
-    reached = {name for each in inputs for name in each.profiles if not only or name in only}
+    both = set(old.names) & set(new.names)
+    # What is asked for may have another name on the other side, and is there under it alone.
+    reached = {
+        name
+        for each in inputs
+        for name in each.profiles
+        if not only or name in only or name not in both
+    }
     before = _outcomes(
         check_profiles([name for name in old.names if name in reached], old.inputs), old
     )
     after = _outcomes(checked, new, only=reached)
     changes = [
         change
-        for key in sorted(before.keys() | after.keys())
-        if (change := _change(key, before, after)) is not None
+        for change in _changes(before, after, _givers(checked))
+        if not only or change.profile in only or change.profile_before in only
     ]
     return TreeChange(
         old=old.label,
@@ -71,7 +79,7 @@ def compare_trees(
         inputs=tuple(
             each for each in inputs if not only or any(name in only for name in each.profiles)
         ),
-        notes=tuple(_notes(old, before)),
+        notes=(*_notes(old, before, only), *_unchanged(checked, reached, only)),
     )
 
 
@@ -105,13 +113,6 @@ def snapshots_of(checked: Checked, side: Side) -> tuple[Snapshot, ...]:
     return tuple(each for each in _outcomes(checked, side).values() if isinstance(each, Snapshot))
 
 
-Key = tuple[str, str]
-"""A profile and a target; no target for a profile that was not planned."""
-
-Outcome = Snapshot | tuple[str, ...]
-"""A service, or why there is none."""
-
-
 def _outcomes(
     checked: Checked, side: Side, *, only: Collection[str] | None = None
 ) -> Mapping[Key, Outcome]:
@@ -138,43 +139,93 @@ def _files(name: str, several: tuple[Judged, ...]) -> list[OutFile] | None:
 
 
 def _reasons(found: Iterable[Diagnostic]) -> tuple[str, ...]:
-    return tuple(
-        f"{each.code}{f' at {each.primary.span.place}' if each.primary else ''}"
-        for each in found
-        if each.is_error and each.code not in MEMORY_CODES
-    )
+    """Codes with their places; those of several settings, which nothing may set, stand at one place with all of them."""
+    told: dict[str, dict[str, None]] = {}
+    for each in found:
+        if each.is_error and each.code not in MEMORY_CODES:
+            place = f" at {each.primary.span.place}" if each.primary else ""
+            paths = told.setdefault(f"{each.code}{place}", {})
+            paths.update({each.path: None} if each.path else {})
+    return tuple(f"{text} ({', '.join(paths)})" if paths else text for text, paths in told.items())
+
+
+def _givers(checked: Checked) -> Mapping[Place, tuple[str, ...]]:
+    """The profiles that give the service of each place now."""
+    found: dict[Place, list[str]] = {}
+    for each in checked.judged:
+        if each.plan is not None and each.plan.service is not None:
+            found.setdefault(place_of(each.plan), []).append(each.profile_name)
+    return {place: tuple(names) for place, names in found.items()}
+
+
+def _changes(
+    before: Mapping[Key, Outcome],
+    after: Mapping[Key, Outcome],
+    givers: Mapping[Place, tuple[str, ...]],
+) -> Iterator[ServiceChange]:
+    """The changes by profile and target; of a profile that compiles on no side one, by what is wrong now."""
+    found: list[ServiceChange] = []
+    for old, new in paired(before, after):
+        change = _change(old, new, before, after)
+        if change is not None:
+            found.append(evolve(change, others=_others(change, givers)))
+    planned = {name for (name, _), each in before.items() if isinstance(each, Snapshot)}
+    found += [
+        ServiceChange(
+            profile=name, target="", kind=Fate.BROKEN, identity={}, identity_before={}, why=why
+        )
+        for (name, _), why in after.items()
+        if isinstance(why, tuple) and name not in planned
+    ]
+    yield from sorted(found, key=lambda each: (each.profile, each.target))
+
+
+def _others(change: ServiceChange, givers: Mapping[Place, tuple[str, ...]]) -> tuple[str, ...]:
+    """Who else gives the unit that is left, or the new one."""
+    place = change.place if change.kind in (Fate.NEW, Fate.MENDED) else change.left
+    several = () if place is None else givers.get(place, ())
+    return tuple(each for each in several if each != change.profile)
 
 
 def _change(
-    key: Key, before: Mapping[Key, Outcome], after: Mapping[Key, Outcome]
+    old: Snapshot | None,
+    new: Snapshot | None,
+    before: Mapping[Key, Outcome],
+    after: Mapping[Key, Outcome],
 ) -> ServiceChange | None:
-    name, target = key
-    old, new = before.get(key), after.get(key)
-    if isinstance(old, Snapshot) and isinstance(new, Snapshot):
+    if new is None:
+        why = after.get((old.profile, "")) if old is not None else None
+        if old is None or why is None:
+            return None if old is None else vanished(old)
+        return vanished(old, kind=Fate.BROKEN, why=_why(why))
+    if old is not None:
         return compare(old, new)
-    if isinstance(new, Snapshot):
-        why = before.get((name, ""))
-        if isinstance(why, tuple):
-            return appeared(new, kind=Fate.MENDED, why=why)
-        return appeared(new)
-    if isinstance(old, Snapshot):
-        why = after.get((name, ""))
-        if isinstance(why, tuple):
-            return vanished(old, kind=Fate.BROKEN, why=why)
-        return vanished(old)
-    if isinstance(new, tuple) and not any(
-        isinstance(each, Snapshot) for (other, _), each in before.items() if other == name
-    ):
-        return ServiceChange(
-            profile=name, target=target, kind=Fate.BROKEN, identity={}, identity_before={}, why=new
-        )
-    return None
+    why = before.get((new.profile, ""))
+    return appeared(new) if why is None else appeared(new, kind=Fate.MENDED, why=_why(why))
 
 
-def _notes(old: Side, before: Mapping[Key, Outcome]) -> Iterable[str]:
+def _why(outcome: Outcome) -> tuple[str, ...]:
+    return () if isinstance(outcome, Snapshot) else outcome
+
+
+def _unchanged(checked: Checked, reached: Collection[str], only: Collection[str]) -> Iterator[str]:
+    """What no change touches and that compiles on no side, so that nothing was compared of it."""
+    for name, group in groupby(checked.judged, key=lambda each: each.profile_name):
+        why = [
+            reason for each in group if each.plan is None for reason in _reasons(each.diagnostics)
+        ]
+        if why and name not in reached and (not only or name in only):
+            yield f"`{name}` compiles on neither side, and was not compared: {', '.join(dict.fromkeys(why))}"
+
+
+def _notes(old: Side, before: Mapping[Key, Outcome], only: Collection[str]) -> Iterator[str]:
     if not old.names:
         yield f"there are no profiles at {old.label}: everything is new"
-    broken = [name for (name, _), each in before.items() if isinstance(each, tuple)]
+    broken = [
+        name
+        for (name, _), each in before.items()
+        if isinstance(each, tuple) and (not only or name in only)
+    ]
     schema = any(
         "schema-unknown" in " ".join(each) for each in before.values() if isinstance(each, tuple)
     )

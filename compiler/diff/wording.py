@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from compiler.diff.comparing import Difference, Fate, Restart, ServiceChange
-from compiler.diff.snapshot import Figures
+from compiler.diff.snapshot import Figures, Place
 from compiler.quantities import Duration
 from compiler.ranges import said
 
@@ -31,6 +31,7 @@ def headline(changes: Sequence[ServiceChange]) -> str:
     words = {
         Fate.CHANGED: ("service changes", "services change"),
         Fate.NEW: ("is new", "are new"),
+        Fate.MOVED: ("moves beside what is installed", "move beside what is installed"),
         Fate.REMOVED: ("is removed", "are removed"),
         Fate.BROKEN: (_BROKEN, "do not compile"),
         Fate.MENDED: ("compiles that did not before", "compile that did not before"),
@@ -51,19 +52,69 @@ def outcome(change: ServiceChange) -> str:
     """What becomes of a service, in a word or two."""
     match change.kind:
         case Fate.NEW:
-            return "new"
+            return f"new{_alternative(change)}"
         case Fate.REMOVED:
-            return "removed; what is installed stays until it is taken away"
+            return f"removed; {_stays(change, change.left)}" if change.left else "removed"
         case Fate.BROKEN:
             return _BROKEN
         case Fate.MENDED:
             return "compiles, and did not before"
-        case Fate.CHANGED:
-            if change.refused:
-                return "refused, so nothing of it is written"
-            if change.restart is None:
-                return f"no restart{_if_kept(change)}"
-            return "restart, once its engine is installed" if change.restart.install else "restart"
+        case Fate.CHANGED | Fate.MOVED:
+            before = f"in the place of {change.profile_before}; " if change.profile_before else ""
+            return f"{before}{_becomes(change)}"
+
+
+def _becomes(change: ServiceChange) -> str:
+    """What becomes of one that is on both sides."""
+    if change.refused:
+        return "refused, so nothing of it is written"
+    if change.left is not None and change.place is not None:
+        moved = _moved(change.left, change.place)
+        return moved if "; " in moved else f"{moved}; {_stays(change, change.left)}"
+    if change.restart is None:
+        return f"no restart{_if_kept(change)}"
+    return "restart, once its engine is installed" if change.restart.install else "restart"
+
+
+def _alternative(change: ServiceChange) -> str:
+    """That others give the unit as well."""
+    if not change.others:
+        return ""
+    return f", an alternative to {', '.join(change.others)} for {change.identity['unit']}"
+
+
+def _moved(left: Place, place: Place) -> str:
+    """What is another of the place of a service, and what becomes of what is installed."""
+    if left.unit != place.unit and left.state_dir == place.state_dir:
+        return (
+            f"a new unit; a switch refuses it while {left.state_dir} holds the generations of {left.unit}: "
+            f"first `poolproof retire {_name(left.unit)} --delete`, or give it another state_dir"
+        )
+    if left.unit != place.unit:
+        return "a new unit"
+    if left.manager != place.manager:
+        return f"a new unit, of the {place.manager} manager"
+    return (
+        f"another state_dir; a switch refuses it while the generations in {left.state_dir} have the unit: "
+        f"first `poolproof retire {left.state_dir}`, or keep the state_dir"
+    )
+
+
+def _stays(change: ServiceChange, left: Place) -> str:
+    """That a switch takes away nothing of what was installed, and what does."""
+    if change.others:
+        gives = "gives" if len(change.others) == 1 else "give"
+        return f"{', '.join(change.others)} still {gives} {left.unit}"
+    if change.kind is Fate.REMOVED:
+        return f"what is installed stays until `poolproof retire {_name(left.unit)}`"
+    place = change.place or left
+    if left.unit != place.unit:
+        return f"{left.unit} stays until `poolproof retire {_name(left.unit)}`"
+    return f"that of the {left.manager} manager stays until `poolproof retire {left.state_dir}`"
+
+
+def _name(unit: str) -> str:
+    return unit.removesuffix(".service")
 
 
 def _if_kept(change: ServiceChange) -> str:

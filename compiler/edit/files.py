@@ -61,8 +61,9 @@ def _unwritable(name: str, reason: str) -> Diagnostic:
 def _put(path: Path, data: bytes) -> None:
     """Write beside the file, down to the disk, and rename: whoever reads sees the old bytes or the new ones."""
     mode = stat.S_IMODE(path.stat().st_mode)
-    if not os.access(path, os.W_OK):  # a rename would not ask
-        raise PermissionError(13, os.strerror(13), str(path))
+    from compiler.tree.rights import ask_for  # noqa: PLC0415 - what writes nothing does without `tree`
+
+    ask_for(os.W_OK, path)  # a rename would not ask
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor

@@ -213,7 +213,8 @@ def _needed(intent: Intent, state: UnitState, holding: Holding) -> tuple[Step, t
     if not state.is_running:
         return Step.START, ("it does not run",)
     if holding.holder is Holder.FOREIGN:
-        return Step.RESTART, ("what runs was started by a unit that no switch put there",)
+        by = "that no switch put there" if holding.kept_in is None else f"of `{holding.kept_in}`"
+        return Step.RESTART, (f"what runs was started by a unit {by}",)
     before = None if intent.running is None else intent.store.generations.get(intent.running)
     if before is None:
         return Step.RESTART, ("which generation runs is not known",)

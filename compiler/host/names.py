@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import stat
 from collections.abc import Iterator
 from enum import Enum, auto
@@ -10,7 +11,8 @@ from pathlib import Path
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error, warning
-from compiler.host.places import SHADOWED, Places, below
+from compiler.host.places import CURRENT, GENERATION, SHADOWED, Places, below
+from compiler.host.record import read_record
 from compiler.host.units import Scope, UnitState
 from compiler.quantities import counted
 from compiler.value import Value
@@ -34,11 +36,13 @@ class Holding(Value):
 
     Attributes:
         what: the same in words, where it is somebody else's.
+        kept_in: the folder of its generations, where a switch put it there with another `state_dir`.
         content: the text of somebody else's unit, where it can be read.
     """
 
     holder: Holder
     what: str = ""
+    kept_in: str | None = None
     content: bytes | None = None
 
 
@@ -65,12 +69,25 @@ def _holding(places: Places, path: Path, *, mode: int) -> Holding:
     at = f"at `{places.on_host(path)}`"
     if link == _DEV_NULL or (stat.S_ISREG(mode) and path.stat().st_size == 0):
         return Holding(holder=Holder.MASK, what=at)
+    kept_in = None if link is None else _kept_in(places, path, link)
     kind = "a file" if stat.S_ISREG(mode) else "something that is no file"
     return Holding(
         holder=Holder.FOREIGN,
         what=f"{kind if link is None else f'a link to `{link}`'} {at}",
+        kept_in=kept_in,
         content=_content(path),
     )
+
+
+def _kept_in(places: Places, path: Path, link: str) -> str | None:
+    """The folder of generations of the same unit that a link leads into; `None` where it leads to anything else."""
+    meant = posixpath.normpath(posixpath.join(places.on_host(path.parent), link))
+    folder, name = posixpath.split(meant)
+    state_dir, generation = posixpath.split(folder)
+    if name != places.unit or not (generation == CURRENT or generation.startswith(GENERATION)):
+        return None
+    record = read_record(below(places.root, state_dir))
+    return state_dir if record is not None and record.unit == places.unit else None
 
 
 def _content(path: Path) -> bytes | None:
@@ -93,7 +110,11 @@ def check_name(
     if is_masked or holding.holder is Holder.MASK:
         found.append(_masked(places))
     elif holding.holder is Holder.FOREIGN and (is_folder or not replace):
-        found.append(_foreign(places, holding.what, movable=not is_folder))
+        found.append(
+            _foreign(places, holding.what, movable=not is_folder)
+            if holding.kept_in is None
+            else _kept_elsewhere(places, holding.kept_in)
+        )
     drop_ins = drop_ins_of(places, state)
     if drop_ins:
         found.append(dropped_in(places.unit, drop_ins))
@@ -130,6 +151,22 @@ def _foreign(places: Places, what: str, *, movable: bool) -> Diagnostic:
         f"`{places.unit}` is there already, and no switch put it there: {what}",
         notes=("nothing was changed",),
         help=ways,
+    )
+
+
+def _kept_elsewhere(places: Places, state_dir: str) -> Diagnostic:
+    """A switch put it there, and its folder is not the one that the target has now."""
+    return error(
+        "unit-foreign",
+        f"`{places.unit}` is a generation of the same unit under another `state_dir`, `{state_dir}`",
+        notes=(
+            f"a switch put it there; this target keeps its generations in `{places.state_dir}`",
+            "nothing was changed",
+        ),
+        help=(
+            f'keep the folder: `state_dir = "{state_dir}"` in the target, and compile',
+            f"or end it there first, which stops it: `poolproof retire {state_dir}`",
+        ),
     )
 
 

@@ -38,6 +38,7 @@ NAMES: Mapping[SettingPath, str] = {
     ("memory", "chunked_prefill"): "chunk chunk_size prefill_chunk max_num_batched_tokens",
     ("memory", "page_size"): "block_size",
     ("memory", "cuda_graph_max_batch"): "graph_bs graph_max_bs graphs max_cudagraph_capture_size",
+    ("secrets", "api_key", "file"): "path place yaml",
     ("speculative", "algorithm"): "method type",
     ("speculative", "draft"): "model draft_model",
 }
@@ -53,6 +54,13 @@ def called_here(path: SettingPath) -> SettingPath | None:
     if beside:
         return beside[0]
     return found[0] if len(found) == 1 and len(above) == 1 else None
+
+
+def flag_here(name: str) -> SettingPath | None:
+    """The setting that another engine's flag stands for; a flag of one word says too little."""
+    word = name.removeprefix("--").replace("-", "_")
+    found = [path for path, names in NAMES.items() if "_" in word and word in names.split()]
+    return found[0] if len(found) == 1 else None
 
 
 _FORMATS: Mapping[str, str] = {

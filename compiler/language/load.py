@@ -144,7 +144,8 @@ def name_fault(name: str) -> str | None:
         "holds a backslash; folders are separated by `/`": "\\" in name,
         "is an absolute path; names are relative to `profiles/`": name.startswith("/"),
         "leads out of its folder; names are relative to `profiles/`": ".." in parts,
-        "has an empty part; a profile has one spelling only": "" in parts or "." in parts,
+        "has an empty part; a profile has one spelling only": "" in parts,
+        "has a part `.`; a profile has one spelling only": "." in parts,
     }
     return next((fault for fault, is_so in faults.items() if is_so), None)
 

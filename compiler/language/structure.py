@@ -19,9 +19,11 @@ from compiler.profile import Profile
 
 
 _FLAGS_HINT = "a flag of the engine that has no setting goes under `[flags]`, without its dashes"
-_BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
+BY_FILE_HINT = 'a secret is given by the file that holds it: `api_key = { file = "/PATH.yaml" }`'
 
 
+_OPEN = frozenset({"secrets", "targets"})
+"""Tables whose keys have meanings of their own: another table's `name`, `host` or `path` is none of theirs."""
 _MISSING = "setting-missing"
 _SHORTEST = 3
 """Letters of a word that may be short for another."""
@@ -99,7 +101,7 @@ def _unknown(fault: Fault, resolved: Resolved) -> Diagnostic:
     advice: tuple[str | None, ...]
     covered: tuple[Label, ...] = ()
     if path[0] == "secrets":
-        advice = (similar, _BY_FILE_HINT)
+        advice = (similar, BY_FILE_HINT)
         covered = (Label(_value_span(resolved, path), "not shown", secret=True),)
     elif similar is not None:
         advice = (similar,)
@@ -122,7 +124,7 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
     named = None if is_table else _called_here(path)
     if named is not None and (in_table == named[-1] or in_table is None):
         return f"here it is called `{dotted(named)}`"
-    for setting in settings.all_settings():
+    for setting in settings.all_settings() if path[0] not in _OPEN else ():
         if setting.path[-1] == word and settings.ANY_KEY not in setting.path:
             return f"a setting of this name exists: `{dotted(setting.path)}`"
     if not above and in_table is None:
@@ -138,7 +140,8 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
 
 
 def _may_hold(table: SettingPath) -> str:
-    names = ", ".join(f"`{each}`" for each in settings.known_keys(table))
+    beside = () if table else settings.FILE_KEYS
+    names = ", ".join(f"`{each}`" for each in (*beside, *settings.known_keys(table)))
     return f"`[{_shown(table)}]` may hold {names}" if table else f"there are {names}"
 
 
@@ -152,7 +155,7 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
     if fault.path[0] == "env" and fault.kind is FaultKind.WRONG_TYPE and len(fault.path) > 1:
         advice.append("a variable's value is text; write it in quotes")
     if fault.path[0] == "secrets":
-        advice.append(_BY_FILE_HINT)
+        advice.append(BY_FILE_HINT)
     if not advice:
         meant = [f"`{each}`" for each in _plainly(fault, resolved)]
         advice += [f"write {any_of(meant)}"] if meant else []

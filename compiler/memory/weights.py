@@ -61,7 +61,8 @@ class Split(Value):
         experts_swizzled: they are laid out anew for Triton's kernels once they are loaded.
         rotary_halves: a YaRN of latent attention keeps the cosines and the sines of both halves beside its own table.
         rotary_alone: of attention that compresses over time the table of complex numbers is the only one.
-        windows_unscaled: its layers with the window alone have no YaRN.
+        rotary_in_each: each of its layers has tables of cosines and sines in 16 bits, beside those that all share.
+        output_plain: the first half of its output's projection is made 16 bits while it loads.
         orders_kept: the order of the inputs of experts in four bits is kept, although no checkpoint here sets one.
         blocks_stay: weights in fp8 with a scale a block stay where they were loaded.
         blocks_dequantized: what decoding absorbs of them is kept in the model's number format, not in fp8.
@@ -90,7 +91,8 @@ class Split(Value):
     experts_swizzled: bool = False
     rotary_halves: bool = False
     rotary_alone: bool = False
-    windows_unscaled: bool = False
+    rotary_in_each: bool = False
+    output_plain: bool = False
     orders_kept: bool = False
     blocks_stay: bool = False
     blocks_dequantized: bool = True

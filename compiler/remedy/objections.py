@@ -8,6 +8,7 @@ from attrs import frozen
 
 from compiler.accept import apply_accepts
 from compiler.checks import check
+from compiler.concealing import without
 from compiler.diagnostics import Diagnostic
 from compiler.origins import NOWHERE, Origins, dotted
 from compiler.plan import Plan
@@ -43,7 +44,8 @@ class Rules(Value):
     def __call__(self, plan: Plan) -> str | None:
         """The first error, in words; `None` when there is none."""
         errors = (*self.standing, *self.errors(plan))
-        return next((f"{each.code}, {each.summary}" for each in errors), None)
+        first = next(iter(errors), None)
+        return None if first is None else f"{first.code}, {without(first, ()).summary}"
 
     def errors(self, plan: Plan) -> tuple[Diagnostic, ...]:
         """What refuses a plan, without the places in files."""

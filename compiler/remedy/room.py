@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from compiler.bisection import Margins, margin, most
+from compiler.bisection import Margins, least, margin, most
 from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
@@ -173,7 +173,23 @@ def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
             high=number - 1,
             margins=lambda number: margin(good=_refused(scale, number, trials) is None),
         )
-    return number if number and holds(trials.balance(scale.at(number).profile), goal) else None
+    if not number or not holds(trials.balance(scale.at(number).profile), goal):
+        return None
+    return _least_alike(scale, number, trials)
+
+
+def _least_alike(scale: Scale, number: int, trials: Trials) -> int:
+    """Where a cap ends the pool, the first number from now on that has all of it: more of the fraction does nothing."""
+    top = scale.at(number).profile
+    whole = trials.balance(top)
+    if top.memory.max_pool_tokens is None or scale.budgets is not Budget.RESERVE or whole is None:
+        return number
+
+    def over(each: int) -> Margins:
+        balance = trials.balance(scale.at(each).profile)
+        return (-1.0 if balance is None else balance.tokens.low - whole.tokens.low,)
+
+    return least(low=min(scale.now, number), high=number, margins=over) or number
 
 
 def _edge(scale: Scale, trials: Trials, goal: Goal) -> int | None:
@@ -195,6 +211,8 @@ def _beyond(scale: Scale, number: int, trials: Trials, goal: Goal) -> str:
     if number == scale.count:
         return scale.bound
     beyond = scale.at(number + 1).profile
+    if _least_alike(scale, number + 1, trials) <= number:
+        return "`memory.max_pool_tokens` ends the pool there"
     short = shortfall(trials.balance(beyond), goal)
     return f"beyond that {short or trials.objection(beyond)}"
 
@@ -212,6 +230,7 @@ def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> st
         if edge is not None:
             last = scale.at(edge)
             short = shortfall(trials.balance(last.profile), goal)
+            short = short or trials.objection(last.profile) or why
             return f"{surely}, none is enough: {last} is the most that the reserve bears, and {short} then"
         return f"{surely}, none is enough: {why}"
     beyond = scale.at(min(number + 1, scale.count)).profile

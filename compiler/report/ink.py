@@ -63,8 +63,8 @@ class Strip:
             self._drawn[at] = (char, ink)
 
     def has(self, at: int) -> bool:
-        """Whether something starts in this cell."""
-        return at in self._drawn
+        """Whether something is drawn in this cell."""
+        return any(start <= at < start + cells(text) for start, (text, _) in self._drawn.items())
 
     def pieces(self) -> Pieces:
         """The line, with spaces between what was drawn."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from compiler.report.cells import cells, shown
 
 
-NARROWEST = 30
-"""Cells that text is given at least; a narrower column is worse to read than a line that runs over."""
+NARROWEST = 28
+"""Cells that text is given at least, what a note has on a terminal of 40; a narrower column is worse to read than a line that runs over."""
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
 _SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
 _ROW = re.compile(r"(\S(?:.*?\S)?  +)(\S.*)")

@@ -118,8 +118,14 @@ class _Page(Value):
         caret = self.indent + end - 1
         strip = self.arm(mark, caret, barred)
         self.draw_bars(strip, [mark])
-        for line in broken(mark.text, room=self.room - end - 1):
-            strip.put(caret + 2, line, mark.ink)
+        start = caret + 2
+        if self.room - end - 1 < min(NARROWEST, cells(mark.text)):
+            yield strip
+            strip = Strip()
+            self.draw_bars(strip, barred)
+            start = self.indent + max(self.room - NARROWEST, 0)
+        for line in broken(mark.text, room=self.room + self.indent - start):
+            strip.put(start, line, mark.ink)
             yield strip
             strip = Strip()
             self.draw_bars(strip, barred)
@@ -177,11 +183,14 @@ def _hang(labelled: Sequence[_Placed], strips: list[Strip], *, indent: int, room
     """Add strips with labels below those there are, each on a thread from its carets down."""
     if labelled:
         strips.append(Strip())
-    for first, _, mark in labelled:
+    for at, (first, _, mark) in enumerate(labelled):
         thread = len(strips)
-        for line in broken(mark.text, room=room - first):
+        left = next((each + _LANE for each, _, _ in labelled[at + 1 :] if each < first), 0)
+        # Where little room is left the label begins left of its thread, up to the next one.
+        start = min(first, max(left, room - NARROWEST))
+        for line in broken(mark.text, room=room - start):
             strips.append(Strip())
-            strips[-1].put(indent + first, line, mark.ink)
+            strips[-1].put(indent + start, line, mark.ink)
         for strip in strips[1:thread]:
             if not strip.has(indent + first):
                 strip.put(indent + first, "|", mark.ink)

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from compiler.tree.files import OutFile
 from compiler.tree.places import JOURNAL, MANIFEST, NEW_JOURNAL, PENDING, is_working_file, parents
+from compiler.tree.rights import ask_for
 from compiler.value import Value
 
 
@@ -98,10 +99,7 @@ def _check_rights(work: Work) -> None:
     for path in (*work.paths, MANIFEST):
         above = [work.root, *(work.root / folder for folder in parents(path))]
         folder = next(place for place in reversed(above) if place.is_dir())
-        if not os.access(folder, os.W_OK | os.X_OK):
-            read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
-            code = errno.EROFS if read_only else errno.EACCES
-            raise OSError(code, os.strerror(code), str(folder))
+        ask_for(os.W_OK | os.X_OK, folder)
 
 
 def _put(path: Path, text: str, *, mode: int) -> None:

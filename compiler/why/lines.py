@@ -155,7 +155,15 @@ _LISTS = frozenset(
 """The keys of `plan.json` that may hold an empty list or table."""
 
 _VERDICT = frozenset({"verdict", "meaning"})
-_FIGURES = ("pool", "margin", "pool.best", "pool.low", "reserve_margin_gib.best")
+_FIGURES = (
+    "pool",
+    "margin",
+    "pool.required_tokens",
+    "pool.best",
+    "pool.low",
+    "reserve_margin_gib.best",
+    "reserve_margin_gib.low",
+)
 """What the verdict hangs on, in either file."""
 
 

@@ -18,8 +18,10 @@ from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, valu
 from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
+from compiler.language.elsewhere import flag_here
 from compiler.language.written import text_toml
 from compiler.near import near
+from compiler.origins import dotted
 from compiler.plan import Option
 
 
@@ -49,6 +51,9 @@ def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     if others:
         verb = f"{others[0]} has it" if len(others) == 1 else f"{others[0]} to {others[-1]} have it"
         return (outcome, f"of the releases read, {verb}"), ()
+    named = flag_here(option.flag)
+    if named is not None:
+        return (outcome,), (f"set `{dotted(named)}`: that is what it is called here",)
     similar = _similar(option, release)
     return (outcome,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
 

@@ -15,6 +15,8 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
 from compiler.language.elsewhere import called_here
+from compiler.language.structure import BY_FILE_HINT
+from compiler.secretnames import names_a_secret
 
 
 def with_meant_keys(
@@ -60,6 +62,8 @@ def _flag_of(found: Diagnostic, release: Release) -> str | None:
 def _under_flags(found: Diagnostic, flag: str, values: Mapping[str, Any], release: Release) -> str:
     table, _, key = (found.path or "").partition(".")
     value, known = values[table].get(key), find_flag(release, flag)
+    if names_a_secret(flag):
+        return BY_FILE_HINT
     if value is False:
         return f"leave it out: `{flag}` is on where it is set under `[flags]`"
     several = value if isinstance(value, list | tuple) else (value,)

@@ -72,6 +72,7 @@ _ARRIVALS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Ministral3ForCausalLM",
         "PixtralForConditionalGeneration",
     ),
+    ("0.5.5", "0.5.6"): ("LLaDA2MoeModelLM",),
     ("0.5.4", "0.5.4.post2"): ("KimiLinearForCausalLM",),
     ("0.5.4", "0.5.4.post1"): ("MiniMaxM2ForCausalLM",),
     # Olmo 3 is a config of Olmo 2's class.

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.engines.sglang.compressed import PAGE as COMPRESSED_PAGE
 from compiler.engines.sglang.releases import Counting, at_least
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.speculation import Speculation
 from compiler.facts import Compressed, Gpu, Mla, Model, StateKind
 from compiler.value import Value
@@ -163,6 +163,16 @@ _PAGES = {
     "trtllm_mha": ((16, 32, 64), 64),
 }
 _SPARSE_PAGE = 64
+# From this release on AMD's GPUs have such pages too, with aiter's kernels (0.5.12 layers/attention/nsa/utils.py, 0.5.13 to 0.5.23
+# dsa/utils.py, `aiter_can_use_preshuffle_paged_mqa`); they want a Triton that its images have.
+_HIP_PAGES_SINCE, _AITER = "0.5.12", "SGLANG_USE_AITER"
+_UNPAGED_BY = ("SGLANG_NSA_HIP_DISABLE_PRESHUFFLE", "SGLANG_DSA_HIP_DISABLE_PRESHUFFLE")
+
+
+def _pages_on_hip(settings: Settings) -> bool:
+    env = settings.profile.env
+    off = switch(env, _AITER) is False or any(switch(env, each) is True for each in _UNPAGED_BY)
+    return at_least(settings.profile.engine.version, _HIP_PAGES_SINCE) and not off
 
 
 def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
@@ -170,7 +180,7 @@ def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
     if isinstance(model.attention, Compressed):
         return COMPRESSED_PAGE
     if is_sparse(model):
-        return 1 if platform(gpu) is Platform.HIP else _SPARSE_PAGE
+        return _SPARSE_PAGE if platform(gpu) is not Platform.HIP or _pages_on_hip(settings) else 1
     if _keeps_states_by_token(settings, model):
         return 1
     return page_size(backend, settings.profile.memory.page_size)

@@ -41,6 +41,7 @@ class Token(Value):
         counts_all: whether each stage is sized for the layers of all; `keeps_all`: whether it has pools for them.
         splits_windows: whether layers with a window have a pool of their own, with `window_ratio` times the tokens.
         host_ratio: tokens that have a key of the indexer, to those of the pool.
+        keys_in_all: whether layers keep such keys that have no indexer of their own.
         draft_kv: how the draft's is stored; `None`: as the target's.
         draft_ranks: that the price takes to share the heads of a draft; `None`: those that do.
     """
@@ -56,6 +57,7 @@ class Token(Value):
     splits_windows: bool = False
     window_ratio: float = 1.0
     host_ratio: int = 1
+    keys_in_all: bool = False
     draft_kv: KvFormat | None = None
     draft_ranks: int | None = None
 
@@ -150,9 +152,9 @@ def _latent(token: Token, attention: Mla, counts: Counts) -> Cell:
     )
 
 
-# With contexts on the host, the indexer's keys are priced for all of them, and kept in every layer (pool_configurator.py,
-# `_compute_indexer_size`).
-_HOST_PRICED_SINCE, _HOST_KEYS_SINCE = "0.5.18", "0.5.20"
+# With contexts on the host, the indexer's keys are priced for all of them (pool_configurator.py,
+# `_compute_dsa_indexer_cell_size`).
+_HOST_PRICED_SINCE = "0.5.18"
 
 
 def key_bytes(token: Token, indexer: Indexer, *, layers: int) -> int:
@@ -163,8 +165,8 @@ def key_bytes(token: Token, indexer: Indexer, *, layers: int) -> int:
 def keyed_layers(token: Token) -> int:
     """Layers of sparse attention that keep keys of their indexer."""
     counts = token.layers
-    every = token.host_ratio > 1 and at_least(token.rule.since, _HOST_KEYS_SINCE)
-    return counts.indexed if token.rule.indexer_sparse and not every else counts.full
+    left_out = token.rule.indexer_sparse and not token.keys_in_all
+    return counts.indexed if left_out else counts.full
 
 
 def shape_of(token: Token, attention: Headed) -> Headed:
@@ -226,7 +228,7 @@ def _stepwise(token: Token, target: Cell, guess: Speculation, *, layers: int) ->
     if token.splits_windows and isinstance(attention, Gqa):
         return target.priced_bytes + _bytes(token, attention, layers=more)
     if isinstance(attention, Mla) and attention.indexer is not None and token.rule.indexer_sparse:
-        keys = key_bytes(token, attention.indexer, layers=token.layers.indexed)
+        keys = key_bytes(token, attention.indexer, layers=keyed_layers(token))
         rows = int((target.priced_bytes - keys) * more / layers)
         return target.priced_bytes + rows + key_bytes(token, attention.indexer, layers=more)
     return int(target.priced_bytes * (1 + more / layers))

@@ -7,6 +7,7 @@ srt/layers/moe/token_dispatcher/deepep.py, `get_deepep_buffer`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import frozen
@@ -35,10 +36,11 @@ class Exchange(Value):
         symmetric_gib: of symmetric memory.
         dispatched: most tokens a rank sends out in a low-latency step of DeepEP; 0 without such steps.
         normal: whether DeepEP has its buffers for other steps too.
+        elastic: most tokens a rank sends out by DeepEP v2; 0 without.
         experts: routed experts, with their copies, that DeepEP exchanges tokens of.
         copies: routed experts that there are twice.
         rebalances: whether experts are dealt out anew as the load changes.
-        ranks: that experts are dealt out to.
+        ranks: that experts are dealt out to, on so many `hosts`.
         flags: the flags that are priced by this.
     """
 
@@ -46,10 +48,12 @@ class Exchange(Value):
     fusion: Fusion = Fusion.OFF
     dispatched: int = 0
     normal: bool = False
+    elastic: int = 0
     experts: int = 0
     copies: int = 0
     rebalances: bool = False
     ranks: int = 1
+    hosts: int = 1
     flags: frozenset[str] = frozenset()
 
 
@@ -82,13 +86,45 @@ _COPIED, _COPIED_SINCE = (
     "0.4.10",
 )
 _DISPATCHED, _DISPATCHED_BY = 128, "SGLANG_DEEPEP_NUM_MAX_DISPATCH_TOKENS_PER_RANK"
+ELASTIC, ELASTIC_BY = "deepep_v2", "SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK"
+"""DeepEP v2 (from 0.5.19 on), and what says how many tokens a rank sends out at most."""
+
+# The architectures that it runs with, and the release from which on each does (arg_groups/moe_hook.py of 0.5.19 and 0.5.20,
+# `validate_deepep_v2_model_architecture`; configs/moe_model_registry.py of 0.5.21 to 0.5.23).
+_ELASTIC_WITH = {
+    "DeepseekV3ForCausalLM": "0.5.19",
+    "DeepseekV4ForCausalLM": "0.5.19",
+    "Qwen3MoeForCausalLM": "0.5.19",
+    "Glm5NextForConditionalGeneration": "0.5.21",
+    "GlmMoeDsaForCausalLM": "0.5.22",
+    "MiMoV2ForCausalLM": "0.5.22",
+    "MiMoV2FlashForCausalLM": "0.5.22",
+}
+
+
+def elastic_runs(model: Model, version: str) -> bool:
+    """Whether a release runs the model's architecture with DeepEP v2."""
+    since = _ELASTIC_WITH.get(model.architecture)
+    return since is not None and at_least(version, since)
+
+
+def exchange_known(settings: Settings, model: Model | None) -> bool:
+    """Whether it is known how weights are split: of DeepEP v2, where the release itself runs the model with it."""
+    asked = settings.word(_A2A) == ELASTIC
+    return not asked or (model is not None and elastic_runs(model, settings.profile.engine.version))
+
+
+def elastic_tokens(env: Mapping[str, str]) -> int:
+    """Most tokens a rank sends out by DeepEP v2."""
+    return number_in(env, ELASTIC_BY, usual=_DISPATCHED)
 
 
 def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
     """What the server keeps."""
     deepep = settings.word(_A2A) == _DEEPEP or settings.on(_OLD_DEEPEP)
+    elastic = settings.word(_A2A) == ELASTIC
     mode = settings.word("deepep-mode") or "auto"
-    moe = model.moe if deepep else None
+    moe = model.moe if deepep or elastic else None
     copies = settings.whole(COPIES) or 0
     fusion = _fusion(settings, gpu, model)
     priced = {_SYMMETRIC}
@@ -98,20 +134,22 @@ def exchange(settings: Settings, *, gpu: Gpu, model: Model) -> Exchange:
         symmetric_gib=_symmetric_gib(settings),
         fusion=fusion,
         dispatched=number_in(settings.profile.env, _DISPATCHED_BY, usual=_DISPATCHED)
-        if moe is not None and mode != "normal"
+        if deepep and moe is not None and mode != "normal"
         else 0,
-        normal=moe is not None and mode != "low_latency",
+        normal=deepep and moe is not None and mode != "low_latency",
+        elastic=elastic_tokens(settings.profile.env) if elastic and moe is not None else 0,
         experts=moe.routed_experts + copies if moe is not None else 0,
         copies=copies,
         rebalances=settings.on(REBALANCES),
         ranks=settings.profile.parallel.tensor,
+        hosts=settings.whole("nnodes") or 1,
         flags=frozenset(priced),
     )
 
 
 DEALS_OUT = frozenset(
     {
-        *("deepep", "mooncake", "nixl", "mori", "flashinfer", "ascend_fuseep"),
+        *("deepep", ELASTIC, "mooncake", "nixl", "mori", "flashinfer", "ascend_fuseep"),
         *("megamoe", "flashinfer_megamoe", "pplx"),
     }
 )

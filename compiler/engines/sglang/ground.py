@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang import boots, promise
+from compiler.engines.sglang.allreduce import spared_gib, with_more
 from compiler.engines.sglang.doubts import ROUNDING_GIB, doubt
 from compiler.engines.sglang.drafts import given_up_gib, loaded_gib
 from compiler.engines.sglang.features import handed_over_gib
@@ -17,7 +18,7 @@ from compiler.engines.sglang.layouts import layouts
 from compiler.engines.sglang.loading import as_loaded, as_repacked, quantizes_late
 from compiler.engines.sglang.offloading import offloaded_gib
 from compiler.engines.sglang.pool import Hypothesis, Layout, share_pricing, together
-from compiler.engines.sglang.settings import Settings
+from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import Speculation
 from compiler.engines.sglang.splits import split_of
 from compiler.facts import Boot, Gpu, Model
@@ -121,16 +122,27 @@ class Ground(Value):
         measured = self.facts.measured.free_before_gib
         if measured is not None:
             return Range.exactly(measured)
-        own = None if known is None or known.boot.shipped else known.boot
-        logged = None if own is None else _logged_of(own)
-        if logged is not None:
-            return logged
+        own = None if known is None or known.boot.shipped else known
+        logged = None if own is None else _logged_of(own.boot)
+        if own is not None and logged is not None:
+            return with_more(logged, self._spared_more_gib(own), self.gpu)
         parallel = self.profile.parallel
         alone = self.gpu.free_alone_gib if parallel.tensor * parallel.pipeline == 1 else None
         free = alone or self.gpu.free_before_load_gib
         if free is None:
             raise ValueError(f"nothing is known of the free memory of {self.gpu.id}")
-        return free
+        return with_more(free, self._spared_gib, self.gpu) if self.gpu.shipped else free
+
+    @cached_property
+    def _spared_gib(self) -> float:
+        return spared_gib(self.settings, self.gpu)
+
+    def _spared_more_gib(self, known: KnownBoot) -> float:
+        """What our start leaves free of a card that the recorded one did not, GiB."""
+        start = boots.start_of(known, self.facts, settings=self.settings, model=self.model)
+        if start is None:
+            return 0.0
+        return self._spared_gib - spared_gib(settings_of(start.profile, known.release), self.gpu)
 
     @cached_property
     def moved_gib(self) -> Range:
@@ -239,17 +251,17 @@ class Ground(Value):
         """Our free memory, and the boot's static budget with our draft in it, GiB, the likeliest first."""
         boot, free = known.boot, self.free_gib(known)
         share = boot.fraction * start.launch.fraction_scale
-        drafts = self._drafts_moved(start)
+        drafts, more = self._drafts_moved(start), self._spared_more_gib(known)
         if boot.shipped:
             # Two cards: neither is known, each for reasons of its own. What is gone between load and pool may differ too.
-            theirs = _logged_of(boot) or free
+            theirs = _logged_of(boot) or with_more(free, -more, self.gpu)
             budget = Range(*(each * share for each in (theirs.low, theirs.best, theirs.high)))
             budget += drafts + Range(-UNLOGGED_GIB, 0.0, UNLOGGED_GIB)
             yield from together(free, budget, fraction=fraction)
             return
         for each in dict.fromkeys((free.best, free.low, free.high)):
             for moved in dict.fromkeys((drafts.best, drafts.low, drafts.high)):
-                yield each, each * share + moved
+                yield each, (each - more) * share + moved
 
     def _drafts_moved(self, start: boots.Start) -> Range:
         """What our draft weighs more than the boot's, where they are loaded before the pool is sized; GiB."""

@@ -21,6 +21,7 @@ from compiler.engines.sglang.releases import (
     at_least,
 )
 from compiler.engines.sglang.settings import Settings, number_in
+from compiler.engines.sglang.sparsekeys import keys_in_all
 from compiler.engines.sglang.speculation import DSPARK
 from compiler.engines.sglang.stages import is_bounded_by_context, shares_of
 from compiler.engines.sglang.states import Sharing, state_pool
@@ -80,6 +81,7 @@ def token_of(settings: Settings, launch: Launch, model: Model) -> Token:
         splits_windows=has_window_pool(settings, model),
         window_ratio=window_ratio_of(settings, model),
         host_ratio=launch.hosted.ratio if launch.hosted is not None else 1,
+        keys_in_all=keys_in_all(settings),
         draft_kv=draft_kv_format(settings),
         draft_ranks=launch.ranks if _counts_all_ranks(launch) else None,
     )

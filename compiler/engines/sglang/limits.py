@@ -8,6 +8,7 @@ from compiler.engines.engine import Facts, KnownBoot
 from compiler.engines.sglang.architectures import between, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, is_sparse, platform
 from compiler.engines.sglang.changes import changes
+from compiler.engines.sglang.compressedtensors import uncompressed_on
 from compiler.engines.sglang.draftlimits import draft_unknowns
 from compiler.engines.sglang.hosting import hosting_assumption
 from compiler.engines.sglang.launch import Launch
@@ -164,7 +165,7 @@ def _uncompressed(asked: Settings, gpu: Gpu | None, model: Model, rule: Counting
     if rule.compressed is CompressedPools.ABSENT:
         return "how the release sizes its pools"
     if platform(gpu) is not Platform.CUDA:
-        return "how its pools are laid out on this platform"
+        return uncompressed_on(asked, gpu=gpu, model=model)
     whole = asked.profile.parallel.dp_attention and at_least(rule.since, "0.5.21")
     if model.attention.owners and whole and generation(gpu) == _MEGA_GENERATION:
         return "the rows of the attention kernel that this GPU gets without attention tensor parallelism"

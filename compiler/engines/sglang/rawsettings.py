@@ -10,7 +10,7 @@ from compiler.engines.engine import Facts
 from compiler.engines.sglang.adapters import FLAGS as ADAPTING
 from compiler.engines.sglang.adapters import MODULES, RANK, adapters_gib
 from compiler.engines.sglang.backends import DRAFT_KV
-from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known
+from compiler.engines.sglang.exchange import COPIES, REBALANCES, copies_known, exchange_known
 from compiler.engines.sglang.hosting import FLAG as HOSTING
 from compiler.engines.sglang.hosting import hosting_known
 from compiler.engines.sglang.loading import (
@@ -96,6 +96,7 @@ def _known(asked: Settings, facts: Facts) -> frozenset[str]:
         ((DRAFT_KV,), _is_headed(facts) or not _has_draft(asked)),
         ((_DRAFT_FORMAT,), _is_own_format(asked, facts)),
         ((TEXT_ONLY,), makes_tower(model)),
+        (("moe-a2a-backend",), exchange_known(asked, model)),
         # The headers of a checkpoint have each expert once.
         ((COPIES, REBALANCES), facts.weights is None and copies_known(asked, model)),
     )

@@ -1,4 +1,4 @@
-"""Whether TensorRT-LLM's kernels run the experts, which take a rank's share of one in whole steps of columns.
+"""Whether kernels run the experts that take a rank's share of one in whole steps of columns: TensorRT-LLM's, and AMD's.
 
 Sources: `__init__` of layers/moe/fused_moe_triton/layer.py of 0.5.6 (no steps), 0.5.8 to 0.5.20, and 0.5.23; which models take
 these kernels by themselves in server_args.py of 0.5.8 to 0.5.14 and its arg_groups/nemotron_h_hook.py, arg_groups/overrides.py of
@@ -8,16 +8,18 @@ these kernels by themselves in server_args.py of 0.5.8 to 0.5.14 and its arg_gro
 from __future__ import annotations
 
 from compiler.architecture import Role
-from compiler.engines.sglang.backends import generation
+from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.exchange import exchanged_by
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gpu, Model
 from compiler.memory.tensors import format_of
-from compiler.memory.tensors.mlp import is_nvfp4
+from compiler.memory.tensors.mlp import is_mxfp4, is_nvfp4
 
 
 TRTLLM = "flashinfer_trtllm"
+# Experts in MXFP4 of an fp8 checkpoint, on AMD's GPUs (0.5.13 and 0.5.17 layers/quantization/fp8.py, `fp4_k_align`).
+_AITER, _AITER_NARROW, _AITER_NARROW_SINCE = 256, 128, "0.5.17"
 _STEP, _STEPS_SINCE = 128, "0.5.8"
 _OWN_NVFP4_SINCE = "0.5.23"
 """From here on the class for NVFP4 has steps of its own."""
@@ -45,6 +47,10 @@ def expert_step(settings: Settings, *, gpu: Gpu, model: Model) -> int:
     version = settings.profile.engine.version
     if model.moe is None or not at_least(version, _STEPS_SINCE):
         return 1
+    stored = "" if model.quantization is None else model.quantization.method
+    fp4 = stored == "fp8" and is_mxfp4(format_of(model, Role.EXPERTS))
+    if platform(gpu) is Platform.HIP and fp4:
+        return _AITER_NARROW if at_least(version, _AITER_NARROW_SINCE) else _AITER
     if is_nvfp4(format_of(model, Role.EXPERTS)) and at_least(version, _OWN_NVFP4_SINCE):
         return 1
     return _STEP if _runs_on_trtllm(settings, gpu=gpu, model=model) else 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from compiler.architecture import Role
 from compiler.engines.sglang.backends import Platform, generation, platform
+from compiler.engines.sglang.compressedtensors import output_plain, rotary_in_each
 from compiler.engines.sglang.exchange import DEALS_OUT, exchanged_by
 from compiler.engines.sglang.held import REPLICAS_ASKED_SINCE
 from compiler.engines.sglang.launch import Launch, contexts
@@ -28,16 +31,22 @@ _BLOCKS_STAY = frozenset({"8.9", "9.0"})
 # from 0.5.8 on deepseek_common/deepseek_weight_loader.py, `post_load_weights`).
 _DEQUANTIZED_SINCE = "0.4.6.post3"
 # The class for YaRN that latent attention has keeps two tables more in these releases, and later for other chips alone
-# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416). What DeepSeek V4 has is apart.
+# (0.5.7 layers/rotary_embedding.py, 866; 0.5.13 layers/rotary_embedding/rope_variant.py, 416).
 _HALVES_SINCE, _HALVES_UNTIL = "0.5.7", "0.5.13"
 # DeepSeek V4 gets tables of cosines and sines beside its own (0.5.12 and 0.5.13 models/deepseek_v4.py, 216 and 355).
 _MORE_TABLES_SINCE = "0.5.13"
-# And its layers without compression plain ones (0.5.18 models/deepseek_v4.py, 709).
-_WINDOWS_UNSCALED_SINCE = "0.5.18"
-# Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; kimi_k3.py, 556).
-_WHOLE_WITH = {
-    "MiniMaxM3": frozenset({"deepep"}),
-    "KimiK3": frozenset({"deepep", "megamoe"}),
+# Classes that keep shared experts whole with some of them only (0.5.18 models/minimax_m3.py, 377; `_ep_a2a` in kimi_k3.py of
+# 0.5.17 to 0.5.23), and the first release that does with each.
+_WHOLE_WITH: Mapping[str, Mapping[str, str]] = {
+    "MiniMaxM3": {"deepep": "0.5.16"},
+    "KimiK3": {
+        "deepep": "0.5.17",
+        "megamoe": "0.5.17",
+        "ascend_fuseep": "0.5.18",
+        "mooncake": "0.5.19",
+        "mori": "0.5.19",
+        "flashinfer_megamoe": "0.5.23",
+    },
 }
 
 
@@ -60,7 +69,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         pipeline=parallel.pipeline,
         shares=shares_of(settings.profile, model.layers),
         dense_whole=settings.whole("moe-dense-tp-size") == 1,
-        shared_whole=exchanged in _whole_with(model) or _shared_alone(settings, launch.version),
+        shared_whole=exchanged in _whole_with(model, launch.version)
+        or _shared_alone(settings, launch.version),
         vision_whole=settings.on("mm-enable-dp-encoder"),
         head_by_attention=_splits_head_by_attention(settings, launch.version),
         tables_on_host=_tables_on_host(settings),
@@ -76,7 +86,8 @@ def split_of(settings: Settings, launch: Launch, *, gpu: Gpu, model: Model) -> S
         rotary_halves=at_least(launch.version, _HALVES_SINCE)
         and not at_least(launch.version, _HALVES_UNTIL),
         rotary_alone=not at_least(launch.version, _MORE_TABLES_SINCE),
-        windows_unscaled=at_least(launch.version, _WINDOWS_UNSCALED_SINCE),
+        rotary_in_each=rotary_in_each(settings, gpu=gpu),
+        output_plain=output_plain(settings, gpu=gpu, model=model),
         orders_kept=_keeps_orders(settings, launch.version, gpu=gpu, model=model),
         blocks_stay=gpu.compute_capability in _BLOCKS_STAY,
         blocks_dequantized=platform(gpu) is Platform.CUDA
@@ -91,10 +102,13 @@ _HOST_TABLES_FLAG, _HOST_TABLES_ENV = (
 _SHARED_ALONE_ENV, _SHARED_ALONE_SINCE = "SGLANG_SHARED_EXPERT_TP1", "0.5.12"
 
 
-def _whole_with(model: Model) -> frozenset[str]:
+def _whole_with(model: Model, version: str) -> frozenset[str]:
     """The all-to-all backends with which each rank keeps the model's shared experts whole."""
     only = (kinds for name, kinds in _WHOLE_WITH.items() if model.architecture.startswith(name))
-    return next(only, DEALS_OUT)
+    kinds = next(only, None)
+    if kinds is None:
+        return DEALS_OUT
+    return frozenset(kind for kind, since in kinds.items() if at_least(version, since))
 
 
 def _shared_alone(settings: Settings, version: str) -> bool:

@@ -26,7 +26,6 @@ STATIC: Mapping[str, str] = {
     "enable-linear-replayssm-spec": "keeps the states of drafted tokens in another way",
     "speculative-draft-kv-cache-dtype": "stores the latents of a draft in a number format of its own, whose bytes are not written down",
     "hybrid-kvcache-ratio": "deals tokens out to layers in another way",
-    "dllm-algorithm": "sizes the pool by blocks",
     "device": "runs the model elsewhere than on such a GPU, where memory is counted otherwise",
 }
 """Flags that change what a token or a state costs, or what is there beside the weights: the pool is not known."""
@@ -43,6 +42,7 @@ WEIGHTS: Mapping[str, str] = {
     "offload-group-size": "moves weights to host memory",
     "enable-eplb": "deals experts out anew as the load changes",
     "ep-num-redundant-experts": "adds copies of experts",
+    "moe-a2a-backend": "runs with this model in no release, and a build that makes it may keep shared experts whole",
     "load-format": "may load something else than the checkpoint's weights",
     "quantization": "changes how weights are stored",
     "enable-memory-saver": "never gives back what is freed while weights are made anew",
@@ -98,6 +98,7 @@ RESERVE: Mapping[str, str] = {
     "triton-attention-num-kv-splits": "changes the attention logits of graphs",
     "enable-return-hidden-states": "keeps hidden states of whole requests",
     "max-prefill-tokens": "may widen a prefill step beyond one chunk",
+    "dllm-algorithm": "computes and captures whole blocks of tokens at each step",
     "lora-backend": "allocates workspaces for adapters",
     "moe-a2a-backend": "allocates buffers to exchange tokens",
     "enable-dp-attention-local-control-broadcast": "allocates communication buffers",

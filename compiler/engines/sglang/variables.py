@@ -186,9 +186,6 @@ RESERVE: Mapping[str, Known] = {
     "SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
         does=_TOKENS, since="0.5.17", usual=_NONE
     ),
-    "SGLANG_DEEPEP_V2_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
-        does=_TOKENS, since="0.5.19", usual=_NONE
-    ),
     "SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK": Known(
         does=_TOKENS, since="0.5.9", usual=_NONE
     ),

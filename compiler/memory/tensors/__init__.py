@@ -56,6 +56,7 @@ def target_tensors(model: Model, *, split: Split, stage: int = 0) -> tuple[Tenso
                 stage_slice(model.layers, stage=stage, stages=split.pipeline, shares=split.shares)
             ],
             ranks=split.attention,
+            o_a=Role.OTHER if split.output_plain else Role.ATTENTION,
         )
     else:
         tensors += attention_tensors(model, counts, split=split)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from compiler.architecture import Compressed, Format, Mla, Role, Tables, Vision, VisionPart
 from compiler.facts import Model
 from compiler.memory.tensors.formats import Matrix, format_of, padded
-from compiler.memory.weights import Split, Tensors
+from compiler.memory.weights import PLAIN_BITS, Split, Tensors
 
 
 VOCABULARY_STEP = 64
@@ -45,30 +45,29 @@ def rotary_tensors(model: Model, *, layers: int, split: Split) -> Iterator[Tenso
 
     Grok scales its positions in a class that it makes anew in each layer (0.5.11 models/grok.py, 394). The YaRN of latent
     attention may keep the cosines and the sines of both halves as well, and attention that compresses over time has a table
-    of complex numbers beside them, or that table alone; the first of its tables is that of layers with the window alone,
-    where it has some, and it may be plain.
+    of complex numbers beside them, or that table alone.
     """
     attention = model.attention
     yarn = model.rope is not None and model.rope.kind == "yarn"
-    scaled = 3 if isinstance(attention, Mla) and split.rotary_halves else 1
-    plain = 1
-    if isinstance(attention, Compressed) and not split.rotary_alone:
-        # By the source two from 0.5.13 on; a public log of the load has four (benchmarks/accuracy.py).
-        scaled, plain = 4, 2
+    plain = 2 if isinstance(attention, Compressed) and not split.rotary_alone else 1
+    scaled = 3 if isinstance(attention, Mla) and split.rotary_halves else plain
     owners = layers if model.rope is not None and model.rope.each_layer else 1
     # The table of a YaRN is as long as its scaling reaches (layers/rotary_embedding/yarn.py, `_compute_cos_sin_cache`).
     reaches = model.rope.reaches or 0 if model.rope is not None else 0
-    alone = (
-        isinstance(attention, Compressed)
-        and 0 in attention.ratios[: model.layers]
-        and split.windows_unscaled
-    )
-    for at, dim in enumerate(rotary_dims(model)):
+    for dim in rotary_dims(model):
         yield Tensors(
             role="rotary tables",
             elements=max(model.context, reaches) * dim,
             bits=_ROTARY_BITS,
-            count=(scaled if yarn and not (alone and at == 0) else plain) * owners,
+            count=(scaled if yarn else plain) * owners,
+            whole=True,
+        )
+    if isinstance(attention, Compressed) and split.rotary_in_each:
+        yield Tensors(
+            role="rotary tables of each layer",
+            elements=max(model.context, reaches) * attention.rope_head_dim // 2,
+            bits=PLAIN_BITS,
+            count=2 * layers,
             whole=True,
         )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.sglang.exchange import Exchange, Fusion
+from compiler.engines.sglang.reserve.elastic import elastic_lines
 from compiler.engines.sglang.reserve.server import Server, line
 from compiler.facts import Evidence
 from compiler.memory.tensors import target_tensors
@@ -34,7 +35,9 @@ def exchange_lines(server: Server) -> Iterator[Line]:
         )
     if asked.fusion is not Fusion.OFF:
         yield _fused(server)
-    if asked.experts:
+    if asked.elastic:
+        yield from elastic_lines(server, asked)
+    elif asked.experts:
         yield _dispatched(server, asked)
     if asked.rebalances:
         yield _rebalanced(server)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
+from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.reserve.server import Server
 
 
-def mlp_numbers(server: Server) -> tuple[float, str]:
-    """Numbers for each token of a replica, and how they come about: of a dense MLP, or of experts, whichever are more."""
-    return max(_dense(server), _experts(server))
+@frozen
+class Numbers:
+    """Numbers for each token of a replica, at least and as SGLang's own kernels have them, and how they come about."""
+
+    least: float
+    usual: float
+    made: str
+
+
+def mlp_numbers(server: Server) -> Numbers:
+    """Those of a dense MLP, or of experts, whichever are more."""
+    dense, made = _dense(server)
+    experts = _experts(server)
+    if dense > experts.usual:
+        return Numbers(max(dense, experts.least), dense, made)
+    return Numbers(max(dense, experts.least), experts.usual, experts.made)
 
 
 def _dense(server: Server) -> tuple[float, str]:
@@ -28,15 +44,23 @@ def _dense(server: Server) -> tuple[float, str]:
     )
 
 
-def _experts(server: Server) -> tuple[float, str]:
+def _experts(server: Server) -> Numbers:
     # For each active expert of a token one buffer for gate and up, and after them for what comes back, and one for their
     # product (0.5.11 fused_moe_triton/fused_marlin_moe.py, lines 128-141; moe_runner/triton_utils/fused_moe.py, lines
     # 467-590). With data parallel attention the experts see the tokens of all replicas.
     moe, split = server.model.moe, server.split
     if moe is None:
-        return 0.0, "no experts"
+        return Numbers(0.0, 0.0, "no experts")
     ranks = max(1, split.tensor // split.expert)
     inner = moe.intermediate / ranks
-    wide = max((2 if moe.gated else 1) * inner, moe.latent or server.model.hidden)
-    experts = moe.active_experts * server.launch.replicas
-    return experts * (wide + inner), f"{experts} experts x ({wide:,.0f} + {inner:,.0f})"
+    back = moe.latent or server.model.hidden
+    wide = max((2 if moe.gated else 1) * inner, back)
+    replicas = server.launch.replicas
+    experts = moe.active_experts * replicas
+    usual = experts * (wide + inner)
+    # aiter, which AMD's images switch on, keeps their product alone for each active expert, and adds what comes back up in
+    # place, for a token (aiter/fused_moe.py, `fused_moe_2stages` and `moe_sorting`, https://github.com/ROCm/aiter).
+    least = experts * inner + replicas * back
+    if platform(server.gpu) is not Platform.HIP:
+        least = usual
+    return Numbers(least, usual, f"{experts} experts x ({wide:,.0f} + {inner:,.0f})")

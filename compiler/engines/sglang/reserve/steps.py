@@ -169,14 +169,15 @@ def _work(server: Server) -> tuple[Range, str]:
     # states, from the second chunk on with those of the chunk before.
     model, tokens = server.model, server.step
     size = model.dtype_bits // 8
-    mlp, made = mlp_numbers(server)
+    mlp = mlp_numbers(server)
     taps = server.draft.taps if server.draft else server.taps
     follows = server.launch.role is not Role.DECODE and server.launch.context > tokens
-    first = tokens * size * (mlp + (4 + taps) * model.hidden) / GIB
-    later = first + (tokens * size * taps * model.hidden / GIB if follows else 0.0)
+    beside = (4 + taps) * model.hidden
+    least = tokens * size * (mlp.least + beside) / GIB
+    later = tokens * size * (mlp.usual + beside + (taps * model.hidden if follows else 0)) / GIB
     twice = " twice" if taps and follows else ""
     hidden = f"(4 + {taps} tapped layers{twice})" if taps else "4"
     return (
-        Range(first, later, later * FRAGMENTATION),
-        f"{tokens} tokens x {size} B x ({made} + {model.hidden:,} x {hidden}); up to a third more for fragmentation",
+        Range(least, later, later * FRAGMENTATION),
+        f"{tokens} tokens x {size} B x ({mlp.made} + {model.hidden:,} x {hidden}); up to a third more for fragmentation",
     )

@@ -220,25 +220,35 @@ def slots_for_requests(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _states_that_fit(
     plan: Plan, given: Given, where: Origins, *, wanted: int
 ) -> Iterator[Diagnostic]:
-    running = plan.running_each
-    if plan.memory is None or running is None or running >= wanted:
+    running, states = plan.running_each, plan.states
+    if plan.memory is None or running is None:
         return
-    yield caution(
-        "state-slots",
-        f"{counted(running, 'request', does='run')} at once, not {wanted}: there is no room for the states of more",
-        at(
-            given,
-            where,
-            _RUNNING,
-            text=counted(wanted, "request"),
-            beside={
-                "memory.fraction": "is shared with their states",
-                "model.id": "has layers with a state",
-            },
-        ),
-        because="states and KV share the budget, and a running request may hold several states; what is beyond waits",
-        help=(
+    if states is not None and states.requests == 0:
+        # 0.5.7 to 0.5.23 managers/tp_worker.py, `assert self.max_running_requests > 0`; from 0.5.15 on an error of its own.
+        summary = (
+            f"no request runs: there is room for {counted(max(0, states.slots), 'slot')} of states"
+        )
+        because = f"a running request may hold {counted(states.per_request, 'slot')}, and a pool of states that admits none stops the server at start"
+        steps: tuple[str, ...] = (
+            "give weights and pool more of the memory: raise `memory.fraction`",
+        )
+    elif running < wanted:
+        summary = f"{counted(running, 'request', does='run')} at once, not {wanted}: there is no room for the states of more"
+        because = "states and KV share the budget, and a running request may hold several states; what is beyond waits"
+        steps = (
             f"set `{_RUNNING} = {plan.profile.parallel.limit_of(max(1, running))}`",
             f"or set `{_SLOTS}`, which takes from the KV pool",
-        ),
+        )
+    else:
+        return
+    spot = at(
+        given,
+        where,
+        _RUNNING,
+        text=counted(wanted, "request"),
+        beside={
+            "memory.fraction": "is shared with their states",
+            "model.id": "has layers with a state",
+        },
     )
+    yield caution("state-slots", summary, spot, because=because, help=steps)
