@@ -33,7 +33,7 @@ from compiler.memory.outcome import ADVISED_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
-from compiler.profile import Name, Profile, Text
+from compiler.profile import Name, Profile, Version
 from compiler.value import Value
 
 
@@ -52,7 +52,7 @@ class Inputs(Value):
 
     reader: Reader
     catalog: Catalog
-    engine: tuple[Name, Text] | None = None
+    engine: tuple[Name, Version] | None = None
     documents: MutableMapping[str, Loaded] = field(factory=dict)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NewType
 
 from attrs import field, frozen
 
+from compiler.most import CAPTURED, DRAFTED, GPUS, LONGEST, PAGE, PORT, REQUESTS, TOKENS
 from compiler.quantities import Duration
 from compiler.value import Value
 
@@ -25,6 +26,12 @@ Text = NewType("Text", str)
 Name = NewType("Name", str)
 """Letters, digits and `.`, `_`, `-`: what a unit, a user or a served model may be called in a file name."""
 
+UnitName = NewType("UnitName", str)
+"""A `Name` without `.service`, which is added."""
+
+Version = NewType("Version", str)
+"""The number of a release, in full: `0.5.11`, `0.4.6.post5`."""
+
 Argument = bool | int | float | str | tuple[str, ...]
 """A raw engine flag's value: `true` for a flag without one; a list for a flag that takes several words."""
 
@@ -36,10 +43,6 @@ AUTO: Final = "auto"
 
 SCHEMA = 1
 """The version of the profile language this compiler reads."""
-
-_MOST_GPUS = 1024
-_PORTS = 65535
-_LONGEST = Duration(7 * 24 * 3600)
 
 
 def setting(
@@ -74,9 +77,7 @@ class Gpus(Value):
     """The cards of one server."""
 
     kind: Text = setting("catalogue id of the GPU")
-    count: int = setting(
-        "how many of them the server uses", unit="GPUs", at_least=1, at_most=_MOST_GPUS
-    )
+    count: int = setting("how many of them the server uses", unit="GPUs", at_least=1, at_most=GPUS)
     indices: tuple[int, ...] = setting(
         "which of the host's GPUs, as `nvidia-smi` counts them, on each node; all when empty",
         at_least=0,
@@ -89,7 +90,7 @@ class Engine(Value):
     """The engine, its exact release, and how it is started."""
 
     name: Name = setting("engine")
-    version: Text = setting("release, written in full")
+    version: Version = setting("release, written in full")
     build: Name | None = setting("catalogue overlay for a private build", default=None)
     python: HostPath | None = setting(
         "the Python that has this release of the engine installed; one path for each release on a host",
@@ -104,10 +105,10 @@ class Engine(Value):
 class Parallel(Value):
     """How the model is laid out over the GPUs."""
 
-    tensor: int = setting("tensor parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
-    pipeline: int = setting("pipeline parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
-    data: int = setting("data parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
-    expert: int = setting("expert parallel size", at_least=1, at_most=_MOST_GPUS, default=1)
+    tensor: int = setting("tensor parallel size", at_least=1, at_most=GPUS, default=1)
+    pipeline: int = setting("pipeline parallel size", at_least=1, at_most=GPUS, default=1)
+    data: int = setting("data parallel size", at_least=1, at_most=GPUS, default=1)
+    expert: int = setting("expert parallel size", at_least=1, at_most=GPUS, default=1)
     dp_attention: bool = setting(
         "split attention, not the model, over data parallel ranks", default=False
     )
@@ -142,21 +143,23 @@ class Serve(Value):
         'longest request, input and output together; "auto": what the engine derives from the checkpoint, and no flag',
         unit="tokens",
         at_least=16,
+        at_most=TOKENS,
     )
     concurrency: int = setting(
-        "requests of full context at the same time, over all data parallel replicas, each of which has a pool for an even "
-        "share",
+        "requests of full context at the same time, over all data parallel replicas, which hold an even share each",
         at_least=1,
+        at_most=REQUESTS,
         default=1,
     )
     max_running_requests: int | None = setting(
         "most requests the engine runs at once, on each data parallel replica, but with dp_attention on all of them together; "
         "the engine's own default when not set",
         at_least=1,
+        at_most=REQUESTS,
         default=None,
     )
     host: Text = setting("address to listen on", default="127.0.0.1")
-    port: int = setting("port to listen on", at_least=1, at_most=_PORTS, default=30000)
+    port: int = setting("port to listen on", at_least=1, at_most=PORT, default=30000)
 
     @property
     def tokens(self) -> int:
@@ -179,19 +182,20 @@ class Memory(Value):
         "tokens of a prompt computed in one step; -1: all at once",
         unit="tokens",
         at_least=-1,
+        at_most=TOKENS,
         default=None,
     )
     page_size: int | None = setting(
-        "tokens in a page of the pool", unit="tokens", at_least=1, default=None
+        "tokens in a page of the pool", unit="tokens", at_least=1, at_most=PAGE, default=None
     )
     max_pool_tokens: int | None = setting(
-        "upper limit for the pool", unit="tokens", at_least=1, default=None
+        "upper limit for the pool", unit="tokens", at_least=1, at_most=TOKENS, default=None
     )
     cuda_graph_max_batch: int | None = setting(
         "largest batch captured as a CUDA graph",
         unit="requests",
         at_least=1,
-        at_most=8192,
+        at_most=CAPTURED,
         default=None,
     )
 
@@ -206,15 +210,21 @@ class Speculative(Value):
     draft: Text | None = setting("catalogue id of the draft model", default=None)
     draft_path: CheckpointPath | None = setting("directory of the draft on the host", default=None)
     block_size: int | None = setting(
-        "tokens drafted at once (DFlash, DDTree, DSpark)", unit="tokens", at_least=1, default=None
+        "tokens drafted at once (DFlash, DDTree, DSpark)",
+        unit="tokens",
+        at_least=1,
+        at_most=DRAFTED,
+        default=None,
     )
     draft_window: int | None = setting(
-        "tokens the draft attends to", unit="tokens", at_least=1, default=None
+        "tokens the draft attends to", unit="tokens", at_least=1, at_most=TOKENS, default=None
     )
     tree_budget: int | None = setting(
-        "nodes of the verified tree (DDTree)", at_least=1, default=None
+        "nodes of the verified tree (DDTree)", at_least=1, at_most=DRAFTED, default=None
     )
-    tree_topk: int | None = setting("most children of one node (DDTree)", at_least=1, default=None)
+    tree_topk: int | None = setting(
+        "most children of one node (DDTree)", at_least=1, at_most=DRAFTED, default=None
+    )
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -245,19 +255,19 @@ class Target(Value):
 
     kind: Literal["systemd"] = setting("what is written")
     user: Name | None = setting("user the service runs as; root when not set", default=None)
-    unit: Name | None = setting("unit name without `.service`; else the served name", default=None)
+    unit: UnitName | None = setting("unit without `.service`; else the served name", default=None)
     manager: Literal["system", "user"] = setting("which systemd manager runs it", default="system")
     state_dir: HostPath | None = setting("where the host keeps generations", default=None)
     start_timeout: Duration | None = setting(
         "how long a load may take; worked out from the checkpoint's size when not set",
-        at_most=_LONGEST,
+        at_most=LONGEST,
         default=None,
     )
     stop_timeout: Duration = setting(
-        "how long running requests may take to end", at_most=_LONGEST, default=Duration(120)
+        "how long running requests may take to end", at_most=LONGEST, default=Duration(120)
     )
     restart_delay: Duration = setting(
-        "pause before a restart", at_most=_LONGEST, default=Duration(30)
+        "pause before a restart", at_most=LONGEST, default=Duration(30)
     )
     restarts: int = setting(
         "starts that may fail before the unit gives up", at_least=1, at_most=1000, default=3

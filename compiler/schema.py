@@ -14,7 +14,17 @@ from compiler.language import shapes
 from compiler.language.definitions import EDITS
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.shapes import Member
-from compiler.profile import SCHEMA, Argument, CheckpointPath, HostPath, Name, Profile, Text
+from compiler.profile import (
+    SCHEMA,
+    Argument,
+    CheckpointPath,
+    HostPath,
+    Name,
+    Profile,
+    Text,
+    UnitName,
+    Version,
+)
 from compiler.quantities import Duration
 
 
@@ -29,6 +39,15 @@ _SCALARS: Mapping[object, Schema] = {
     str: {"type": "string"},
     Text: {"type": "string", "pattern": _PLAIN},
     Name: {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "maxLength": 200},
+    UnitName: {
+        "type": "string",
+        "pattern": r"^(?!.*\.service$)[A-Za-z0-9][A-Za-z0-9._-]*$",
+        "maxLength": 200,
+    },
+    Version: {
+        "type": "string",
+        "pattern": r"^[0-9]+(\.[0-9]+){2,}((\.dev|rc|\.post)[0-9]+)?(\+[A-Za-z0-9.]+)?$",
+    },
     HostPath: {"type": "string", "pattern": "^/"},
     CheckpointPath: {"type": "string", "pattern": "^/"},
     Duration: {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]+)?\s*(s|sec|min|h)\s*)+$"},

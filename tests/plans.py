@@ -24,6 +24,7 @@ from compiler.profile import (
     Speculative,
     Target,
     Text,
+    Version,
 )
 from compiler.profile import Memory as MemorySettings
 from compiler.quantities import Duration
@@ -45,7 +46,7 @@ def story_profile() -> Profile:
         ),
         gpus=Gpus(kind=Text("rtx-pro-6000-blackwell"), count=8),
         engine=Engine(
-            name=Name("sglang"), version=Text("0.5.11"), build=Name("ddtree"), python=PYTHON
+            name=Name("sglang"), version=Version("0.5.11"), build=Name("ddtree"), python=PYTHON
         ),
         parallel=Parallel(tensor=8),
         serve=Serve(context=200_000, concurrency=1, max_running_requests=8),

@@ -11,7 +11,7 @@ from compiler.catalog import open_catalog
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Model
-from compiler.profile import Argument, Name, Parallel, Profile, Speculative, Text
+from compiler.profile import Argument, Name, Parallel, Profile, Speculative, Text, Version
 from plans import story_profile
 
 
@@ -28,7 +28,7 @@ def said(
     """All sentences about the story's profile with these settings."""
     story = story_profile()
     changed: dict[str, Any] = {
-        "engine": evolve(story.engine, version=Text(version), build=None),
+        "engine": evolve(story.engine, version=Version(version), build=None),
         "speculative": Speculative(algorithm=algorithm) if algorithm else None,  # type: ignore[arg-type]
         "flags": flags or {},
         "parallel": parallel or Parallel(tensor=8),

@@ -23,7 +23,18 @@ from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
 from compiler.pipeline import Inputs, check_profiles
 from compiler.plan import Plan, Pool
 from compiler.planner import plan_profile
-from compiler.profile import Engine, Gpus, Memory, Model, Name, Parallel, Profile, Serve, Text
+from compiler.profile import (
+    Engine,
+    Gpus,
+    Memory,
+    Model,
+    Name,
+    Parallel,
+    Profile,
+    Serve,
+    Text,
+    Version,
+)
 from compiler.remedy.change import CERTAIN, LIKELY, Cost, Remedy
 from compiler.remedy.fitting import Fitting, fit
 from compiler.remedy.levers import LESS_AT_ONCE, LEVERS, RAISE_FRACTION, levers_of
@@ -188,7 +199,7 @@ def test_no_smaller_move_is_enough(gpu: str, catalog: Catalog) -> None:
         profile = Profile(
             model=Model(id=Text(model)),
             gpus=Gpus(kind=Text(gpu), count=4),
-            engine=Engine(name=Name("sglang"), version=Text("0.5.11")),
+            engine=Engine(name=Name("sglang"), version=Version("0.5.11")),
             parallel=Parallel(tensor=4),
             serve=Serve(context=32_768, concurrency=4, max_running_requests=64),
             memory=Memory(fraction=(0.7, 0.85, 0.95)[number % 3]),

@@ -20,7 +20,18 @@ from compiler.engines.sglang.launch import Launch, launch
 from compiler.engines.sglang.releases import counting
 from compiler.engines.sglang.settings import settings_of
 from compiler.facts import Gpu, Model
-from compiler.profile import Engine, Gpus, Memory, Name, Parallel, Profile, Serve, Speculative, Text
+from compiler.profile import (
+    Engine,
+    Gpus,
+    Memory,
+    Name,
+    Parallel,
+    Profile,
+    Serve,
+    Speculative,
+    Text,
+    Version,
+)
 from compiler.profile import Model as ModelSettings
 from servers import sized
 from wheels import fetch_wheel, unpack
@@ -60,7 +71,7 @@ def launched(
     profile = Profile(
         model=ModelSettings(id=Text(model)),
         gpus=Gpus(kind=Text(gpu), count=ranks),
-        engine=Engine(name=Name("sglang"), version=Text(version)),
+        engine=Engine(name=Name("sglang"), version=Version(version)),
         parallel=Parallel(tensor=ranks),
         serve=Serve(context=32_768),
         memory=Memory(fraction=fraction),

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from compiler.catalog import open_catalog
 from compiler.engines.sglang.given import Given, given_by
-from compiler.profile import Argument, Name, Parallel, Text
+from compiler.profile import Argument, Name, Parallel, Version
 from plans import story_plan, story_profile
 
 
@@ -77,7 +77,7 @@ def test_a_release_that_was_not_read_is_doubted() -> None:
     """A later release than any that was read, and a build nobody described, may judge otherwise."""
     assert given().doubt is None
     profile = story_profile()
-    later = evolve(profile, engine=evolve(profile.engine, version=Text("9.9.9"), build=None))
+    later = evolve(profile, engine=evolve(profile.engine, version=Version("9.9.9"), build=None))
     release = CATALOG.release("sglang", "9.9.9")[0]
     assert "9.9.9" in (given_by(story_plan(profile=later, release=release)).doubt or "")
     build = evolve(profile, engine=evolve(profile.engine, build=Name("unheard-of")))
@@ -91,7 +91,7 @@ def test_a_version_that_is_no_number_is_before_none_and_since_none() -> None:
     assert asked.since("0.5.11")
     assert asked.before("0.5.12")
     assert not asked.before("0.5.11")
-    odd = evolve(story_profile(), engine=evolve(story_profile().engine, version=Text("main")))
+    odd = evolve(story_profile(), engine=evolve(story_profile().engine, version=Version("main")))
     unknown = given_by(story_plan(profile=odd))
     assert not unknown.since("0.4.6")
     assert not unknown.before("9.9.9")

@@ -30,6 +30,7 @@ ROWS = (
         "yamltext",
         "visibledevices",
     ),
+    ("most",),
     ("diagnostics", "architecture", "releases", "profile"),
     ("source", "origins", "facts", "bounds"),
     ("buffers", "ranks"),

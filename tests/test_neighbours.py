@@ -102,6 +102,24 @@ def test_many_services_on_one_port_are_one_finding_each(profiles: Path) -> None:
     ]
 
 
+def test_what_moves_a_port_is_named_with_its_service(profiles: Path) -> None:
+    """A port that a flag gives is not moved by `serve.port`: the advice names the flag, and whose it is."""
+    met = service(gpu=1, port=31000, unit="b") + 'flags.dist-init-addr = "127.0.0.1:30000"\n'
+    checked = check_texts(profiles, {"a": service(unit="a"), "b": met})
+    assert help_of(checked, "port-clash") == (
+        "set `serve.port` of `a` or `flags.dist-init-addr` of `b` so that these do not meet"
+    )
+
+
+def test_an_address_keeps_its_host(profiles: Path) -> None:
+    """What is advised for a port that one server listens on twice can be pasted, and passes."""
+    taken = service(unit="a") + 'flags.dist-init-addr = "127.0.0.1:30000"\n'
+    advised = 'dist-init-addr = "127.0.0.1:30001"'
+    assert f"set `{advised}`" in help_of(check_texts(profiles, {"a": taken}), "port-clash")
+    mended = service(unit="a") + f"flags.{advised}\n"
+    assert "port-clash" not in codes_of(check_texts(profiles, {"a": mended}))
+
+
 def test_a_tree_is_refused_whose_services_pass(profiles: Path) -> None:
     """What two of them do to each other stands behind the verdict of each."""
     checked = check_texts(profiles, {f"p{n}": service(gpu=n, unit=f"u{n}") for n in range(2)})

@@ -12,7 +12,17 @@ from compiler.diagnostics import Label, Span, error, warning
 from compiler.facts import Evidence, Unknown
 from compiler.judged import Judged, Verdict
 from compiler.plan import Effective, Line, Memory, Option, Plan, Pool, Reserve, Variable
-from compiler.profile import CheckpointPath, Engine, Gpus, Model, Name, Profile, Serve, Text
+from compiler.profile import (
+    CheckpointPath,
+    Engine,
+    Gpus,
+    Model,
+    Name,
+    Profile,
+    Serve,
+    Text,
+    Version,
+)
 from compiler.profile import Memory as MemorySettings
 from compiler.ranges import Range
 from compiler.report.contract import CheckJson, check_json, diagnostic_json
@@ -71,7 +81,7 @@ def plan(*, memory: Memory | None = MEMORY) -> Plan:
         profile=Profile(
             model=Model(id=Text("moonshotai/Kimi-K2.6"), path=CheckpointPath("/srv/k26")),
             gpus=Gpus(kind=Text("rtx-pro-6000-blackwell"), count=8),
-            engine=Engine(name=Name("sglang"), version=Text("0.5.11"), build=Name("ddtree")),
+            engine=Engine(name=Name("sglang"), version=Version("0.5.11"), build=Name("ddtree")),
             serve=Serve(context=200_000),
             memory=MemorySettings(fraction=0.93),
         ),

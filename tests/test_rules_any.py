@@ -27,6 +27,7 @@ from compiler.profile import (
     Serve,
     Speculative,
     Text,
+    Version,
 )
 from examples import examples
 
@@ -72,7 +73,7 @@ PROFILES = st.builds(
         count=st.integers(1, 16),
     ),
     engine=st.sampled_from(VERSIONS).map(
-        lambda version: Engine(name=Name("sglang"), version=Text(version))
+        lambda version: Engine(name=Name("sglang"), version=Version(version))
     ),
     parallel=st.builds(
         Parallel,

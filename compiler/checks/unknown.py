@@ -101,6 +101,11 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
 def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
+    if each.code == "engine-unknown":
+        from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
+
+        known = near(each.name, ENGINES)
+        return () if known is None else (f'set `{each.setting} = "{known}"`',)
     if each.told_by:
         lines = listed([f"`{line}`" for line in each.told_by])
         return (f"say how much it takes by {lines} under `[flags]`",)

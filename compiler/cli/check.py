@@ -20,7 +20,7 @@ from compiler.cli.session import (
     write_lines,
 )
 from compiler.judged import Checked
-from compiler.profile import Name, Text
+from compiler.profile import Name, Version
 
 
 @click.command(name="check")
@@ -52,7 +52,7 @@ def command(
     as_json: bool,
     form: str | None,
     bars: bool,
-    engine: tuple[Name, Text] | None,
+    engine: tuple[Name, Version] | None,
 ) -> int:
     """Judge profiles; all of the tree when none is named.
 

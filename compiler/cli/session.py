@@ -13,9 +13,10 @@ from attrs import frozen
 
 from compiler import __version__
 from compiler.diagnostics import Diagnostic, error, reason_of
-from compiler.profile import Name, Text
+from compiler.profile import Name, Version
 from compiler.source import Source
 from compiler.value import Value
+from compiler.versions import is_release
 from compiler.workspace import PIN_FILE, PROFILES, FoundTree, Workspace, check_pin, find
 
 
@@ -44,7 +45,7 @@ class Session(Value):
 
 
 def open_session(
-    asked: Sequence[str], *, engine: tuple[Name, Text] | None = None
+    asked: Sequence[str], *, engine: tuple[Name, Version] | None = None
 ) -> tuple[Session | None, tuple[Diagnostic, ...]]:
     """Find the tree and open its inputs, or say why not; `engine` is tried in place of the profiles' own."""
     found = find_tree(asked)
@@ -86,7 +87,7 @@ def _unlistable(fault: OSError) -> Diagnostic:
 
 def engine_release(
     context: click.Context, option: click.Parameter, value: str | None
-) -> tuple[Name, Text] | None:
+) -> tuple[Name, Version] | None:
     """An option's engine with its release, `sglang@0.5.11`; a release by itself is one of the default engine."""
     if value is None:
         return None
@@ -94,10 +95,10 @@ def engine_release(
 
     given = value if "@" in value or not value[:1].isdigit() else f"{DEFAULT}@{value}"
     name, _, version = given.partition("@")
-    if not (name.isalnum() and version and version.isprintable()):
+    if not (name.isalnum() and is_release(version)):
         said = "expected a release, `0.5.11`, or an engine with its release, `sglang@0.5.11`"
         raise click.BadParameter(said, ctx=context, param=option)
-    return Name(name), Text(version)
+    return Name(name), Version(version)
 
 
 def catalogue_here() -> Catalog:

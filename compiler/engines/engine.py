@@ -119,6 +119,7 @@ class PortUse(Value):
         what: who listens there.
         setting: the setting that decides it.
         fixed_by: where one of them is drawn, the setting that says which.
+        listens: whether it listens there; else it only ends where somebody else does.
     """
 
     first: int
@@ -126,6 +127,13 @@ class PortUse(Value):
     what: str
     setting: str
     fixed_by: str | None = None
+    listens: bool = True
+
+    @property
+    def said(self) -> str:
+        """Where it listens, and for what."""
+        ports = str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
+        return f"{'' if self.certain else 'one of '}{ports}, {self.what}"
 
     @property
     def certain(self) -> bool:

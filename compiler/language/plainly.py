@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from compiler.language import shapes
 from compiler.language.written import number_toml, text_toml
-from compiler.profile import Argument, Name, Text
+from compiler.profile import Argument, Name, Text, UnitName, Version
 from compiler.quantities import Duration
 
 
@@ -18,7 +18,7 @@ _SHARE = re.compile(r"\d{1,2}(?:\.\d+)?\s*%")
 _SUFFIXES = {"k": (1000, 1024), "m": (1000**2, 1024**2)}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True}
 _WORDS |= {"false": False, "no": False, "off": False, "0": False}
-_TEXTS = (str, Text, Name)
+_TEXTS = (str, Text, Name, UnitName, Version)
 _LONGEST = 40
 _MOST = 2.0**53  # a larger one may be another number than was written
 

@@ -15,7 +15,9 @@ from compiler.language import shapes
 from compiler.language.shapes import say_type, say_value
 from compiler.language.syntax import INTEGERS
 from compiler.near import near
+from compiler.profile import Version
 from compiler.value import Value
+from compiler.versions import is_release, release_in
 
 
 Key = str | int
@@ -23,6 +25,7 @@ Hook = Callable[[Any, Any], Any]
 """What cattrs calls: the plain value and the type it is for, to our value."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_UNIT = ".service"
 _LONGEST_NAME = 200  # a file name holds 255 bytes, and ours get a suffix
 _LONGEST_PATH = 4095  # linux/limits.h PATH_MAX, less the NUL
 _LONGEST_SHOWN = 60
@@ -135,6 +138,25 @@ def structure_name(value: object, _: object) -> str:
         raise refusal(f"expected a name of {rule}")
     if len(value) > _LONGEST_NAME:
         raise refusal(f"expected a name of at most {_LONGEST_NAME} characters")
+    return value
+
+
+def structure_unit(value: object, _: object) -> str:
+    """A `profile.UnitName`."""
+    name = structure_name(value, str)
+    bare = name.removesuffix(_UNIT)
+    if bare != name:
+        raise refusal(f"expected a name without `{_UNIT}`, which is added", meant=bare)
+    return name
+
+
+def structure_version(value: object, _: object) -> str:
+    """A `profile.Version`; what is no number (`latest`) is another release tomorrow, and is none that can be judged."""
+    if not isinstance(value, str):
+        raise wrong_type(value, wanted=say_type(Version))
+    if not is_release(structure_text(value, str)):
+        wanted = f"expected {say_type(Version)}, not a branch, a tag, or a range"
+        raise refusal(wanted, meant=release_in(value))
     return value
 
 

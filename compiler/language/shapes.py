@@ -11,7 +11,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
+from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text, UnitName, Version
 from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.value import Value
@@ -117,6 +117,8 @@ _SAID: dict[object, tuple[str, str]] = {
     HostPath: ("an absolute path", "absolute paths"),
     CheckpointPath: ("an absolute path", "absolute paths"),
     Name: ("a name", "names"),
+    UnitName: ("a name", "names"),
+    Version: ("a release in full such as `0.5.11`", "releases"),
     Duration: ("a duration such as `30min`", "durations"),
     Range: ("a number, or a table of `low`, `best`, and `high`", "ranges"),
 }

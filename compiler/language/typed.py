@@ -21,7 +21,7 @@ from compiler.language.scalars import (
 )
 from compiler.language.shapes import Member, say_type
 from compiler.near import near
-from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text
+from compiler.profile import Argument, CheckpointPath, HostPath, Name, Text, UnitName, Version
 from compiler.quantities import Duration
 from compiler.ranges import Range
 from compiler.value import Value
@@ -67,6 +67,8 @@ def _converter() -> BaseConverter:
         (str, scalars.structure_text),
         (Text, scalars.structure_text),
         (Name, scalars.structure_name),
+        (UnitName, scalars.structure_unit),
+        (Version, scalars.structure_version),
         (HostPath, scalars.structure_path),
         (CheckpointPath, scalars.structure_checkpoint_path),
         (Duration, scalars.quantity_hook(Duration.parse, wanted=say_type(Duration))),

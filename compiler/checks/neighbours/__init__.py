@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.checks.neighbours import alternatives, folders, gpus, interpreters, ports
+from compiler.checks.neighbours import alternatives, folders, gpus, interpreters, kinds, ports
 from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, hosts_of
 from compiler.diagnostics import Diagnostic
@@ -20,6 +20,7 @@ _RULES = (
     folders.state_folders,
     alternatives.replaced_units,
     interpreters.shared_interpreters,
+    kinds.gpus_of_two_kinds,
 )
 
 

@@ -59,7 +59,9 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
             hosts.setdefault(plan.target_name, []).append(plan)
     for name, several in sorted(hosts.items()):
         if len(several) > 1:
-            shared = len({unit_of(each) for each in several}) > 1
+            # Of alternatives of one kind there is nothing to hold against each other.
+            apart = len({unit_of(each) for each in several}) > 1
+            shared = apart or len({each.profile.gpus.kind for each in several}) > 1
             residents = (
                 Resident(
                     plan=each,

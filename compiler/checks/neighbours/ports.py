@@ -23,10 +23,7 @@ class Listener(Value):
     @property
     def said(self) -> str:
         """Who listens where."""
-        use = self.use
-        ports = str(use.first) if use.first == use.last else f"{use.first} to {use.last}"
-        which = "" if use.certain else "one of "
-        return f"`{self.resident.name}`: {which}{ports}, {use.what}"
+        return f"`{self.resident.name}`: {self.use.said}"
 
 
 Pair = tuple[Listener, Listener]
@@ -66,7 +63,8 @@ def _meetings(host: Host) -> Iterator[Pair]:
 def _clash(mine: Listener, theirs: Listener) -> bool:
     """Whether two that overlap can meet. Two draws are not counted: each port is tried before it is taken."""
     drawn = not (mine.use.certain or theirs.use.certain)
-    return not drawn and not _on_two_addresses(mine, theirs)
+    listened = mine.use.listens or theirs.use.listens
+    return listened and not drawn and not _on_two_addresses(mine, theirs)
 
 
 def _certain(pair: Pair) -> bool:
@@ -94,7 +92,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             f"{names} both listen on {ports}",
             **shown,
             notes=notes,
-            help=("set `serve.port` of one of them so that these do not meet",),
+            help=(_apart(mine, theirs),),
             path=mine.use.setting,
             between=between,
         )
@@ -113,6 +111,16 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
         path=mine.use.setting,
         between=between,
     )
+
+
+def _apart(mine: Listener, theirs: Listener) -> str:
+    """What moves a port of either, by the setting that decides it."""
+    if mine.use.setting == theirs.use.setting:
+        return f"set `{mine.use.setting}` of one of them so that these do not meet"
+    either = " or ".join(
+        f"`{each.use.setting}` of `{each.resident.name}`" for each in (mine, theirs)
+    )
+    return f"set {either} so that these do not meet"
 
 
 def _label(listener: Listener, where: Where) -> Label:

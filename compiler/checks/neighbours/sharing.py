@@ -26,6 +26,11 @@ class Taker(Value):
     held: Range | None
 
     @property
+    def kind(self) -> str:
+        """The kind of GPU that it is planned for."""
+        return self.resident.plan.profile.gpus.kind
+
+    @property
     def weight(self) -> tuple[float, str]:
         """What is not known weighs most, so that it is said."""
         return (self.held.best if self.held else float("inf"), self.resident.name)
@@ -78,13 +83,18 @@ def sharings(host: Host) -> Iterator[Sharing]:
     for unit, takers in units.items():
         for taker in takers:
             others = (
-                next((each for each in several if each.gpus & taker.gpus), None)
+                next((each for each in several if _share(each, taker)), None)
                 for other, several in heaviest_first.items()
                 if other != unit
             )
             beside = tuple(each for each in others if each is not None)
             if beside:
                 yield Sharing(taker=taker, others=beside)
+
+
+def _share(mine: Taker, theirs: Taker) -> bool:
+    """Whether two take one GPU; one that would be two kinds of card is told elsewhere."""
+    return mine.kind == theirs.kind and bool(mine.gpus & theirs.gpus)
 
 
 def _held(memory: Memory) -> Range:

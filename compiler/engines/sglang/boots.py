@@ -16,7 +16,16 @@ from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.engines.sglang.speculation import DSPARK, NGRAM, Speculation
 from compiler.engines.sglang.unpriced import STATIC
 from compiler.facts import Boot, Model
-from compiler.profile import CheckpointPath, Memory, Name, Parallel, Profile, Speculative, Text
+from compiler.profile import (
+    CheckpointPath,
+    Memory,
+    Name,
+    Parallel,
+    Profile,
+    Speculative,
+    Text,
+    Version,
+)
 from compiler.same import Same
 from compiler.value import Value
 
@@ -220,7 +229,7 @@ def _profile_of(boot: Boot, profile: Profile) -> Profile:
         profile,
         engine=evolve(
             profile.engine,
-            version=Text(boot.version),
+            version=Version(boot.version),
             build=None if boot.build is None else Name(boot.build),
         ),
         serve=evolve(

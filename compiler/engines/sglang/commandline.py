@@ -49,6 +49,7 @@ from compiler.profile import (
     Serve,
     Speculative,
     Text,
+    Version,
 )
 from compiler.value import Value
 
@@ -168,7 +169,7 @@ class _Wanted(Value):
             gpus=self.gpus,
             engine=Engine(
                 name=Name(self.release.engine),
-                version=Text(self.release.version),
+                version=Version(self.release.version),
                 attention_backend=self.name("attention_backend"),
             ),
             parallel=self.parallel(),

@@ -2,114 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import floor
 
 from attrs import evolve
 
-from compiler.engines.engine import Footprint, PortUse
-from compiler.engines.sglang.settings import Settings, settings_of, switch
+from compiler.engines.engine import Footprint
+from compiler.engines.sglang.ports import nodes_of, ports
+from compiler.engines.sglang.settings import Settings, settings_of
 from compiler.facts import Release
 from compiler.memory.weights import GIB
 from compiler.plan import Memory
 from compiler.profile import Profile
 from compiler.ranges import Range
-from compiler.versions import version_key
 from compiler.visibledevices import VISIBLE, shown_by
 
 
-# Offsets of 0.5.11's server_args.py: `ZMQ_TCP_PORT_DELTA`, lines 7359-7371 (the store and five sockets after it),
-# 1044 (gRPC), and 4887 (the sidecar of `--grpc-mode`).
-_STORE = 233
-_SOCKETS = 5
-_GRPC = 10_000
-_SIDECAR = 1
-_RANDOM = (100, 1000)
-"""Up to 0.5.8 (server_args.py, line 5304) the NCCL port is drawn from this far above the port; 0.5.9 asks the system."""
-_SYSTEM_CHOOSES_SINCE = "0.5.9"
-_RANKS_SHARE_PORTS_SINCE = "0.5.8"
-"""0.4.9 gives each data parallel rank a port after the sockets; 0.5.8 lets the system choose them. In between: as before."""
-_BOOTSTRAP = 8998  # the default of `--disaggregation-bootstrap-port`, flags.json
-
-_GIVEN = (
-    "nccl-port",
-    "grpc-port",
-    "gated-launch-port",
-    "grpc-http-sidecar-port",
-    "smg-http-sidecar-port",
-)
 _VISIBLE = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 def footprint(profile: Profile, release: Release | None) -> Footprint:
     """The GPUs and ports of one server."""
     settings = settings_of(profile, release)
-    return Footprint(ports=tuple(_ports(settings)), gpus=_gpus(settings))
+    return Footprint(ports=tuple(ports(settings)), gpus=_gpus(settings))
 
 
 def nodes(profile: Profile, release: Release | None) -> int:
     """The hosts that the server spans."""
-    return _nodes(settings_of(profile, release))
-
-
-def _nodes(settings: Settings) -> int:
-    return max(1, settings.whole("nnodes") or 1)
-
-
-def _ports(settings: Settings) -> Iterator[PortUse]:
-    profile = settings.profile
-    port, version = profile.serve.port, profile.engine.version
-    yield PortUse(first=port, last=port, what="the server itself", setting="serve.port")
-    for name in _GIVEN:
-        given = settings.whole(name)
-        if given is not None:
-            yield PortUse(first=given, last=given, what=f"`--{name}`", setting=f"flags.{name}")
-    if settings.whole("nccl-port") is None and _before(version, _SYSTEM_CHOOSES_SINCE):
-        yield PortUse(
-            first=port + _RANDOM[0],
-            last=port + _RANDOM[1],
-            what="drawn for NCCL at start",
-            setting="serve.port",
-            fixed_by="flags.nccl-port",
-        )
-    yield from _store(settings)
-    yield from _grpc(settings)
-    if settings.word("disaggregation-mode") == "prefill":
-        name = "disaggregation-bootstrap-port"
-        at = settings.whole(name) or _BOOTSTRAP
-        yield PortUse(first=at, last=at, what=f"`--{name}`", setting=f"flags.{name}")
-
-
-def _store(settings: Settings) -> Iterator[PortUse]:
-    """With data parallel attention the processes talk over ports: the store's, and those after it."""
-    profile = settings.profile
-    given = settings.word("dist-init-addr")
-    at = (given or "").rpartition(":")[2]
-    if given is not None and not at.isdecimal():
-        return
-    first = int(at) if given is not None else profile.serve.port + _STORE
-    setting = "serve.port" if given is None else "flags.dist-init-addr"
-    if profile.parallel.dp_attention:
-        shared = not _before(profile.engine.version, _RANKS_SHARE_PORTS_SINCE)
-        last = first + _SOCKETS + (0 if shared else profile.parallel.data)
-        yield PortUse(first=first, last=last, what="data parallel attention", setting=setting)
-    elif given is not None:
-        yield PortUse(first=first, last=first, what="`--dist-init-addr`", setting=setting)
-
-
-def _grpc(settings: Settings) -> Iterator[PortUse]:
-    profile = settings.profile
-    port = profile.serve.port
-    alone = settings.on("grpc-mode") or settings.on("smg-grpc-mode")
-    if alone and settings.whole("grpc-http-sidecar-port", "smg-http-sidecar-port") is None:
-        at = port + _SIDECAR
-        yield PortUse(first=at, last=at, what="the gRPC server's sidecar", setting="serve.port")
-    beside_http = switch(profile.env, "SGLANG_ENABLE_GRPC") is True
-    if beside_http and settings.whole("grpc-port") is None:
-        given = profile.env.get("SGLANG_GRPC_PORT", "")
-        at = int(given) if given.isdecimal() else port + _GRPC
-        setting = "env.SGLANG_GRPC_PORT" if given else "serve.port"
-        yield PortUse(first=at, last=at, what="gRPC", setting=setting)
+    return nodes_of(settings_of(profile, release))
 
 
 def _gpus(settings: Settings) -> tuple[int, ...] | None:
@@ -124,16 +43,11 @@ def _gpus(settings: Settings) -> tuple[int, ...] | None:
         visible = seen
     # entrypoints/engine.py, line 570: the GPU of a rank is base_gpu_id + rank x gpu_id_step.
     base, step = settings.whole("base-gpu-id") or 0, max(1, settings.whole("gpu-id-step") or 1)
-    count = profile.gpus.count // _nodes(settings)
+    count = profile.gpus.count // nodes_of(settings)
     places = range(base, base + step * count, step)
     if not visible:
         return tuple(places)
     return tuple(visible[place] for place in places if 0 <= place < len(visible))
-
-
-def _before(version: str, other: str) -> bool:
-    ours, theirs = version_key(version), version_key(other)
-    return ours is not None and theirs is not None and ours < theirs
 
 
 def beside(memory: Memory, *, taken: Range, most_tokens: int | None) -> Memory:

@@ -47,6 +47,19 @@ ASSERTED: Mapping[str, tuple[int, str]] = {
 """Numbers that no memory hangs on, and that the server asserts at start: the least, and the first release that was read
 (to 0.5.23, `check_server_args`)."""
 
+DIVISORS: Mapping[str, tuple[str, str | None, str]] = {
+    "decode-log-interval": ("0.4.6", None, "at the first steps that decode"),
+    "disaggregation-decode-polling-interval": (
+        "0.5.3",
+        None,
+        "once it decodes what was handed over",
+    ),
+    "stream-interval": ("0.4.6", "0.5.22", "at the first token that is streamed"),
+}
+"""Numbers that the scheduler divides by, so that 0 ends the server: the first release that was read, the one from which on it
+does not, and when (managers/scheduler_output_processor_mixin.py and scheduler_metrics_mixin.py, later in
+scheduler_components/; disaggregation/decode.py)."""
+
 PORTS = (
     "disaggregation-bootstrap-port",
     "encoder-bootstrap-port",
@@ -56,9 +69,10 @@ PORTS = (
     "grpc-port",
     "nccl-port",
     "port",
+    "remote-instance-weight-loader-seed-instance-service-port",
     "smg-http-sidecar-port",
 )
-"""Ports that the server listens on; 0 is one that the host picks."""
+"""Ports that the server listens on, and one that it asks at; 0 is one that the host picks."""
 LAST_PORT = 65_535
 
 SHARES = frozenset({"mamba-full-memory-ratio", "swa-full-tokens-ratio"})

@@ -8,7 +8,7 @@ from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.sglang.given import ALGORITHM, given_by
 from compiler.engines.sglang.held import ALGORITHMS
 from compiler.engines.sglang.rules.places import at, refusal
-from compiler.engines.sglang.speculation import DSPARK_SINCE
+from compiler.engines.sglang.speculation import DSPARK_SINCE, TREE
 from compiler.near import near
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -44,6 +44,9 @@ def algorithm_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     asked, engine = given.word(ALGORITHM), plan.profile.engine
     if asked is None or not given.since(_READ_SINCE) or engine.build is not None:
         return
+    speculative = plan.profile.speculative
+    if speculative is not None and speculative.algorithm == TREE:
+        return  # `ddtree-needs-build` says it, and what has it
     known = sorted(name for name, since in _ALGORITHMS.items() if given.since(since))
     if asked.upper() in known:
         return

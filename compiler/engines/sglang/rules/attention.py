@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.sglang.backends import (
     Platform,
     default_backend,
@@ -23,15 +23,19 @@ from compiler.engines.sglang.given import (
 from compiler.engines.sglang.rules.places import at, caution, line, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.engines.sglang.speculation import speculation
-from compiler.facts import Compressed, Gpu, Mla, StateKind
+from compiler.facts import Compressed, Gpu, Mla, Model, StateKind
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_AMPERE, _HOPPER, _LARGE, _SMALL = 8, 9, 10, 12
-_MLA_ONLY = frozenset({"trtllm_mla", "tokenspeed_mla", "cutedsl_mla"})
+_AMPERE, _HOPPER, _LARGE, _THOR, _SMALL = 8, 9, 10, 11, 12
+_MLA_ONLY = frozenset({"cutedsl_mla", "cutlass_mla", "flashmla", "tokenspeed_mla", "trtllm_mla"})
+_MHA_ONLY = frozenset({"hpc_ops", "trtllm_mha"})
+_SPARSE_ONLY = frozenset({"dsa", "nsa"})
 _BLACKWELL = (_LARGE, _SMALL)
+_ALWAYS = {"tokenspeed_mla": _BLACKWELL, "cutedsl_mla": (_LARGE,)}
+"""Generations that every release which has such a backend asks for."""
 
 
 def _asked(given: Given) -> Iterator[tuple[str, str]]:
@@ -42,43 +46,43 @@ def _asked(given: Given) -> Iterator[tuple[str, str]]:
             yield name, backend
 
 
-def _generations(given: Given, flag: str, backend: str, *, latent: bool) -> tuple[int, ...] | None:
+def generations(given: Given, flag: str, backend: str, *, latent: bool) -> tuple[int, ...] | None:
     """The major numbers of the GPUs that a release lets a backend run on; `None` when it does not ask.
 
     0.4.6 to 0.5.2 model_runner.py, later layers/attention/attention_registry.py for FlashAttention 3; server_args.py and
-    arg_groups/overrides.py, `_handle_attention_backend_compatibility`, for the others.
+    arg_groups/overrides.py, `_handle_attention_backend_compatibility`, for the others. FlashAttention 4's own kernels ask
+    (flash_attn/cute/interface.py, 0.5.9 and 0.5.18 to 0.5.23): none below 9 reads a KV cache in pages.
     """
+    if backend == "fa4":
+        large = (_HOPPER, _LARGE, _THOR)
+        return large if given.before("0.5.10") else (*large, _SMALL)
     if backend == "fa3":
         if given.before("0.4.6.post5"):
             return (_HOPPER, *_BLACKWELL)  # it asks for 9 or more
         return (_HOPPER,) if latent else (_AMPERE, _HOPPER)
     if backend == "trtllm_mla":
         return (_LARGE,) if given.before("0.5.9") else _BLACKWELL
-    if backend == "tokenspeed_mla":
-        return _BLACKWELL
-    if backend == "cutedsl_mla":
-        return (_LARGE,)
     if backend == "trtllm_mha":
         alone = flag == BACKEND and given.word(PREFILL_BACKEND) is None
         prefills = flag == PREFILL_BACKEND or alone
         if given.before("0.5.10") or (prefills and given.before("0.5.19")):
             return (_LARGE,)
         return (_HOPPER, *_BLACKWELL)
-    return None
+    return _ALWAYS.get(backend)
 
 
 @rule("backend-gpu", flags=BACKENDS)
 def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """A backend's kernels are built for some generations; see `_generations` for the sources."""
+    """A backend's kernels are built for some generations; see `generations` for the sources."""
     given, gpu, model = given_by(plan), plan.gpu, plan.model
     if gpu is None:
         return
     latent = model is not None and isinstance(model.attention, Mla)
     for flag, backend in _asked(given):
-        allowed = _generations(given, flag, backend, latent=latent)
+        allowed = generations(given, flag, backend, latent=latent)
         if allowed is None or (platform(gpu) is Platform.CUDA and generation(gpu) in allowed):
             continue
-        named = " and ".join(f"{each}.x" for each in allowed)
+        named = listed([f"{each}.x" for each in allowed])
         yield refusal(
             given,
             "backend-gpu",
@@ -91,11 +95,11 @@ def backend_fits_gpu(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 beside={"gpus.kind": f"has {gpu.compute_capability}"},
             ),
             because=f"the server takes it on compute capability {named} only, and stops at start",
-            help=(_instead(given, gpu, flag),),
+            help=(instead(given, gpu, flag),),
         )
 
 
-def _instead(given: Given, gpu: Gpu | None, flag: str) -> str:
+def instead(given: Given, gpu: Gpu | None, flag: str) -> str:
     """A backend that runs there, and how to leave the choice to the server."""
     other = None if gpu is None else _running(given, gpu, flag)
     advice = "" if other is None else f"{_set(given, flag, other)}, or "
@@ -120,7 +124,7 @@ def _running(given: Given, gpu: Gpu, flag: str) -> str | None:
     version, ranks = plan.profile.engine.version, plan.profile.parallel.tensor
     own = default_backend(gpu, model, version=version, guess=guess, ranks=ranks)
     latent = isinstance(model.attention, Mla)
-    runs_on = _generations(given, flag, own, latent=latent)
+    runs_on = generations(given, flag, own, latent=latent)
     allowed = _beside_states(given, gpu)
     if (runs_on is None or generation(gpu) in runs_on) and (allowed is None or own in allowed):
         return own
@@ -155,16 +159,19 @@ def backend_on_small_blackwell(plan: Plan, where: Origins) -> Iterator[Diagnosti
 
 @rule("backend-model", flags=BACKENDS)
 def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Some backends are for latent attention only, one for any other (0.5.1 to 0.5.23, attention_registry.py)."""
+    """Some backends are for latent attention only, two for any other (0.5.1 to 0.5.23, attention_registry.py).
+
+    `flashmla` and `cutlass_mla` read the latent's width, which other models do not have (0.4.6 to 0.5.23); `dsa` asserts an
+    indexer (dsa_backend.py).
+    """
     given, model = given_by(plan), plan.model
     if model is None:
         return
-    latent = isinstance(model.attention, Mla)
+    has = "latent" if isinstance(model.attention, Mla) else "no latent"
     for flag, backend in _asked(given):
-        wrong = backend in _MLA_ONLY if not latent else backend == "trtllm_mha"
-        if not wrong or is_sparse(model):
+        wants = _wanted_attention(model, backend)
+        if wants is None:
             continue
-        has, wants = ("latent", "no latent") if latent else ("no latent", "latent")
         yield refusal(
             given,
             "backend-model",
@@ -173,12 +180,24 @@ def backend_fits_model(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 given,
                 where,
                 flag,
-                text=f"for {wants} attention (MLA)",
+                text=f"for {wants} attention",
                 beside={"model.id": f"has {has} attention"},
             ),
             because="the server stops after the weights are loaded",
-            help=(_instead(given, plan.gpu, flag),),
+            help=(instead(given, plan.gpu, flag),),
         )
+
+
+def _wanted_attention(model: Model, backend: str) -> str | None:
+    """The kind of attention that a backend is for, where the model has another; a sparse model's is not chosen so."""
+    if is_sparse(model) or isinstance(model.attention, Compressed):
+        return None
+    latent = isinstance(model.attention, Mla)
+    if backend in _SPARSE_ONLY:
+        return "sparse latent"
+    if backend in _MLA_ONLY and not latent:
+        return "latent"
+    return "no latent" if backend in _MHA_ONLY and latent else None
 
 
 def _beside_states(given: Given, gpu: Gpu) -> frozenset[str] | None:
@@ -236,7 +255,7 @@ def backend_fits_hybrid(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 },
             ),
             because=f"the server stops with an assertion after the load; it takes {named}",
-            help=(_instead(given, gpu, flag),),
+            help=(instead(given, gpu, flag),),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
-from compiler.engines.sglang.rules.places import at, refusal
+from compiler.engines.sglang.rules.places import at, line, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.quantities import counted
@@ -43,10 +43,25 @@ def nodes_divide(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             },
         ),
         because="the server stops at start: tensor x pipeline must be a multiple of the nodes",
-        help=(
-            f"set `parallel.tensor = {-(-ranks // nodes) * nodes}`, or another product with `parallel.pipeline` that {nodes} divides",
-        ),
+        help=(_other_number(given, ranks=ranks, nodes=nodes),),
     )
+
+
+def _other_number(given: Given, *, ranks: int, nodes: int) -> str:
+    """The number of nodes nearest below that divides the ranks, else above: it changes neither GPUs nor heads.
+
+    Nodes are counted from 0, so that this one must still be among them, and each has the GPUs that `gpus.indices` names.
+    """
+    rank, indices = given.whole(_RANK) or 0, given.plan.profile.gpus.indices
+    passing = [
+        each
+        for each in range(rank + 1, ranks + 1)
+        if ranks % each == 0 and len(indices) in {0, ranks // each}
+    ]
+    best = min(passing, key=lambda each: (each > nodes, abs(each - nodes)), default=None)
+    if best is None:
+        return f"change the layout so that {nodes} divides `parallel.tensor` x `parallel.pipeline`"
+    return f"set `{_NODES} = {best}`, which divides {ranks}"
 
 
 @rule("node-rank", flags=(_RANK,))
@@ -159,8 +174,19 @@ def first_gpu_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={"gpus.indices": f"{counted(visible, 'GPU')}, counted from 0"},
         ),
         because=f"{base} + {ranks - 1} x {step} = {last}; the server numbers the GPUs that it sees from 0",
-        help=(f"set `base-gpu-id = {max(0, visible - ranks)}` or less, or leave it out",),
+        help=_seen(given, visible, ranks=ranks, step=step),
     )
+
+
+def _seen(given: Given, visible: int, *, ranks: int, step: int) -> tuple[str, ...]:
+    """What puts all ranks on the GPUs that the server sees; nothing where there are too few for any of it."""
+    most = visible - 1 - (ranks - 1) * step
+    if most > 0:
+        return (f"set `base-gpu-id = {most}`, or a number from 0 to that",)
+    if most == 0 and step > 1:
+        return ("set `base-gpu-id = 0`",)
+    given_ = [line(given, each) for each in ("base-gpu-id", "gpu-id-step") if given.value(each)]
+    return (f"leave {' and '.join(given_)} out",) if ranks <= visible else ()
 
 
 def _visible(plan: Plan) -> int | None:

@@ -10,6 +10,7 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import ASSERTS, at, caution, refusal
 from compiler.origins import Origins
 from compiler.plan import Plan
+from compiler.profile import Parallel
 from compiler.ranks import may_share
 from compiler.rules import rule
 
@@ -100,9 +101,13 @@ def context_parallel(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         because="the server stops with an assertion at start",
         help=(
-            f"set sizes that divide {parallel.tensor}, the tensor parallel size, and `parallel.pipeline = 1`",
+            f"set sizes that divide {parallel.tensor}, the tensor parallel size{_one_stage(parallel)}",
         ),
     )
+
+
+def _one_stage(parallel: Parallel) -> str:
+    return ", and `parallel.pipeline = 1`" if parallel.pipeline > 1 else ""
 
 
 def expert_groups(given: Given) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.rules.places import at, line, refusal
+from compiler.engines.sglang.rules.vendors import runs_here
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
@@ -36,6 +37,9 @@ def priorities_want_a_queue(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     )
 
 
+_LEFT = "leave the choice of the backend to the server"
+
+
 def _deterministic_backends(given: Given) -> frozenset[str]:
     """0.5.3 to 0.5.19 server_args.py, from 0.5.20 arg_groups/choices.py: `DETERMINISTIC_ATTENTION_BACKEND_CHOICES`."""
     backends = {"flashinfer", "fa3", "triton"}
@@ -58,7 +62,9 @@ def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     allowed = _deterministic_backends(given)
     if backend in allowed:
         return
-    named = " or ".join(f'`engine.attention_backend = "{each}"`' for each in sorted(allowed))
+    gpu = plan.gpu
+    here = [each for each in sorted(allowed) if gpu is None or runs_here(given, gpu, each)]
+    named = " or ".join(f'`engine.attention_backend = "{each}"`' for each in here)
     yield refusal(
         given,
         "deterministic-backend",
@@ -71,7 +77,7 @@ def same_answers(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             beside={_DETERMINISTIC: "wants the same answers"},
         ),
         because=f"the server refuses to start; it takes {', '.join(f'`{each}`' for each in sorted(allowed))}",
-        help=(f"set {named}, or leave the choice to the server",),
+        help=(f"set {named}, or leave the choice to the server" if here else _LEFT,),
     )
 
 

@@ -8,6 +8,7 @@ from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.least import (
     ASSERTED,
+    DIVISORS,
     LAST_PORT,
     LEAST,
     PORTS,
@@ -15,6 +16,7 @@ from compiler.engines.sglang.least import (
     below,
     too_small,
 )
+from compiler.engines.sglang.ports import ports
 from compiler.engines.sglang.rules.places import ASSERTS, at, refusal
 from compiler.engines.sglang.settings import settings_of
 from compiler.origins import Origins
@@ -46,6 +48,18 @@ def numbers_are_in_range(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
 
 
+@rule("flag-value", flags=DIVISORS)
+def divisors_are_not_zero(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """The server starts, and ends at work; whoever means "never" gives a number that is never reached."""
+    given = given_by(plan)
+    for name, (first, until, when) in DIVISORS.items():
+        divides = given.since(first) and (until is None or not given.since(until))
+        if given.whole(name) != 0 or not divides:
+            continue
+        because = f"the scheduler divides by it, and ends {when}"
+        yield _cannot_be(given, where, name, 0, because=because, wanted=f"1 or more, {_OUT}")
+
+
 @rule("flag-value", flags=PORTS)
 def ports_are_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The parser takes any whole number, and the server ends where it listens: for its own port once the model is loaded."""
@@ -58,6 +72,25 @@ def ports_are_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         yield _cannot_be(given, where, name, port, because=because, wanted="a port that is free")
 
 
+@rule("flag-value")
+def derived_ports_are_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """What lies above the server's own port by a rule must be a port, too; from 0.5.13 on some are counted down instead."""
+    given = given_by(plan)
+    for use in ports(settings_of(plan.profile, plan.release)):
+        if use.setting != _PORT or not use.certain or use.last <= LAST_PORT:
+            continue
+        most = plan.profile.serve.port - (use.last - LAST_PORT)
+        yield refusal(
+            given,
+            "flag-value",
+            f"`--port {plan.profile.serve.port}` leaves no ports for {use.what}: it takes {use.said.partition(',')[0]}",
+            at(given, where, _PORT, text="counted up from here"),
+            because=f"no host has such a port: they end at {LAST_PORT:,}",
+            help=(f"set `{_PORT}` to {most} or less",),
+        )
+
+
+_PORT = "serve.port"
 _OUT = "or leave it out"
 
 

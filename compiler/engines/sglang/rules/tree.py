@@ -47,7 +47,7 @@ def tree_needs_a_build(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         secondary=labels(where, engine__version="this release"),
         notes=("the server would stop at once: its parser refuses the value",),
         help=(
-            'set `engine.build = "ddtree"` and install that build',
+            _with_build(plan),
             ", and ".join(
                 (
                     'or set `speculative.algorithm = "dflash"`',
@@ -57,6 +57,23 @@ def tree_needs_a_build(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         path="speculative.algorithm",
     )
+
+
+BUILD, BUILT_ON, NEEDS = "ddtree", "0.5.11", ("triton", "1")
+"""The build of the catalogue that adds it, the release it is of, and the attention backend and page size it needs."""
+
+
+def _with_build(plan: Plan) -> str:
+    """All that the build asks for and the profile does not have yet."""
+    (backend, page), profile = NEEDS, plan.profile
+    wanted = [f'`engine.build = "{BUILD}"`']
+    if profile.engine.version != BUILT_ON:
+        wanted.append(f'`engine.version = "{BUILT_ON}"`')
+    if plan.attention_backend not in (None, backend):
+        wanted.append(f'`engine.attention_backend = "{backend}"`')
+    if profile.memory.page_size is not None and str(profile.memory.page_size) != page:
+        wanted.append(f"`memory.page_size = {page}`")
+    return f"set {', '.join(wanted)}, and install that build"
 
 
 @rule("draft-page-size", flags=(ALGORITHM,))
