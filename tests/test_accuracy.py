@@ -5,9 +5,14 @@ from __future__ import annotations
 import statistics
 from functools import cache
 
+import pytest
+
 from benchmarks.accuracy import REPORT, report
 from benchmarks.asking import Answer, read_cases
 from benchmarks.results import Results, run
+
+
+pytestmark = pytest.mark.slow  # every boot on every way: a sixteenth of the default run
 
 
 @cache

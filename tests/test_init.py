@@ -199,6 +199,7 @@ def test_what_keeps_the_whole_promise_is_tried_before_it_is_refused(
     assert poolproof(tmp_path, "fmt", "--check").code == 0
 
 
+@pytest.mark.slow
 def test_more_is_offered_with_what_else_it_takes(tmp_path: Path) -> None:
     """What passes with fewer requests or groups stands beside what passes without, says so, and is what comes of its options."""
     words = ("--context", "131072", "--concurrency", "16")

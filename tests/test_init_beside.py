@@ -135,6 +135,7 @@ def test_from_within_a_tree_it_is_that_tree(tree: Path) -> None:
     assert not (tree / "profiles/base/profiles").exists()
 
 
+@pytest.mark.slow
 def test_a_number_of_requests_that_is_offered_is_a_round_one(tmp_path: Path) -> None:
     """Nobody asks for 1,479 requests: what is offered has two figures, and passes."""
     words = ("--model", "Qwen/Qwen3-0.6B", "--gpu", "h100", "--count", "1", "--host", "a")
