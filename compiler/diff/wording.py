@@ -17,6 +17,8 @@ NOTHING = "not set"
 _UNKNOWN = "not known"
 _BROKEN = "does not compile"
 _MINUTE_S = 60
+_MOST_NAMES = 3
+"""Of several profiles that one unit is given by, these are named."""
 
 
 def headline(changes: Sequence[ServiceChange]) -> str:
@@ -76,11 +78,16 @@ def _becomes(change: ServiceChange) -> str:
     return "restart, once its engine is installed" if change.restart.install else "restart"
 
 
+def _several(names: Sequence[str]) -> str:
+    rest = len(names) - _MOST_NAMES
+    return f"{', '.join(names[:_MOST_NAMES])}, and {rest} more" if rest > 0 else ", ".join(names)
+
+
 def _alternative(change: ServiceChange) -> str:
     """That others give the unit as well."""
     if not change.others:
         return ""
-    return f", an alternative to {', '.join(change.others)} for {change.identity['unit']}"
+    return f", an alternative to {_several(change.others)} for {change.identity['unit']}"
 
 
 def _moved(left: Place, place: Place) -> str:
@@ -104,7 +111,7 @@ def _stays(change: ServiceChange, left: Place) -> str:
     """That a switch takes away nothing of what was installed, and what does."""
     if change.others:
         gives = "gives" if len(change.others) == 1 else "give"
-        return f"{', '.join(change.others)} still {gives} {left.unit}"
+        return f"{_several(change.others)} still {gives} {left.unit}"
     if change.kind is Fate.REMOVED:
         return f"what is installed stays until `poolproof retire {_name(left.unit)}`"
     place = change.place or left

@@ -106,6 +106,8 @@ def _line(
         notes.update(dict.fromkeys(() if special is None else special.notes))
     if not several:
         return LineReasons(notes=(TEMPLATE,))
+    if any(each.setting != "engine.version" for each in sources):
+        notes.pop(COUNTING, None)  # another piece of the line is moved
     ordered = tuple(sorted(sources, key=lambda each: each.order))
     return LineReasons(sources=ordered, notes=tuple(notes))
 

@@ -133,7 +133,7 @@ _ROWS: tuple[Row, ...] = (
         setting="serve.max_running_requests",
         flags=("--max-running-requests",),
         words=lambda p: _given(p.serve.max_running_requests),
-        why="never changes the pool; each request less frees reserve (graph buffers, logits)",
+        why="each request less frees reserve (graph buffers, logits)",
     ),
     Row(setting="memory.kv_dtype", flags=("--kv-cache-dtype",), words=_kv_dtype),
     Row(
