@@ -267,6 +267,7 @@ def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:
         ("--speculative-draft /srv/models/draft", "--speculative-draft-model-path"),
         ("--tokeniser-path Qwen/Qwen3-8B", "--tokenizer-path"),
         ("--enable-metricss", "--enable-metrics"),
+        ("--tensor-paralel-size 2", "--tensor-parallel-size"),
     ],
 )
 def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:

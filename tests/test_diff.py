@@ -770,6 +770,15 @@ def test_markdown_is_short(tree: Checkout) -> None:
     assert out.count("\n<details>\n") >= 2
 
 
+def test_pools_of_replicas_are_counted(tree: Checkout) -> None:
+    """Where each replica has a pool it is said how many there are, in every form: fewer and larger ones are no growth."""
+    edit(tree, SHORT, "[memory]", "[parallel]\ndata = 8\ndp_attention = true\n\n[memory]")
+    assert re.search(r"needed, tokens  98,319 -> [\d,]+ x 8\n", tree.run("diff").out)
+    assert re.search(r"98,319 → [\d,]+ x 8 \|", tree.run("diff", "--format", "markdown").out)
+    (service,) = tree.run("diff", "--format", "json").json["services"]
+    assert (service["before"]["replicas"], service["after"]["replicas"]) == (1, 8)
+
+
 def test_a_secret_is_covered(tree: Checkout) -> None:
     """A value that looks like a secret is not repeated in any form."""
     secret = "hf_" + "a1B2c3D4e5F6g7H8"

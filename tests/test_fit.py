@@ -708,7 +708,9 @@ def test_the_most_is_no_less_than_now(tree: Checkout, asked: Most) -> None:
     assert values
     assert values == sorted(values, reverse=True)
     assert values[-1] >= now
-    assert tree.run("fit", STORY, "--max", asked.value, "--write").code == 0
+    done = tree.run("fit", STORY, "--max", asked.value, "--write")
+    assert done.code == 0
+    assert ("nothing to change: it stands in" in done.out) == (values[0] == now)
     table, key = setting.split(".")
     assert tomllib.loads(tree.profile(STORY).read_text("utf-8"))[table][key] == values[0]
 

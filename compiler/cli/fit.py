@@ -221,8 +221,10 @@ def _write(
     amended = amend(wanted, session.inputs)
     if not isinstance(amended, Amended):
         return amended
-    failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
     done = evolve(answer, chosen=number, file=target, also=amended.also)
+    if amended.before == amended.after:
+        return evolve(done, stood=True)
+    failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
     return (failed,) if failed else done
 
 

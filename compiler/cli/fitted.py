@@ -45,6 +45,7 @@ class Answer(Value):
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
         also: the other deployable profiles that are made of this file.
+        stood: whether it stood there already, so that nothing was written.
     """
 
     plan: Plan
@@ -60,6 +61,7 @@ class Answer(Value):
     chosen: int | None = None
     file: str | None = None
     also: tuple[str, ...] = ()
+    stood: bool = False
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -162,6 +164,8 @@ def _spare_lines(spare: Spare) -> Iterator[str]:
 
 def _way_on(answer: Answer) -> str:
     name = printable(answer.plan.profile_name)
+    if answer.chosen is not None and answer.file is not None and answer.stood:
+        return f"nothing to change: it stands in {file_of(answer.file)} already"
     if answer.chosen is not None and answer.file is not None:
         also = f"; it also changes {', '.join(answer.also)}" if answer.also else ""
         return (
@@ -223,7 +227,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         },
         "plans": answer.plans,
         "written": None
-        if answer.file is None
+        if answer.file is None or answer.stood
         else {
             "change": answer.chosen,
             "file": file_of(answer.file),

@@ -67,7 +67,11 @@ def in_options(found: Diagnostic, texts: Mapping[str, str]) -> Diagnostic:
     bare = evolve(found, primary=None, secondary=(), notes=(*notes, *found.notes))
     if found.code in MEMORY_CODES:
         return evolve(bare, help=())
-    return only_in_flags(bare, _OPTIONS)
+    # A flag of the engine is no option of `init`: it is set in what is written.
+    later = tuple(line for line in bare.help if "flags." in line or "`[flags]`" in line)
+    now = tuple(line for line in bare.help if line not in later)
+    asked = only_in_flags(evolve(bare, help=now), _OPTIONS)
+    return evolve(asked, help=(*asked.help, *(f"once it is written, {line}" for line in later)))
 
 
 def _note(label: Label, texts: Mapping[str, str]) -> str | None:

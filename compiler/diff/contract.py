@@ -44,6 +44,7 @@ class FiguresJson(TypedDict):
     required_tokens: int
     pool_tokens: RangeJson
     reserve_margin_gib: RangeJson
+    replicas: int
 
 
 class RestartJson(TypedDict):
@@ -218,6 +219,7 @@ def _figures(figures: Figures | None) -> FiguresJson | None:
         "required_tokens": figures.required_tokens,
         "pool_tokens": _range(figures.pool),
         "reserve_margin_gib": _range(figures.margin),
+        "replicas": figures.replicas,
     }
 
 

@@ -92,9 +92,19 @@ def _figures(facts: WrittenFacts) -> Figures | None:
     pool, margin, fraction = facts.pool, facts.margin_gib, facts.fraction
     if pool is None or margin is None or fraction is None or facts.required_tokens is None:
         return None
+    given = dict(_options(facts.argv))
+    replicas = next((given[each] for each in _REPLICAS if each in given), "1")
     return Figures(
-        fraction=fraction, required_tokens=facts.required_tokens, pool=pool, margin=margin
+        fraction=fraction,
+        required_tokens=facts.required_tokens,
+        pool=pool,
+        margin=margin,
+        replicas=int(replicas) if replicas.isdecimal() else 1,
     )
+
+
+_REPLICAS = ("--data-parallel-size", "--dp-size")
+"""What plan.json has no key for stands in its command."""
 
 
 def _options(argv: Sequence[str]) -> Iterator[tuple[str, str]]:

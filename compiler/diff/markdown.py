@@ -108,11 +108,11 @@ def _both(old: str, new: str) -> str:
 
 
 def _pool(figures: Figures) -> str:
-    return f"{figures.pool.best:,.0f}"
+    return figures.on_each(f"{figures.pool.best:,.0f}")
 
 
 def _needed(figures: Figures) -> str:
-    return f"{figures.required_tokens:,}"
+    return figures.on_each(f"{figures.required_tokens:,}")
 
 
 def _margin(figures: Figures) -> str:

@@ -35,12 +35,17 @@ class Shown(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Figures(Value):
-    """What the memory comes to on one GPU; GiB, and tokens of the pool."""
+    """What the memory comes to on one GPU; GiB, and tokens of the pool, of which each of the `replicas` has one."""
 
     fraction: float
     required_tokens: int
     pool: Range
     margin: Range
+    replicas: int = 1
+
+    def on_each(self, tokens: str) -> str:
+        """Tokens of one pool, in words, with how many pools there are: a cut of the promise must not look like growth."""
+        return tokens if self.replicas == 1 else f"{tokens} x {self.replicas}"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -126,7 +131,7 @@ def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None)
         command=tuple(facts["argv"]),
         options={each.flag: _words(each.flag, each.values) for each in plan.options},
         environment=facts["env"],
-        figures=_figures(facts),
+        figures=_figures(facts, replicas=plan.profile.parallel.data),
         findings=tuple(
             dict.fromkeys(f"{each.severity.value} {each.code}" for each in judged.diagnostics)
         ),
@@ -181,7 +186,7 @@ def _settings(resolved: Resolved, *, target: str) -> Iterator[tuple[str, Shown]]
             yield dotted(path), Shown(value, origin.winner.value_span.place)
 
 
-def _figures(facts: PlanFacts) -> Figures | None:
+def _figures(facts: PlanFacts, *, replicas: int) -> Figures | None:
     """As plan.json has them, so that both sides of a comparison are rounded alike."""
     pool, margin, fraction = facts["pool"], facts["reserve_margin_gib"], facts["fraction"]
     if pool is None or margin is None or fraction is None:
@@ -191,6 +196,7 @@ def _figures(facts: PlanFacts) -> Figures | None:
         required_tokens=pool["required_tokens"],
         pool=Range(pool["low"], pool["best"], pool["high"]),
         margin=Range(margin["low"], margin["best"], margin["high"]),
+        replicas=replicas,
     )
 
 

@@ -182,8 +182,8 @@ def sides(change: ServiceChange, show: Callable[[Figures], str]) -> tuple[str, s
 def figure_lines(change: ServiceChange) -> Iterator[tuple[str, str, str]]:
     """The figures that differ: what, before, after; an empty text on the side where there was no such service."""
     rows: tuple[tuple[str, Callable[[Figures], str]], ...] = (
-        ("pool, tokens", lambda each: said(each.pool, ",.0f")),
-        ("needed, tokens", lambda each: f"{each.required_tokens:,}"),
+        ("pool, tokens", lambda each: each.on_each(said(each.pool, ",.0f"))),
+        ("needed, tokens", lambda each: each.on_each(f"{each.required_tokens:,}")),
         ("reserve's margin, GiB", lambda each: said(each.margin, ".2f")),
         ("static fraction", lambda each: f"{each.fraction:g}"),
     )

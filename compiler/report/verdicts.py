@@ -87,7 +87,7 @@ def _spread(plan: Plan) -> str:
     promised, parallel = plan.profile.serve.concurrency, plan.profile.parallel
     each = parallel.share(promised)
     if each == promised:
-        return ""
+        return "" if parallel.data == 1 else f", on each of {parallel.data} replicas"
     return f", {each} of {promised} requests on each of {parallel.data} replicas"
 
 

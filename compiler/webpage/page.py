@@ -102,6 +102,12 @@ def _finding(found: Diagnostic) -> FindingView:
     )
 
 
+def _on_each(plan: Plan | None, tokens: str) -> str:
+    """Tokens of one pool, with how many replicas have such a one."""
+    replicas = 1 if plan is None else plan.profile.parallel.data
+    return tokens if replicas == 1 else f"{tokens} x {replicas}"
+
+
 def _view(number: int, standing: Standing, swept: Sweep | None, *, styled: bool) -> ServiceView:
     judged = standing.judged
     plan = judged.plan
@@ -116,8 +122,10 @@ def _view(number: int, standing: Standing, swept: Sweep | None, *, styled: bool)
         gpus=f"{plan.profile.gpus.count} x {plan.profile.gpus.kind}" if plan else "",
         engine=_engine(plan) if plan else "",
         context=_promised(plan) if plan else "",
-        pool=_spread(memory.pool.tokens, "{:,.0f}") if memory else _UNKNOWN,
-        required=f"{plan.required_tokens:,}" if plan and plan.required_tokens else "not known",
+        pool=_spread(memory.pool.tokens, "{:,.0f}" + _on_each(plan, "")) if memory else _UNKNOWN,
+        required=_on_each(plan, f"{plan.required_tokens:,}")
+        if plan and plan.required_tokens
+        else "not known",
         pool_order=_order(memory.pool.tokens) if memory else "-1",
         reserve=_spread(memory.reserve.margin_gib, "{:.1f}") if memory else _UNKNOWN,
         reserve_order=_order(memory.reserve.margin_gib) if memory else "-1000000000",

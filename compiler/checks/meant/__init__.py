@@ -63,10 +63,11 @@ def _similar(option: Option, release: Release) -> str | None:
 
     What looks like a model's id or a path goes before all with flags that are named for one.
     """
+    names = {**{each: each for each in release.flags}, **release.aliases}
     taking = [
         name
-        for name, flag in release.flags.items()
-        if value_fault(flag, name, option.values, engine=release.engine) is None
+        for name, full in names.items()
+        if value_fault(release.flags[full], full, option.values, engine=release.engine) is None
     ]
     if any("/" in each for each in option.values):
         placing = [each for each in taking if each.endswith(_PLACES)]
@@ -74,7 +75,7 @@ def _similar(option: Option, release: Release) -> str | None:
         found = begun[0] if len(begun) == 1 else near(option.flag, placing)
         if found is not None:
             return found
-    return near(option.flag, taking) or near(option.flag, release.flags)
+    return near(option.flag, taking) or near(option.flag, names)
 
 
 def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
