@@ -26,7 +26,7 @@ from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.planner import look_up
 from compiler.render.planfile import lay_out
 from compiler.why.files import files_of, line_of
-from compiler.why.lines import TEMPLATE, Context, LineReasons
+from compiler.why.lines import COUNTING, TEMPLATE, Context, LineReasons
 from compiler.why.naming import json_lines
 from deployments import only_plan
 from forks import run_forked
@@ -93,6 +93,8 @@ def test_every_line_has_an_answer(path: str) -> None:
     for text, line in lines:
         if TEMPLATE in line.notes:
             assert (line.sources, line.notes) == ((), (TEMPLATE,)), text
+        if COUNTING in line.notes:  # it says that nothing else moves it
+            assert {each.setting for each in line.sources} == {"engine.version"}, text
 
 
 UNMOVED = re.compile(
