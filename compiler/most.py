@@ -6,7 +6,7 @@ from compiler.quantities import Duration
 
 
 GPUS = 1024
-PORT = 65535
+LAST_PORT = 65_535
 LONGEST = Duration(7 * 24 * 3600)
 TOKENS = 2**31 - 1
 """Places in a pool are whole numbers of 32 bits (0.5.11 mem_cache/memory_pool.py, `ReqToTokenPool`)."""

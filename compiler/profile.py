@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NewType
 
 from attrs import field, frozen
 
-from compiler.most import CAPTURED, DRAFTED, GPUS, LONGEST, PAGE, PORT, REQUESTS, TOKENS
+from compiler.most import CAPTURED, DRAFTED, GPUS, LAST_PORT, LONGEST, PAGE, REQUESTS, TOKENS
 from compiler.quantities import Duration
 from compiler.value import Value
 
@@ -159,7 +159,7 @@ class Serve(Value):
         default=None,
     )
     host: Text = setting("address to listen on", default="127.0.0.1")
-    port: int = setting("port to listen on", at_least=1, at_most=PORT, default=30000)
+    port: int = setting("port to listen on", at_least=1, at_most=LAST_PORT, default=30000)
 
     @property
     def tokens(self) -> int:

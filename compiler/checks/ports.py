@@ -1,4 +1,4 @@
-"""The ports of one server: what two of its own sockets would both listen on."""
+"""The ports that one server listens on: no two sockets on one, and none that its user may not have."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from itertools import combinations
 from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.engines.engine import PortUse
 from compiler.engines.known import ENGINES
+from compiler.most import LAST_PORT
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.profile import Argument, Target
 from compiler.rules import rule
 
 
-_LAST = 65_535
 _FREE_FOR_ALL = 1024
 """Linux lets everybody listen from here on, by default."""
 _LOWERED = "net.ipv4.ip_unprivileged_port_start"
 _OWN, _ROOT = "serve.port", "root"
 
 
-@rule("port-clash")
-def own_ports(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """Whoever listens first has the port, and the server ends; what is drawn is tried before it is taken, and not counted."""
+@rule("port-clash", "port-privileged")
+def listened(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """What the server surely listens on; what is drawn is tried before it is taken, and not counted."""
     engine = ENGINES.get(plan.profile.engine.name)
     if engine is None:
         return
-    uses = [
-        each
-        for each in engine.footprint(plan.profile, plan.release).ports
-        if each.certain and each.listens
-    ]
+    several = engine.footprint(plan.profile, plan.release).ports
+    uses = [each for each in several if each.certain and each.listens]
+    yield from _clashes(plan, where, uses)
+    yield from _of_root(plan, where, uses)
+
+
+def _clashes(plan: Plan, where: Origins, uses: Sequence[PortUse]) -> Iterator[Diagnostic]:
+    """Whoever listens first has the port, and the server ends."""
     for mine, theirs in combinations(uses, 2):
         first, last = max(mine.first, theirs.first), min(mine.last, theirs.last)
         if first > last:
@@ -64,7 +67,7 @@ def _mended(plan: Plan, moved: PortUse, kept: PortUse, uses: Sequence[PortUse]) 
     if moved.setting == kept.setting:
         return f"leave `{name} = {_written(value)}` out: each replica then finds a port of its own"
     free = max(each.last for each in uses) + 1
-    if free + moved.last - moved.first > _LAST:
+    if free + moved.last - moved.first > LAST_PORT:
         return f"set `{name}` to a port that the server does not use itself"
     # An address keeps its host.
     at = f"{value.rpartition(':')[0]}:{free}" if isinstance(value, str) and ":" in value else free
@@ -75,15 +78,14 @@ def _written(value: Argument | None) -> str:
     return f'"{value}"' if isinstance(value, str) else f"{value}"
 
 
-@rule("port-privileged")
-def ports_of_root(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+def _of_root(plan: Plan, where: Origins, uses: Sequence[PortUse]) -> Iterator[Diagnostic]:
     """A unit that runs as a user has none of root's rights: `templates/service.j2` grants no capability."""
-    engine, target = ENGINES.get(plan.profile.engine.name), plan.target
+    target = plan.target
     user = None if target is None else _user(target)
-    if engine is None or target is None or user is None:
+    if user is None:
         return
-    for use in engine.footprint(plan.profile, plan.release).ports:
-        if not (use.certain and use.listens and 0 < use.first < _FREE_FOR_ALL):
+    for use in uses:
+        if not 0 < use.first < _FREE_FOR_ALL:
             continue
         name = use.setting.removeprefix("flags.")
         proxied = f", and let a reverse proxy listen on {use.first}" if use.setting == _OWN else ""

@@ -20,6 +20,7 @@ from compiler.cli.startwanted import default_python
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Checked
 from compiler.language.load import DiskReader, Loaded, Reader, file_of
+from compiler.most import LAST_PORT
 from compiler.pipeline import Inputs, check_profiles, resolve
 from compiler.plan import Plan
 from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
@@ -31,7 +32,6 @@ from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin
 _STEP = 100
 """Between the ports of services: each may use some of those that follow its own, for what it says to itself."""
 
-_LAST_PORT = 65_535
 """That there is: they have 16 bits."""
 
 
@@ -197,7 +197,7 @@ def _port(own: Resident, others: Sequence[Resident]) -> int | None:
     """The first that is free, in steps; `None` where the shared one is, or none above it."""
     uses = [use for each in others for use in each.footprint.ports]
     first = own.plan.profile.serve.port
-    steps = range(first, _LAST_PORT + 1, _STEP)
+    steps = range(first, LAST_PORT + 1, _STEP)
     free = (port for port in steps if not any(use.first <= port <= use.last for use in uses))
     port = next(free, first)
     return None if port == first else port

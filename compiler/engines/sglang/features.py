@@ -21,7 +21,8 @@ _ASKED_BY, _TRANSPORT, _BY_CUDA = (
 )
 _SINCE, _COUNTED_SINCE = "0.5.4.post3", "0.5.18"
 _USUAL_MIB = 1024
-# The process may be later than the ranks that it hands images to, and on the GPU it is not for nothing.
+# The process may be later than the ranks that it hands images to. On the GPU it has a context, too: at most the least that the
+# driver and CUDA take of a card that one process is alone on (memory/cards.py).
 _PROCESS_GIB = 0.6
 
 
@@ -36,8 +37,8 @@ def handed_over_gib(settings: Settings, launch: Launch) -> Range:
         or at_least(version, _COUNTED_SINCE)
     ):
         return Range.exactly(0.0)
-    pool = number_in(settings.profile.env, FEATURE_CACHE, usual=_USUAL_MIB) / MIB
-    return Range(0.0, pool, pool + _PROCESS_GIB)
+    pool_gib = number_in(settings.profile.env, FEATURE_CACHE, usual=_USUAL_MIB) / MIB
+    return Range(0.0, pool_gib, pool_gib + _PROCESS_GIB)
 
 
 def handing_assumption(settings: Settings, launch: Launch) -> str | None:

@@ -73,7 +73,6 @@ PORTS = (
     "smg-http-sidecar-port",
 )
 """Ports that the server listens on, and one that it asks at; 0 is one that the host picks."""
-LAST_PORT = 65_535
 
 SHARES = frozenset({"mamba-full-memory-ratio", "swa-full-tokens-ratio"})
 """Ratios of two pools: above 0, or one of the two is not there."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import PortUse
-from compiler.engines.sglang.least import LAST_PORT
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, switch
+from compiler.most import LAST_PORT
 from compiler.versions import version_key
 
 

@@ -21,7 +21,8 @@ from compiler.plan import Line
 from compiler.ranges import Range
 
 
-_ALIGN, _STEP_GIB = 32, 2 / 1024
+_ALIGN, _STEP = 32, 2**21
+"""Bytes that parts of a token are filled up to, and steps that the driver hands memory out in."""
 # Numbers and flags of 1,024 ranks and 1,280 channels, 12 bytes of each.
 _WORKSPACE_GIB = 1024 * 1280 * 12 / GIB
 _SCALED, _INDEX = 32, 4
@@ -61,11 +62,11 @@ def _buffer(server: Server, moe: Moe, asked: Exchange) -> Line:
     sent += _aligned((3 * chosen + 1) * _INDEX)
     back = 2 * width + _aligned(2 * chosen * _INDEX)
     size = max(ranks * sent, min(ranks, chosen) * back) * tokens
-    gib = _aligned(size, step=2**21) / GIB + _WORKSPACE_GIB
+    gib = _aligned(size, step=_STEP) / GIB + _WORKSPACE_GIB
     several = 2.0 if asked.hosts > 1 else 1.0
     return line(
         "buffers to exchange tokens of experts",
-        Range(gib, gib, several * gib + _STEP_GIB),
+        Range(gib, gib, several * gib + _STEP / GIB),
         f"{tokens:,} tokens from each of {ranks} ranks, in fp8 or back in 16 bits",
         Evidence.ASSUMED if several > 1 else Evidence.DERIVED,
     )

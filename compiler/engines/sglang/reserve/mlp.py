@@ -6,10 +6,11 @@ from attrs import frozen
 
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.reserve.server import Server
+from compiler.value import Value
 
 
-@frozen
-class Numbers:
+@frozen(eq=False, repr=False)
+class Numbers(Value):
     """Numbers for each token of a replica, at least and as SGLang's own kernels have them, and how they come about."""
 
     least: float

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.given import given_by
-from compiler.engines.sglang.least import LAST_PORT
 from compiler.engines.sglang.rules.places import at, refusal
+from compiler.most import LAST_PORT
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule

@@ -9,7 +9,6 @@ from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.least import (
     ASSERTED,
     DIVISORS,
-    LAST_PORT,
     LEAST,
     PORTS,
     SHARES,
@@ -19,6 +18,7 @@ from compiler.engines.sglang.least import (
 from compiler.engines.sglang.ports import ports
 from compiler.engines.sglang.rules.places import ASSERTS, at, refusal
 from compiler.engines.sglang.settings import settings_of
+from compiler.most import LAST_PORT
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
