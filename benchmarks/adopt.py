@@ -28,8 +28,9 @@ from compiler.catalog import open_catalog
 from compiler.catalog.naming import model_names
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
+from compiler.inputs import Inputs
 from compiler.language.load import DiskReader
-from compiler.pipeline import Inputs, judge_profile
+from compiler.pipeline import judge_profile
 from compiler.profile import Text
 from compiler.quoting.markdown import markdown_cell
 from compiler.source import Source

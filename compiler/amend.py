@@ -11,11 +11,12 @@ from compiler.edit.files import refused
 from compiler.edit.placing import UNSET, Assignment, place
 from compiler.edit.proof import stray_changes
 from compiler.edit.witness import witnessed
+from compiler.inputs import Inputs, resolve
 from compiler.judged import Checked
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.graph import Graph, link
 from compiler.language.load import Document, Reader, file_of, load_document
-from compiler.pipeline import Inputs, check_profiles, resolve
+from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.value import Value
 

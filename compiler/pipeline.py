@@ -9,51 +9,38 @@ that left no value to go on with. Only `load` and the catalogue read; only `tree
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from functools import cache
+# First, as no imports nest deeper: `cli.commands.load_verb` says what that costs.
+import compiler.engines.known  # noqa: F401
+
+
+# isort: split
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from compiler.abreast import abreast
 from compiler.accept import apply_accepts, verdict
-from compiler.catalog import Catalog
 from compiler.checks import check, with_meaning
 from compiler.concealing import concealed, concealed_judged
 from compiler.diagnostics import Diagnostic
+from compiler.inputs import Inputs, is_deployable, origins_in, resolve
 from compiler.judged import Checked, Judged, Verdict
-from compiler.language.graph import link
-from compiler.language.load import Loaded, Reader
-from compiler.language.merge import Resolved, merge_graph
-from compiler.language.settings import list_settings
+from compiler.language.load import Loaded
+from compiler.language.merge import Resolved
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.unused import unused_fragments
 from compiler.memory.outcome import ADVISED_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.planner import plan_profile
-from compiler.profile import Name, Profile, Version
-from compiler.value import Value
+from compiler.profile import Profile
 
 
 if TYPE_CHECKING:
     # Only what writes loads it: see `render_checked`.
     from compiler.tree import OutFile, OutTree
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Inputs(Value):
-    """Everything the line reads from, and what it has read so far.
-
-    Attributes:
-        engine: an engine's name and release to try in place of the profiles' own.
-    """
-
-    reader: Reader
-    catalog: Catalog
-    engine: tuple[Name, Version] | None = None
-    documents: MutableMapping[str, Loaded] = field(factory=dict)
 
 
 def check_profiles(
@@ -81,9 +68,8 @@ def check_profiles(
         loose += checked.diagnostics
         fragments += checked.fragments
         inputs.documents.update(documents)
-    around: Sequence[Judged] = ()
-    if beside:  # neighbours run what they run, whichever release the named are tried on
-        around = _check_apart(beside, evolve(inputs, engine=None), advised=False).judged
+    # Neighbours run what they run, whichever release the named are tried on.
+    around, unseen = _plans_beside(beside, inputs)
     loose += _check_together(judged, around, inputs, advised=advised)
     loose += unused_fragments(inputs.documents) if whole else ()
     reported = {each for one in judged for each in one.diagnostics}
@@ -91,7 +77,7 @@ def check_profiles(
         judged=tuple(judged),
         diagnostics=tuple(each for each in dict.fromkeys(loose) if each not in reported),
         fragments=tuple(fragments),
-        unseen=tuple(dict.fromkeys(each.profile_name for each in around if each.plan is None)),
+        unseen=unseen,
     )
 
 
@@ -115,23 +101,27 @@ def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Chec
     return Checked(judged=tuple(judged), diagnostics=tuple(loose), fragments=tuple(fragments))
 
 
-def resolve(name: str, inputs: Inputs) -> tuple[Resolved | None, tuple[Diagnostic, ...]]:
-    """One profile, linked and merged; nothing when that fails, and then why."""
-    graph, found = link(inputs.reader, name, cache=inputs.documents)
-    if graph is None:
-        return None, found
-    resolved, clashes = merge_graph(graph, list_settings=list_settings())
-    return resolved, (*found, *clashes)
+def _plans_beside(names: Sequence[str], inputs: Inputs) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
+    """The plans of profiles that are not judged, and which of them have none."""
+    plans: list[Plan] = []
+    unseen: list[str] = []
+    for name in names:
+        resolved, _ = resolve(name, inputs)
+        profile = None if resolved is None else structure_profile(resolved)[0]
+        if profile is None:
+            unseen.append(name)
+        else:
+            plans += plan_profile(name, profile, inputs.catalog).plans
+    return tuple(plans), tuple(unseen)
 
 
 def _check_together(
-    judged: Sequence[Judged], around: Sequence[Judged], inputs: Inputs, *, advised: bool
+    judged: Sequence[Judged], others: Sequence[Plan], inputs: Inputs, *, advised: bool
 ) -> tuple[Diagnostic, ...]:
     """What services do to each other, but for what those around them do among themselves.
 
     Origins are not kept for a whole tree: what is found merges again.
     """
-    others = [each.plan for each in around if each.plan is not None]
     plans = [each.plan for each in judged if each.plan is not None]
     if others:  # in the order of the tree, so that the same is said of them
         plans = sorted((*plans, *others), key=lambda each: each.profile_name)
@@ -154,24 +144,6 @@ def _check_together(
         return found
     known = set(concealed(check_neighbours(others, where, capped=again), {}))
     return tuple(each for each in found if each not in known)
-
-
-def origins_in(inputs: Inputs) -> Callable[[str], Origins]:
-    """The origins of a profile that was planned, by its name."""
-
-    @cache
-    def where(name: str) -> Origins:
-        resolved, _ = resolve(name, inputs)
-        if resolved is None:
-            raise ValueError(f"{name} was planned, and does not merge any more")
-        return resolved.origins
-
-    return where
-
-
-def is_deployable(resolved: Resolved) -> bool:
-    """A profile with a target is deployable; everything else is a fragment."""
-    return "targets" in resolved.values
 
 
 def _is_fragment(name: str, inputs: Inputs) -> bool:

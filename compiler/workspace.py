@@ -7,16 +7,20 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable, reason_of
 from compiler.language.load import SUFFIX, DiskReader, name_of
-from compiler.language.spans import index_spans
 from compiler.language.syntax import parse_toml
 from compiler.near import near
 from compiler.source import Source
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import Entry
 
 
 PIN_FILE = "poolproof.toml"
@@ -167,12 +171,11 @@ def _read_pin(workspace: Workspace) -> tuple[Source | None, tuple[Diagnostic, ..
 
 def _unknown_keys(values: Mapping[str, object], source: Source) -> tuple[Diagnostic, ...]:
     """A misspelled pin would otherwise pin nothing."""
-    spans = index_spans(source)
     return tuple(
         error(
             "pin-invalid",
             f"unknown key `{printable(key)}` in `{PIN_FILE}`",
-            Label(spans[(key,)].key or spans[(key,)].value),
+            _key(key, source),
             help=(f"a key with a similar name exists: `{REQUIRES}`",)
             if near(key, [REQUIRES])
             else (),
@@ -234,4 +237,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _pin(source: Source) -> Label:
-    return Label(index_spans(source)[REQUIRES,].value, "the pin")
+    return Label(_entry(REQUIRES, source).value, "the pin")
+
+
+def _key(key: str, source: Source) -> Label:
+    entry = _entry(key, source)
+    return Label(entry.key or entry.value)
+
+
+def _entry(key: str, source: Source) -> Entry:
+    from compiler.language.spans import index_spans  # noqa: PLC0415 - only what has something to say needs places
+
+    return index_spans(source)[key,]

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from compiler.catalog import Catalog, FolderReader, open_catalog
+from compiler.inputs import Inputs
 from compiler.judged import Checked
 from compiler.language.load import DiskReader
-from compiler.pipeline import Inputs, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.plan import Memory, Plan
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from checkouts import FP8, SHORT, STORY, Checkout, checkout
-from compiler import pipeline
 from compiler.cli.neighbours import names_beside
+from compiler.inputs import Inputs
 from compiler.language.load import DiskReader
 
 
@@ -59,21 +59,14 @@ def test_a_named_profile_is_told_what_the_tree_is_told(tree: Checkout) -> None:
     ]
 
 
-def test_only_what_shares_a_host_is_parsed(tree: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_shares_a_host_is_parsed(tree: Checkout) -> None:
     """Files without the name of the host are not even parsed; a name with escapes is found."""
     write_beside(tree, host='"ct\\u0032\\u0030\\u0030"')
-    resolved: list[str] = []
-
-    def noted(name: str, inputs: pipeline.Inputs) -> object:
-        resolved.append(name)
-        return pipeline.resolve(name, inputs)
-
-    monkeypatch.setattr("compiler.cli.neighbours.resolve", noted)
     from compiler.catalog import open_catalog  # noqa: PLC0415 - beside its reader
 
-    inputs = pipeline.Inputs(reader=DiskReader(tree.root / "profiles"), catalog=open_catalog())
+    inputs = Inputs(reader=DiskReader(tree.root / "profiles"), catalog=open_catalog())
     assert names_beside((STORY,), inputs) == ("beside",)
-    assert resolved == [STORY, "beside"]
+    assert set(inputs.documents) == {STORY, "beside"}
 
 
 def test_a_neighbour_that_cannot_be_planned_is_said(tree: Checkout) -> None:

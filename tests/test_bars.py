@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from checkouts import REPOSITORY, STORY, command, environment
 from compiler.bars import Bar, Mark, Part, memory_bars
 from compiler.catalog import FolderReader, open_catalog
+from compiler.inputs import Inputs
 from compiler.language.load import DiskReader
-from compiler.pipeline import Inputs, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.plan import Memory
 from compiler.quoting.markup import markup_number, markup_text
 from compiler.ranges import Range, total

@@ -18,9 +18,10 @@ from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout
 from compiler.amend import Amended, Amendment, amend
 from compiler.bisection import margin, most
 from compiler.catalog import Catalog, FolderReader, Kind, open_catalog
+from compiler.inputs import Inputs
 from compiler.language.load import DiskReader
 from compiler.memory.outcome import Outcome, memory_outcome, pool_outcome
-from compiler.pipeline import Inputs, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.plan import Plan, Pool
 from compiler.planner import plan_profile
 from compiler.profile import (

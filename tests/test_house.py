@@ -41,7 +41,7 @@ ROWS = (
     ("catalog", "memory", "workspace"),
     ("checkpoint", "engines", "service"),
     # what is decided
-    ("planner", "consequence"),
+    ("inputs", "planner", "consequence"),
     ("checks", "render"),
     ("accept", "concealing"),
     # what the verbs need
@@ -57,7 +57,7 @@ ROW_OF = {room: number for number, row in enumerate(ROWS) for room in row}
 
 # A third-party library is imported by these modules only; attrs by all.
 LIBRARIES = {
-    "cattrs": ("compiler.language.typed",),
+    "cattrs": ("compiler.host.record",),
     "click": ("compiler.cli",),
     "jinja2": ("compiler.render.templates",),
     "packaging": ("compiler.workspace",),

@@ -11,10 +11,11 @@ import pytest
 
 from compiler.catalog import FolderReader, open_catalog
 from compiler.engines.sglang.answering import SGLANG
+from compiler.inputs import Inputs
 from compiler.judged import Checked
 from compiler.language.load import DiskReader
 from compiler.memory.weights import GIB
-from compiler.pipeline import Inputs, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.ranges import Range
 from compiler.report.verdicts import tree_lines
 from deployments import check_texts, codes_of, help_of, only_plan

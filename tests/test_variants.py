@@ -194,7 +194,7 @@ def test_a_publisher_that_a_path_says_counts(names: Names, path: str, expected: 
 
 def test_a_last_part_that_two_share_is_nobody_s() -> None:
     """A name without its publisher is known where only one model is called so."""
-    assert ends(["a/X", "b/x", "c/Y"]) == {"y": "c/Y"}
+    assert ends(("a/X", "b/x", "c/Y")) == {"y": "c/Y"}
 
 
 def test_most_names_that_people_deploy_are_priced() -> None:

@@ -20,9 +20,10 @@ from attrs import evolve
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout, run, run_apart
 from compiler.catalog import FolderReader, open_catalog
 from compiler.diagnostics import error
+from compiler.inputs import Inputs
 from compiler.judged import Checked, Judged, Verdict
 from compiler.language.load import DiskReader
-from compiler.pipeline import Inputs, check_profiles
+from compiler.pipeline import check_profiles
 from compiler.quoting.markup import markup_whole
 from compiler.ranges import Range
 from compiler.remedy.replanning import Replanner

@@ -21,8 +21,9 @@ from checkouts import (
     compiled_checkout,
 )
 from compiler.catalog import FolderReader, open_catalog
+from compiler.inputs import Inputs, resolve
 from compiler.language.load import DiskReader
-from compiler.pipeline import Inputs, check_profiles, resolve
+from compiler.pipeline import check_profiles
 from compiler.planner import look_up
 from compiler.render.planfile import lay_out
 from compiler.why.files import files_of, line_of

@@ -18,8 +18,9 @@ from compiler.catalog.naming import model_names
 from compiler.checks.outside import ABOUT_PROFILES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.adopting import ChangeKind
+from compiler.inputs import Inputs, resolve
 from compiler.language.structure import structure_profile
-from compiler.pipeline import Inputs, judge_profile, resolve
+from compiler.pipeline import judge_profile
 from compiler.secrecy import quoted_without_secrets
 
 

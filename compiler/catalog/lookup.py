@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import AttrsInstance, field, frozen
 
@@ -33,12 +33,16 @@ from compiler.catalog.shelves import (
     whole_file,
 )
 from compiler.catalog.standing import as_draft
-from compiler.catalog.variants import Variants, ends, near_id, read_variants, variant
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.facts import Boot, Build, Draft, Gpu, Model, Release
 from compiler.source import Source
 from compiler.value import Value
 from compiler.versions import version_key
+
+
+if TYPE_CHECKING:
+    # Most names that are asked for have an entry.
+    from compiler.catalog.variants import Variants
 
 
 T = TypeVar("T")
@@ -96,7 +100,8 @@ class Catalog(Value):
         if read_version is None:
             return None, ()
         table, faults = self._flags(engine, read_version)
-        overlay, overlay_faults = self._build(engine, build)
+        folder = _builds(engine)
+        overlay, overlay_faults = self._entry(folder, build, Build) if build else (None, ())
         faults = (*faults, *overlay_faults)
         if table is None:
             return None, faults
@@ -157,6 +162,8 @@ class Catalog(Value):
 
     def near(self, kind: Kind, id_: str) -> str | None:
         """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
+        from compiler.catalog.variants import near_id  # noqa: PLC0415 - as said above
+
         return self._once(("near", kind, id_), lambda: (near_id(id_, kind, self.ids), ()))[0]
 
     def source(self, shown: str) -> Source | None:
@@ -200,24 +207,18 @@ class Catalog(Value):
         return self._once((folder, id_), read)
 
     def _variant(self, id_: str) -> Model | None:
-        return variant(
-            id_,
-            self._variants(),
-            last=self._model_ends(),
-            model=lambda known: self.model(known)[0],
-        )
+        from compiler.catalog.variants import ends, variant  # noqa: PLC0415 - as said above
+
+        last, known = ends(self.ids(Kind.MODEL)), self._variants()
+        return variant(id_, known, last=last, model=lambda each: self.model(each)[0])
 
     def _code(self) -> CustomCode | None:
         return self._once(("custom code",), lambda: (read_custom_code(self.shelves), ()))[0]
 
     def _variants(self) -> Variants:
+        from compiler.catalog.variants import Variants, read_variants  # noqa: PLC0415 - as said above
+
         return self._once(("variants",), lambda: (read_variants(self.shelves), ()))[0] or Variants()
-
-    def _model_ends(self) -> Mapping[str, str]:
-        return self._once(("ends",), lambda: (ends(self.ids(Kind.MODEL)), ()))[0] or {}
-
-    def _build(self, engine: str, id_: str | None) -> Found[Build]:
-        return (None, ()) if id_ is None else self._entry(_builds(engine), id_, Build)
 
     def _other_release(self, engine: str, version: str, build: Build) -> Diagnostic:
         file, _ = self._open(f"{_builds(engine)}/{file_stem(build.id)}.toml")

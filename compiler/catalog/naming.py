@@ -84,5 +84,5 @@ def _says_publisher(path: str) -> bool:
 
 def model_names(catalog: Catalog) -> Names:
     """What the models of a catalogue are called."""
-    ids = [*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT)]
+    ids = (*catalog.ids(Kind.MODEL), *catalog.ids(Kind.DRAFT))
     return Names(catalog=catalog, known={**ends(ids), **{each.lower(): each for each in ids}})

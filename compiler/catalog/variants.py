@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
@@ -119,7 +120,8 @@ def variant(
     return None
 
 
-def ends(ids: Iterable[str]) -> Mapping[str, str]:
+@lru_cache(maxsize=8)  # of a catalogue, which is asked about many names
+def ends(ids: tuple[str, ...]) -> Mapping[str, str]:
     """The last part of each id, in lower case, where only one of these ends like that."""
     found: dict[str, str | None] = {}
     for each in ids:
@@ -139,7 +141,7 @@ def near_id(id_: str, kind: Kind, ids: Callable[[Kind], Sequence[str]]) -> str |
 
 def meant_model(id_: str, ids: Sequence[str]) -> str | None:
     """The known model whose name this one begins with, the longest, or one that is called alike."""
-    last = ends(ids)
+    last = ends(tuple(ids))
     name = id_.rstrip("/").rpartition("/")[2].lower()
     starts = (name[: each.start()] for each in reversed(list(re.finditer(r"[-._]", name))))
     return next((last[each] for each in starts if each in last), None) or near(id_, ids)

@@ -38,7 +38,9 @@ def main() -> NoReturn:
 def _run() -> int:
     import click  # noqa: PLC0415 - so that an interrupt while importing ends well, too
 
-    from compiler.cli.commands import poolproof  # noqa: PLC0415 - as above
+    from compiler.cli.commands import load_verb, poolproof  # noqa: PLC0415 - as above
+
+    load_verb(sys.argv[1:])
 
     try:
         return poolproof.main(prog_name="poolproof", standalone_mode=False) or Exit.OK

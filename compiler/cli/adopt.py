@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from compiler.adopt.around import Wanted
     from compiler.adopt.reading import Read
     from compiler.catalog import Catalog
+    from compiler.inputs import Inputs
     from compiler.judged import Judged
-    from compiler.pipeline import Inputs
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -238,8 +238,8 @@ def _adopt(
 def _inputs() -> Inputs:
     """The catalogue of the tree we stand in; the shipped one where there is none."""
     from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - only this verb
+    from compiler.inputs import Inputs  # noqa: PLC0415 - as above
     from compiler.language.load import DiskReader  # noqa: PLC0415 - as above
-    from compiler.pipeline import Inputs  # noqa: PLC0415 - as above
 
     workspace = find_tree(()).workspace
     folder = workspace.profiles if workspace is not None else Path()

@@ -15,10 +15,11 @@ from compiler.cli.neighbours import names_beside
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error, error_codes
 from compiler.edit.files import refusal, replace
+from compiler.inputs import origins_in, resolve
 from compiler.judged import Judged
 from compiler.language.graph import link
 from compiler.memory.outcome import MEMORY_CODES, Outcome, memory_outcome
-from compiler.pipeline import check_profiles, origins_in, resolve
+from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.remedy.beside import Neighbours
 from compiler.remedy.fitting import fit

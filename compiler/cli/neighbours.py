@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 
 from compiler.cli.session import Session
 from compiler.diagnostics import printable
+from compiler.inputs import Inputs
 from compiler.judged import Checked
-from compiler.language.load import name_fault
-from compiler.pipeline import Inputs, check_profiles, resolve
+from compiler.language.load import load_once, name_fault
+from compiler.pipeline import check_profiles
 
 
 def check_asked(session: Session) -> Checked:
@@ -63,6 +64,5 @@ def _may_name(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
 
 
 def _targets(name: str, inputs: Inputs) -> frozenset[str]:
-    resolved, _ = resolve(name, inputs)
-    targets = None if resolved is None else resolved.values.get("targets")
-    return frozenset(targets) if isinstance(targets, Mapping) else frozenset()
+    document, _ = load_once(inputs.reader, name, inputs.documents)
+    return frozenset() if document is None else document.directives.targets

@@ -23,7 +23,7 @@ from compiler.workspace import PIN_FILE, PROFILES, FoundTree, Workspace, check_p
 if TYPE_CHECKING:
     # The verbs of the host show findings as well, and compile nothing.
     from compiler.catalog import Catalog
-    from compiler.pipeline import Inputs
+    from compiler.inputs import Inputs
 
 
 class Format(StrEnum):
@@ -55,8 +55,8 @@ def open_session(
     if faults:
         return None, faults
     from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - what compiles needs it
+    from compiler.inputs import Inputs  # noqa: PLC0415 - as above
     from compiler.language.load import DiskReader  # noqa: PLC0415 - as above
-    from compiler.pipeline import Inputs  # noqa: PLC0415 - as above
 
     folder = found.workspace.profiles
     reader = DiskReader(folder)

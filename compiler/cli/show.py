@@ -13,12 +13,13 @@ from compiler.cli.session import Session, findings_json, open_session, print_jso
 from compiler.cli.session import show as show_findings
 from compiler.diagnostics import Diagnostic
 from compiler.edit.order import table_rank
+from compiler.inputs import is_deployable, resolve
 from compiler.language.merge import Resolved
 from compiler.language.settings import Setting, all_settings
 from compiler.language.spans import split_key
 from compiler.language.structure import check_fragment, structure_profile
 from compiler.language.written import key_toml
-from compiler.pipeline import check_profiles, is_deployable, resolve
+from compiler.pipeline import check_profiles
 from compiler.why.history import History, histories
 from compiler.why.reckoned import Reckoned, reckoned
 

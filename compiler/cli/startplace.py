@@ -18,10 +18,11 @@ from compiler.cli.neighbours import names_on
 from compiler.cli.session import Session, find_tree
 from compiler.cli.startwanted import default_python
 from compiler.diagnostics import Diagnostic
+from compiler.inputs import Inputs, resolve
 from compiler.judged import Checked
 from compiler.language.load import DiskReader, Loaded, Reader, file_of
 from compiler.most import LAST_PORT
-from compiler.pipeline import Inputs, check_profiles, resolve
+from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
 from compiler.value import Value

@@ -12,13 +12,14 @@ from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
+from compiler.inputs import resolve
 from compiler.language.merge import Resolved
 from compiler.language.settings import all_settings
 from compiler.language.spans import split_key
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.near import near
 from compiler.origins import dotted
-from compiler.pipeline import check_profiles, resolve
+from compiler.pipeline import check_profiles
 from compiler.why.history import History, histories
 from compiler.workspace import OUT
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from compiler.catalog import Catalog, Kind
 from compiler.cli.session import Session
 from compiler.diagnostics import Diagnostic, error
+from compiler.inputs import resolve
 from compiler.judged import Judged
 from compiler.language.merge import Resolved
 from compiler.language.spans import split_key
-from compiler.pipeline import check_profiles, render_profile, resolve
+from compiler.pipeline import check_profiles, render_profile
 from compiler.plan import Plan
 from compiler.planner import look_up
 from compiler.quantities import counted

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from compiler.catalog import Kind
 from compiler.catalog.series import SERIES
 from compiler.catalog.shelves import file_stem
+from compiler.inputs import Inputs, is_deployable, resolve
 from compiler.language.load import SUFFIX, load_document
-from compiler.pipeline import Inputs, is_deployable, resolve
 
 
 def ingredients_of(names: Iterable[str], inputs: Inputs) -> Mapping[str, frozenset[str]]:

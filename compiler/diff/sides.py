@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from compiler.catalog import FolderReader, open_catalog
 from compiler.diff.git import Revision
+from compiler.inputs import Inputs
 from compiler.language.load import NO_PROFILES, SUFFIX, DiskReader
-from compiler.pipeline import Inputs
 from compiler.value import Value
 
 

@@ -13,9 +13,10 @@ from compiler.diff.ingredients import ingredients_of
 from compiler.diff.pairing import Key, Outcome, paired
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Place, Snapshot, place_of, snapshot
+from compiler.inputs import resolve
 from compiler.judged import Checked, Judged
 from compiler.memory.outcome import MEMORY_CODES
-from compiler.pipeline import check_profiles, render_profile, resolve
+from compiler.pipeline import check_profiles, render_profile
 from compiler.tree import OutFile
 from compiler.value import Value
 

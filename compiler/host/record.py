@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
+from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from compiler.host.machine import Machine
 from compiler.host.places import NEW_RECORD, RECORD
@@ -92,75 +95,64 @@ def read_record(state: Path) -> Record | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return _decode(json.loads(text))
+        value = json.loads(text)
+        if value["schema"] != SCHEMA or not is_unit_name(value["unit"]):
+            return None
+        return _converter().structure(value, Record)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _decode(value: Any) -> Record:  # noqa: ANN401 - what JSON gives
-    if value["schema"] != SCHEMA or not is_unit_name(value["unit"]):
-        raise ValueError
-    return Record(
-        unit=value["unit"],
-        last=_number(value["last"]) or 0,
-        loaded=_number(value["loaded"]),
-        started=_number(value["started"]),
-        invocation=_text(value["invocation"]),
-        notes={
-            int(number): Note(
-                state=State(each["state"]),
-                why=_text(each["why"]),
-                load_s=_number(each["load_s"]),
-                left=_time(each["left"]),
-            )
-            for number, each in value["generations"].items()
-        },
-    )
-
-
-def _number(value: object) -> int | None:
-    if value is None or (type(value) is int and 0 <= value <= _HIGHEST):
-        return value
-    raise ValueError
-
-
-def _time(value: object) -> float | None:
-    """Seconds since 1970; a clock may have been wrong, but it was a clock."""
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _HIGHEST:
-        return value
-    raise ValueError
-
-
-def _text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise ValueError
-
-
 def write_record(machine: Machine, state: Path, record: Record) -> None:
     """Put a record in the place of the one before, in one step."""
-    value = {
-        "schema": SCHEMA,
-        "unit": record.unit,
-        "last": record.last,
-        "loaded": record.loaded,
-        "started": record.started,
-        "invocation": record.invocation,
-        "generations": {
-            str(number): {
-                "state": note.state.value,
-                "why": note.why,
-                "load_s": note.load_s,
-                "left": note.left,
-            }
-            for number, note in sorted(record.notes.items())
-        },
-    }
+    value = {"schema": SCHEMA, **_converter().unstructure(record)}
     new = state / NEW_RECORD
     if new.exists():
         machine.remove(new)
     machine.write(new, (json.dumps(value, indent=2) + "\n").encode(), mode=0o644)
     machine.rename(new, state / RECORD)
     machine.sync(state)
+
+
+@cache
+def _converter() -> Converter:
+    """Records to JSON and back, strictly: what a switch would not write is no record. What is left out has its default."""
+    converter = Converter(detailed_validation=False)
+    converter.register_structure_hook(int, _number)
+    converter.register_structure_hook(float, _time)
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(State, lambda value, _: State(value))
+
+    def notes_in(value: Mapping[str, object], _: object) -> Mapping[int, Note]:
+        return {int(number): converter.structure(each, Note) for number, each in value.items()}
+
+    def notes_out(notes: Mapping[int, Note]) -> Mapping[str, object]:
+        return {str(number): converter.unstructure(note) for number, note in sorted(notes.items())}
+
+    notes = override(rename="generations", struct_hook=notes_in, unstruct_hook=notes_out)
+    converter.register_structure_hook(
+        Record, make_dict_structure_fn(Record, converter, notes=notes)
+    )
+    converter.register_unstructure_hook(
+        Record, make_dict_unstructure_fn(Record, converter, notes=notes)
+    )
+    return converter
+
+
+def _number(value: object, _: object) -> int:
+    if type(value) is int and 0 <= value <= _HIGHEST:
+        return value
+    raise ValueError
+
+
+def _time(value: object, _: object) -> float:
+    """Seconds since 1970; a clock may have been wrong, but it was a clock."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _HIGHEST:
+        return value
+    raise ValueError
+
+
+def _text(value: object, _: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError

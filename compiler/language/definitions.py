@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -14,9 +14,12 @@ from compiler.language.directives import DIRECTIVES
 from compiler.language.graph import Graph
 from compiler.language.load import Document
 from compiler.language.shapes import say_value
-from compiler.language.spans import TomlPath
 from compiler.origins import Definition, ItemOrigin, Level, SettingPath, dotted
 from compiler.same import Same
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import TomlPath
 
 
 EDITS = ("prepend", "append", "remove")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
 from compiler.diagnostics import Diagnostic, Label, error
 from compiler.language.settings import FILE_KEYS
 from compiler.language.shapes import say_value
-from compiler.language.spans import Entry, TomlPath, index_spans, split_key
 from compiler.profile import SCHEMA
 from compiler.source import Source
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import Entry, TomlPath
 
 
 LEVEL_TABLES = ("defaults", "force")
@@ -49,11 +52,13 @@ class Directives(Value):
         extends: the profiles this one extends, in the order written, which means nothing.
         unset: what this file removes of what it inherits.
         is_deployable: whether the file has a target, at any level; other files are fragments.
+        targets: the names of the file's targets, of all levels.
     """
 
     extends: tuple[Parent, ...] = ()
     unset: tuple[Unset, ...] = ()
     is_deployable: bool = False
+    targets: frozenset[str] = frozenset()
 
 
 def read_directives(
@@ -69,12 +74,12 @@ def read_directives(
     reading.description()
     for level in LEVEL_TABLES:
         reading.level(level)
+    targets = [table.get("targets") for table in _level_tables(values)]
     directives = Directives(
         extends=tuple(Parent(name, at) for name, at in reading.texts("extends")),
         unset=tuple(reading.unsets()),
-        is_deployable=any(
-            table.get("targets") not in (None, {}) for table in _level_tables(values)
-        ),
+        is_deployable=any(each not in (None, {}) for each in targets),
+        targets=frozenset(name for each in targets if isinstance(each, Mapping) for name in each),
     )
     return directives, tuple(reading.faults)
 
@@ -98,6 +103,8 @@ class _Reading(Value):
     @cached_property
     def spans(self) -> Mapping[TomlPath, Entry]:
         """Where everything stands; only a fault asks."""
+        from compiler.language.spans import index_spans  # noqa: PLC0415 - only what has something to say needs places
+
         return index_spans(self.source)
 
     def wrong_type(self, path: TomlPath, *, wanted: str, found: object) -> None:
@@ -159,7 +166,12 @@ class _Reading(Value):
 
     def unsets(self) -> Iterator[Unset]:
         """The entries of `unset` that are dotted keys."""
-        for written, at in self.texts("unset"):
+        unsets = tuple(self.texts("unset"))
+        if not unsets:
+            return
+        from compiler.language.spans import split_key  # noqa: PLC0415 - few files unset anything
+
+        for written, at in unsets:
             path = split_key(written)
             if path is not None:
                 yield Unset(path, at, written)

@@ -10,7 +10,6 @@ from attrs import frozen
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.language.definitions import Claim, Effect
 from compiler.language.graph import Graph
-from compiler.language.spans import text_at
 from compiler.near import near
 from compiler.origins import Level, SettingPath, dotted
 from compiler.secrecy import is_secret
@@ -42,6 +41,8 @@ class Disputes(Value):
     def written(self, claim: Claim) -> str:
         """The value as its author wrote it, when it is short."""
         source = self.graph.documents[claim.profile].source
+        from compiler.language.spans import text_at  # noqa: PLC0415 - only what has something to say needs places
+
         text = text_at(claim.definition.value_span, source=source)
         if "\n" not in text and len(text) <= _LONGEST_SHOWN:
             return f"`{text}`"

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, MutableMapping
 from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
-from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_document, name_fault
-from compiler.language.spans import TomlPath
+from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_once, name_fault
 from compiler.near import near
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import TomlPath
 
 
 MOST_FILES = 256
@@ -72,7 +76,7 @@ def _place(diagnostic: Diagnostic) -> tuple[bool, Span | None, str]:
     return True, diagnostic.primary.span, diagnostic.summary
 
 
-_Place = tuple[Document, TomlPath]
+_Place: TypeAlias = "tuple[Document, TomlPath]"
 """An entry of `extends`: its file, and where it stands there."""
 
 
@@ -113,9 +117,7 @@ def _gather(reader: Reader, root: str, cache: MutableMapping[str, Loaded]) -> _F
     todo = [root]
     while todo and len(documents) <= MOST_FILES:
         name = todo.pop()
-        if name not in cache:
-            cache[name] = load_document(reader, name)
-        document, found = cache[name]
+        document, found = load_once(reader, name, cache)
         faults += found
         if document is None:
             missing += [] if found else [name]

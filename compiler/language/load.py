@@ -6,20 +6,23 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.language.directives import Directives, read_directives
 from compiler.language.shapes import is_control
-from compiler.language.spans import Entry, TomlPath, index_spans
 from compiler.language.syntax import parse_toml
 from compiler.source import Source
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import Entry, TomlPath
 
 
 SUFFIX = ".toml"
@@ -105,6 +108,8 @@ class Document(Value):
     @cached_property
     def spans(self) -> Mapping[TomlPath, Entry]:
         """Where each of the values stands; found when a message first asks, as most files pass without one."""
+        from compiler.language.spans import index_spans  # noqa: PLC0415 - only what has something to say needs places
+
         return index_spans(self.source)
 
 
@@ -175,6 +180,13 @@ def load_document(reader: Reader, name: str) -> Loaded:
         return None, faults
     directives, faults = read_directives(values, source=source)
     return Document(name=name, source=source, values=values, directives=directives), faults
+
+
+def load_once(reader: Reader, name: str, cache: MutableMapping[str, Loaded]) -> Loaded:
+    """As `load_document`, and the same again for who asks with the same `cache`."""
+    if name not in cache:
+        cache[name] = load_document(reader, name)
+    return cache[name]
 
 
 def load_source(reader: Reader, name: str) -> Source | None:

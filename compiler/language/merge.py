@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
@@ -21,10 +21,13 @@ from compiler.language.definitions import (
 from compiler.language.disputes import Disputes, same
 from compiler.language.dominance import Dominance
 from compiler.language.graph import Graph
-from compiler.language.listedits import Items, same_items, settle_lists
 from compiler.language.unsets import covers, judge_unsets
 from compiler.origins import Level, Origin, Origins, SettingPath
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.language.listedits import Items
 
 
 @frozen(kw_only=True, eq=False, repr=False, slots=False)
@@ -218,6 +221,8 @@ class _Merging:
         self, path: SettingPath, standing: Sequence[Claim], claims: Sequence[Claim]
     ) -> Sequence[Diagnostic]:
         """Keep the list on which the standing claims, edits among them, agree."""
+        from compiler.language.listedits import same_items, settle_lists  # noqa: PLC0415 - few profiles edit lists
+
         lists, faults = settle_lists(
             standing, claims=claims, graph=self.graph, dominance=self.dominance
         )

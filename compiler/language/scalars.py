@@ -22,7 +22,7 @@ from compiler.versions import is_release, release_in
 
 Key = str | int
 Hook = Callable[[Any, Any], Any]
-"""What cattrs calls: the plain value and the type it is for, to our value."""
+"""The plain value and the type it is for, to our value."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _UNIT = ".service"
@@ -58,7 +58,7 @@ class Fault(Value):
 
 
 class RefusedError(Exception):
-    """Carries faults through cattrs to the hook of what holds the value; never leaves `typed`."""
+    """Carries faults to the hook of what holds the value; never leaves `typed`."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         super().__init__()

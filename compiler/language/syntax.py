@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
-from compiler.language.spans import TomlPath, index_spans
 from compiler.origins import dotted
 from compiler.source import Source
+
+
+if TYPE_CHECKING:
+    from compiler.language.spans import TomlPath
 
 
 DEEPEST = 32
@@ -190,9 +193,15 @@ def _beyond_limits(source: Source, values: dict[str, Any]) -> Iterator[Diagnosti
         path, value = todo.pop()
         if isinstance(value, dict | list):
             if len(path) > DEEPEST:
-                yield _too_deep(index_spans(source)[path].value)
+                yield _too_deep(_place(source, path))
                 return
             items = value.items() if isinstance(value, dict) else enumerate(value)
             todo += [((*path, key), item) for key, item in items]
         elif type(value) is int and value not in INTEGERS:
-            yield _too_long(index_spans(source)[path].value)
+            yield _too_long(_place(source, path))
+
+
+def _place(source: Source, path: TomlPath) -> Span:
+    from compiler.language.spans import index_spans  # noqa: PLC0415 - only what has something to say needs places
+
+    return index_spans(source)[path].value

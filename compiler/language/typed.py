@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from attrs import AttrsInstance, frozen
-from cattrs import BaseConverter
 
 from compiler.language import scalars, shapes
 from compiler.language.scalars import (
@@ -49,42 +48,16 @@ def structure_value(
 
 
 @cache
-def _converter() -> BaseConverter:
-    """The one converter. A `BaseConverter` generates no code, which would cost a millisecond a class."""
-    converter = BaseConverter()
-    factories: tuple[tuple[Callable[[Any], bool], Callable[[Any], Hook]], ...] = (
-        (shapes.is_table, _table_hook),
-        (shapes.is_list, _list_hook),
-        (shapes.is_open_table, _open_table_hook),
-        (shapes.is_union, _union_hook),
-    )
-    for applies, factory in factories:
-        converter.register_structure_hook_factory(applies, factory)
-    simple: tuple[tuple[Any, Hook], ...] = (
-        (bool, scalars.structure_bool),
-        (int, scalars.structure_int),
-        (float, scalars.structure_float),
-        (str, scalars.structure_text),
-        (Text, scalars.structure_text),
-        (Name, scalars.structure_name),
-        (UnitName, scalars.structure_unit),
-        (Version, scalars.structure_version),
-        (HostPath, scalars.structure_path),
-        (CheckpointPath, scalars.structure_checkpoint_path),
-        (Duration, scalars.quantity_hook(Duration.parse, wanted=say_type(Duration))),
-        (Range, _structure_range),
-    )
-    for kind, hook in simple:
-        converter.register_structure_hook(kind, hook)
-    return converter
-
-
-@cache
 def _hook(kind: object) -> Hook:
+    """What builds a value of this type; the type of a field says it alone."""
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
     if shapes.choices_of(kind):
-        # cattrs would take a string enum for a string: it asks by class before it asks our predicates.
         return scalars.choice_hook(kind, wanted=say_type(kind))
-    return _converter().get_structure_hook(cast("type", kind))
+    for applies, hook_for in _COMPOUND:
+        if applies(kind):
+            return hook_for(kind)
+    raise TypeError(f"no profile or catalogue entry can hold {kind!r}")
 
 
 def _structure_members(
@@ -267,3 +240,25 @@ def _variant_of(value: Mapping[str, object], variants: Mapping[str, type], *, wa
     except RefusedError as refused:
         raise RefusedError(refused.below(_VARIANT)) from None
     return name
+
+
+_SIMPLE: Mapping[object, Hook] = {
+    bool: scalars.structure_bool,
+    int: scalars.structure_int,
+    float: scalars.structure_float,
+    str: scalars.structure_text,
+    Text: scalars.structure_text,
+    Name: scalars.structure_name,
+    UnitName: scalars.structure_unit,
+    Version: scalars.structure_version,
+    HostPath: scalars.structure_path,
+    CheckpointPath: scalars.structure_checkpoint_path,
+    Duration: scalars.quantity_hook(Duration.parse, wanted=say_type(Duration)),
+    Range: _structure_range,
+}
+_COMPOUND: tuple[tuple[Callable[[Any], bool], Callable[[Any], Hook]], ...] = (
+    (shapes.is_table, _table_hook),
+    (shapes.is_list, _list_hook),
+    (shapes.is_open_table, _open_table_hook),
+    (shapes.is_union, _union_hook),
+)

@@ -7,12 +7,16 @@ All others on that host are neighbours, and run beside each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from compiler.checks.neighbours import alternatives, folders, gpus, interpreters, kinds, ports
-from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, hosts_of
 from compiler.diagnostics import Diagnostic
 from compiler.plan import Plan
+
+
+if TYPE_CHECKING:
+    from compiler.checks.neighbours.capping import Capped
 
 
 _RULES = (

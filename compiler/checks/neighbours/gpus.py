@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from compiler.checks.neighbours.capping import Capped, caps_that_hold
 from compiler.checks.neighbours.hosts import Host, Places, Where, places
 from compiler.checks.neighbours.sharing import (
     MOST_SHOWN,
@@ -17,6 +17,10 @@ from compiler.checks.neighbours.sharing import (
 from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.ranges import Range, said
+
+
+if TYPE_CHECKING:
+    from compiler.checks.neighbours.capping import Capped
 
 
 _HELP = (
@@ -63,6 +67,8 @@ def _broken(sharing: Sharing, host: Host, where: Where, capped: Capped | None) -
         return None
     others = _listed(sharing.others)
     whose = f"`{plan.profile_name}` beside {others} on `{host.name}`"
+    from compiler.checks.neighbours.capping import caps_that_hold  # noqa: PLC0415 - where a promise is broken alone
+
     caps = caps_that_hold(sharing, host, capped)
     told: _Told = {
         **_places(sharing, where),
