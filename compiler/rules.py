@@ -47,7 +47,7 @@ def collect(package: str) -> tuple[Rule, ...]:
     A folder below is for what a rule loads only where it finds something.
     """
     (folder,) = sys.modules[package].__path__
-    files = os.listdir(folder)  # noqa: PTH208 - a cold `check` waits for it
+    files = os.listdir(folder)
     names = sorted(each.removesuffix(".py") for each in files if each.endswith(".py"))
     modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
     found = [each for module in modules for each in vars(module).values() if isinstance(each, Rule)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compiler.facts import Model
 from compiler.memory.tensors import target_tensors
 from compiler.memory.weights import GIB, Split, exact_gib
 from compiler.plan import Service
 from compiler.profile import Profile, Target
+from compiler.same import Same
 
 
 # A local NVMe drive or a good network file system; public reports of Kimi-sized loads take 4 to 15 minutes for 595 GB.
@@ -66,6 +68,9 @@ def expected_start_s(model: Model) -> int:
 
 def checkpoint_gb(model: Model) -> float:
     """The size of its weight files, 10^9 bytes; from its shapes where nobody wrote it down."""
-    if model.checkpoint_gb is not None:
-        return model.checkpoint_gb
-    return exact_gib(target_tensors(model, split=Split())) * GIB / 1e9
+    return _shapes_gb(Same(model)) if model.checkpoint_gb is None else model.checkpoint_gb
+
+
+@lru_cache(maxsize=64)  # a tree has many profiles and few models
+def _shapes_gb(same: Same[Model]) -> float:
+    return exact_gib(target_tensors(same.value, split=Split())) * GIB / 1e9

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -20,6 +20,8 @@ from compiler.value import Value
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from compiler.language.spans import Entry
 
 
@@ -33,9 +35,21 @@ _PLAIN_PIN = re.compile(r"(>=|<)[ ]*([0-9]{1,9}(?:\.[0-9]{1,9})*)")
 
 @frozen(eq=False, repr=False)
 class Workspace(Value):
-    """One tree: the folder that holds `profiles/` and `out/`."""
+    """One tree: the folder that holds `profiles/` and `out/`, by its absolute path."""
 
-    root: Path
+    folder: str
+
+    @property
+    def root(self) -> Path:
+        """The same, for what does more with it than read."""
+        from pathlib import Path  # noqa: PLC0415 - a run that only reads does without it
+
+        return Path(self.folder)
+
+    @property
+    def profiles_folder(self) -> str:
+        """The folder of the profiles, for what only reads it."""
+        return f"{self.folder.rstrip('/')}/{PROFILES}"
 
     @property
     def profiles(self) -> Path:
@@ -57,7 +71,7 @@ class FoundTree(Value):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find(asked: Sequence[str], *, here: Path) -> FoundTree:
+def find(asked: Sequence[str], *, here: str) -> FoundTree:
     """Find the tree from the first profile's path upwards, else from `here`.
 
     A profile is asked for by its path (`profiles/k2.6-200k.toml`) or by its name (`k2.6-200k`). With `./` in front a name is a
@@ -82,51 +96,58 @@ def find(asked: Sequence[str], *, here: Path) -> FoundTree:
     )
 
 
-def _start(asked: Sequence[str], here: Path) -> Path:
+def _start(asked: Sequence[str], here: str) -> str:
     for each in asked:
-        folder = (here / each).parent
+        folder = os.path.dirname(os.path.join(here, each))
         if _is_path(each, here) and _stands(folder, stat.S_ISDIR):
-            return folder.resolve()
+            return os.path.realpath(folder)
     return here
 
 
-def _is_path(asked: str, here: Path) -> bool:
+def _is_path(asked: str, here: str) -> bool:
     """Whether a profile is asked for by its path, not its name; `./x.toml` is one even where nothing stands."""
     return asked.endswith(SUFFIX) and (
-        asked.startswith(("/", "./", "../")) or _stands(here / asked, stat.S_ISREG)
+        asked.startswith(("/", "./", "../")) or _stands(os.path.join(here, asked), stat.S_ISREG)
     )
 
 
-def _stands(path: Path, is_kind: Callable[[int], bool]) -> bool:
+def _stands(path: str, is_kind: Callable[[int], bool]) -> bool:
     """Whether something of a kind stands there; what cannot be looked at does not."""
     try:
-        return is_kind(path.stat().st_mode)
+        return is_kind(os.stat(path).st_mode)
     except (OSError, ValueError):  # a NUL in a path is a ValueError
         return False
 
 
-def _root_above(start: Path) -> Path | None:
-    for folder in (start, *start.parents):
-        if _stands(folder / PIN_FILE, stat.S_ISREG) or _stands(folder / PROFILES, stat.S_ISDIR):
+def _root_above(folder: str) -> str | None:
+    while True:
+        if _stands(os.path.join(folder, PIN_FILE), stat.S_ISREG):
             return folder
-    return None
+        if _stands(os.path.join(folder, PROFILES), stat.S_ISDIR):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
 
 
-def _name_in(workspace: Workspace, asked: str, here: Path) -> str | None:
+def _name_in(workspace: Workspace, asked: str, here: str) -> str | None:
     """The name of a profile in this tree; `None` for a path that leads elsewhere. Its file may be a symlink."""
-    path = here / asked
+    path = os.path.join(here, asked)
     if not _is_path(asked, here):
-        beside = here / f"{asked}{SUFFIX}"
+        beside = f"{path}{SUFFIX}"
         if not (asked.startswith(("./", "../")) and _stands(beside, stat.S_ISREG)):
             return name_of(asked.removeprefix("./"))
         path = beside
-    with suppress(OSError, RuntimeError, ValueError):  # loops of symlinks, and what is not below it
-        below = (path.parent.resolve() / path.name).relative_to(workspace.profiles.resolve())
-        return below.as_posix().removesuffix(SUFFIX)
+    with suppress(OSError, ValueError):  # a NUL in a path is a ValueError
+        folder = os.path.realpath(workspace.profiles_folder)
+        at = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
+        if at.startswith(f"{folder}/"):
+            return at.removeprefix(f"{folder}/").removesuffix(SUFFIX)
     return None
 
 
-def _no_tree(here: Path) -> Diagnostic:
+def _no_tree(here: str) -> Diagnostic:
     return error(
         "tree-missing",
         f"there is no `{PROFILES}/` or `{PIN_FILE}` in `{here}` or above it",
@@ -137,7 +158,7 @@ def _no_tree(here: Path) -> Diagnostic:
 def _outside(asked: str, workspace: Workspace) -> Diagnostic:
     return error(
         "profile-outside",
-        f"`{asked}` is not below `{workspace.profiles}`",
+        f"`{asked}` is not below `{workspace.profiles_folder}`",
         help=(f"move it there; names and `extends` are relative to `{PROFILES}/`",),
     )
 
@@ -159,7 +180,7 @@ def check_pin(workspace: Workspace, *, version: str) -> tuple[Diagnostic, ...]:
 
 def _read_pin(workspace: Workspace) -> tuple[Source | None, tuple[Diagnostic, ...]]:
     try:
-        data = DiskReader(workspace.root).read(PIN_FILE.removesuffix(SUFFIX))
+        data = DiskReader(workspace.folder).read(PIN_FILE.removesuffix(SUFFIX))
         return None if data is None else Source(PIN_FILE, data.decode()), ()
     except UnicodeDecodeError:
         reason = "it is not UTF-8, as TOML must be"

@@ -523,7 +523,7 @@ def test_pins_mean_what_they_mean_to_packaging(pin: str, version: str) -> None:
     """A range allows the versions that Python's packaging says it allows, short cut or not."""
     with tempfile.TemporaryDirectory() as root:
         (Path(root) / "poolproof.toml").write_text(f'requires = "{pin}"')
-        found = check_pin(Workspace(Path(root)), version=version)
+        found = check_pin(Workspace(root), version=version)
     try:
         allowed = SpecifierSet(pin).contains(version)
     except InvalidSpecifier:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import stat
 from enum import StrEnum
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, reason_of
 from compiler.source import Source
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 CATALOGUE_INVALID = "catalogue-invalid"
@@ -45,22 +49,23 @@ class Reader(Protocol):
 class FolderReader(Value):
     """A `Reader` of a folder on disk."""
 
-    root: Path
+    root: str | Path
 
     def read(self, name: str) -> bytes | None:
         """As in `Reader`. What is no file (a pipe, a device) is not opened."""
-        path = self.root / name
+        path = f"{self.root}/{name}"
         try:
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", str(path))
-            return path.read_bytes()
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
+            with open(path, "rb", buffering=0) as file:
+                return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def list(self, folder: str) -> tuple[str, ...]:
         """As in `Reader`."""
         try:
-            return tuple(sorted(each.name for each in (self.root / folder).iterdir()))
+            return tuple(sorted(os.listdir(f"{self.root}/{folder}")))
         except (FileNotFoundError, NotADirectoryError):
             return ()
 
@@ -138,7 +143,7 @@ def whole_file(shown: str) -> Span:
 
 def shipped_shelf() -> Shelf:
     """The files that come with the compiler."""
-    reader = FolderReader(Path(__file__).parent / "data")
+    reader = FolderReader(f"{os.path.dirname(__file__)}/data")
     return Shelf(reader=reader, shown="compiler/catalog/data/", shipped=True)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -58,7 +58,7 @@ def open_session(
     from compiler.inputs import Inputs  # noqa: PLC0415 - as above
     from compiler.language.load import DiskReader  # noqa: PLC0415 - as above
 
-    folder = found.workspace.profiles
+    folder = found.workspace.profiles_folder
     reader = DiskReader(folder)
     names = found.names
     if not asked:
@@ -74,7 +74,7 @@ def open_session(
 def find_tree(asked: Sequence[str]) -> FoundTree:
     """Find the tree from the working directory; see `workspace.find`."""
     try:
-        here = Path.cwd()
+        here = os.getcwd()
     except OSError:
         gone = error("tree-missing", "the working directory is not there any more")
         return FoundTree(workspace=None, names=(), diagnostics=(gone,))
@@ -106,7 +106,9 @@ def catalogue_here() -> Catalog:
     from compiler.catalog import FolderReader, open_catalog  # noqa: PLC0415 - as in `open_session`
 
     found = find_tree(())
-    return open_catalog(None if found.workspace is None else FolderReader(found.workspace.profiles))
+    return open_catalog(
+        None if found.workspace is None else FolderReader(found.workspace.profiles_folder)
+    )
 
 
 def show(

@@ -54,7 +54,7 @@ class Place(Value):
 
     def faults(self) -> tuple[Diagnostic, ...]:
         """Why nothing may be added here."""
-        return check_pin(Workspace(self.folder), version=__version__) if self.stands else ()
+        return check_pin(Workspace(str(self.folder)), version=__version__) if self.stands else ()
 
     def judge(self, wanted: FirstService) -> Checked:
         """The new service, beside what runs on its host."""
@@ -64,7 +64,7 @@ class Place(Value):
         """The same, with what shows its findings."""
         inputs = self.inputs(wanted)
         checked = check_profiles((wanted.profile,), inputs, beside=self.beside)
-        workspace = Workspace(self.folder)
+        workspace = Workspace(str(self.folder))
         names = (wanted.profile,)
         return checked, Session(workspace=workspace, inputs=inputs, names=names, named=True)
 

@@ -6,7 +6,6 @@ import os
 import sys
 from errno import EPIPE
 from io import BufferedWriter, FileIO, TextIOWrapper
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 
@@ -44,7 +43,7 @@ def bear_lost_readers() -> None:
 
 def _lenient(stream: TextIO | None, *, own: TextIO | None) -> TextIO:
     if stream is None:
-        return Path(os.devnull).open("w", encoding="utf-8")
+        return open(os.devnull, "w", encoding="utf-8")
     somebody_elses = stream is not own  # a test's, as a rule
     if somebody_elses or not isinstance(stream, TextIOWrapper):
         return stream

@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Mapping, MutableMapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
@@ -22,6 +21,8 @@ from compiler.value import Value
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from compiler.language.spans import Entry, TomlPath
 
 
@@ -53,18 +54,18 @@ class Reader(Protocol):
 class DiskReader(Value):
     """Reads below `root`, the folder `profiles`."""
 
-    root: Path
+    root: str | Path
 
     def read(self, name: str) -> bytes | None:
         """As in `Reader`. A symlink is followed; what is no file (a pipe, a device) is not opened."""
         path = f"{self.root}/{name}{SUFFIX}"
         try:
-            mode = os.stat(path).st_mode  # noqa: PTH116 - a `Path` for each file would cost more than its reading
+            mode = os.stat(path).st_mode
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             if not stat.S_ISREG(mode):
                 raise OSError(errno.EINVAL, "not a regular file", path)
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+            with open(path, "rb", buffering=0) as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -73,11 +74,11 @@ class DiskReader(Value):
         """As in `Reader`. Hidden files are left out, and folders that are symlinks are not searched."""
         found: list[str] = []
         for folder, folders, files in os.walk(self.root, onerror=_raise):
-            place = Path(folder).relative_to(self.root)
-            left_out = NO_PROFILES if place == Path() else frozenset[str]()
+            below = os.path.relpath(folder, self.root)
+            place, left_out = ("", NO_PROFILES) if below == "." else (f"{below}/", ())
             folders[:] = [each for each in folders if each[0] != "." and each not in left_out]
             found += [
-                (place / each).as_posix().removesuffix(SUFFIX)
+                f"{place}{each}".removesuffix(SUFFIX)
                 for each in files
                 if each.endswith(SUFFIX) and each[0] != "."
             ]
