@@ -71,12 +71,15 @@ def _report(python: str, scratch: Path, *, count: int) -> Iterator[str]:
 def _cold(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     tree = scratch / "story"
     _copy_story(tree)
+    alone = scratch / "alone"
+    write_fleet(alone, services=1)
     poolproof = (python, "-m", "compiler")
     commands: Commands = {
         "python -c pass": ((python, "-c", "pass"), scratch),
         "imports": ((python, "-c", IMPORTS), scratch),
         "imports and jinja2": ((python, "-c", f"{IMPORTS}, jinja2"), scratch),
         "check, nothing to say": ((*poolproof, "check", "profiles/k2.6-32k.toml"), tree),
+        "check, alone in its tree": ((*poolproof, "check", "profiles/services/s0000.toml"), alone),
         "check, one warning": ((*poolproof, "check", "profiles/k2.6-200k.toml"), tree),
         "compile": ((*poolproof, "compile", "profiles/k2.6-32k.toml"), tree),
     }
@@ -90,7 +93,7 @@ def _cold(python: str, scratch: Path, *, count: int) -> Iterator[str]:
     yield "## Cold, one profile"
     yield ""
     yield f'`imports` is `python -c "{IMPORTS}"`. The aim is 2.0 times it for `check`, and 2.0 times the same with jinja2 for'
-    yield "`compile`."
+    yield "`compile`. All but the one alone have two neighbours on their host, which are planned too."
     yield ""
     yield "| command | CPU ms | peak MB | times `imports` | times `imports and jinja2` |"
     yield "|---|---|---|---|---|"

@@ -1,7 +1,7 @@
 """`python -m compiler` is `poolproof`."""
 
-from compiler.cli import main
+from compiler.cli import command
 
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 
 from attrs import frozen
@@ -41,14 +41,16 @@ def rule(*codes: str, flags: Iterable[str] = ()) -> Callable[[Judge], Rule]:
     return wrap
 
 
-def collect(package: str) -> tuple[Rule, ...]:
-    """All rules of a package, in the order of their codes: those of each file in its folder, and none of folders below.
+def collect(package: str, *, without: Collection[str] = ()) -> tuple[Rule, ...]:
+    """The rules of a package, in the order of their codes: those of each file in its folder, and none of folders below.
 
-    A folder below is for what a rule loads only where it finds something.
+    A folder below is for what a rule loads only where it finds something. Files in `without` are not loaded.
     """
     (folder,) = sys.modules[package].__path__
     files = os.listdir(folder)
     names = sorted(each.removesuffix(".py") for each in files if each.endswith(".py"))
-    modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
+    modules = [
+        import_module(f"{package}.{name}") for name in names if name not in ("__init__", *without)
+    ]
     found = [each for module in modules for each in vars(module).values() if isinstance(each, Rule)]
     return tuple(sorted(found, key=lambda each: each.codes))

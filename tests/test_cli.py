@@ -1130,8 +1130,10 @@ def test_as_a_module_and_as_a_script(tree: Checkout) -> None:
     assert (done.code, "wrote 7 files" in done.out) == (0, True)
     assert run_apart("compile", "--check", here=tree.root).code == 3
     assert run_apart("--version", here=tree.root).out == tree.run("--version").out
+    # The process ends without being taken apart: nothing of what it printed is lost by that.
+    assert run_apart("schema", here=tree.root).out == tree.run("schema").out
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["scripts"] == {"poolproof": "compiler.cli:main"}
+    assert project["scripts"] == {"poolproof": "compiler.cli:command"}
 
 
 def test_version(tree: Checkout) -> None:

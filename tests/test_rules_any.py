@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.catalog import open_catalog
 from compiler.diagnostics import Span
-from compiler.engines.sglang.rules import RULES, rules_for
+from compiler.engines.sglang.rules import LOADED_FOR, all_rules, rules_for
 from compiler.origins import Origins
 from compiler.planner import plan_profile
 from compiler.profile import (
@@ -114,10 +114,18 @@ def _judge(profile: Profile) -> None:
     profile = evolve(profile, flags={n: v for n, v in profile.flags.items() if n != "config"})
     (plan,) = plan_profile("case", profile, CATALOG).plans
     asked = rules_for(plan)
-    for rule in RULES:
+    for rule in all_rules():
         for found in rule.judge(plan, NOWHERE):
             assert rule in asked
             assert found.code in rule.codes
             assert found.summary
             assert not found.summary.endswith(".")
             assert found.notes or found.help
+
+
+def test_a_file_is_left_unloaded_only_where_none_of_its_rules_has_anything_to_judge() -> None:
+    """The flags that a file is loaded for are those of its rules, each of which looks at some."""
+    for file, flags in LOADED_FOR.items():
+        rules = [each for each in all_rules() if each.judge.__module__.endswith(f".rules.{file}")]
+        assert all(each.flags for each in rules), file
+        assert flags == frozenset[str]().union(*(each.flags for each in rules)), file

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from compiler.catalog import open_catalog
-from compiler.engines.sglang.rules import RULES
+from compiler.engines.sglang.rules import all_rules
 from compiler.predict import Question, make_predictor
 
 
 COMMANDS = Path(__file__).parent / "data" / "launch-commands.jsonl"
-CODES = frozenset(code for rule in RULES for code in rule.codes)
+CODES = frozenset(code for rule in all_rules() for code in rule.codes)
 ENTRIES = {"module": ("python", "-m", "sglang.launch_server"), "serve": ("sglang", "serve")}
 # The commands are of many GPUs, and judged on one.
 _OF_GPU = frozenset({"backend-gpu", "gpu-too-old"})
