@@ -130,13 +130,9 @@ def _check_together(
     from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
 
     def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
-        from compiler.remedy.objections import Rules  # noqa: PLC0415 - few trees share a GPU too tightly
-        from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - as above
+        from compiler.remedy.beside import capped_at  # noqa: PLC0415 - few trees share a GPU too tightly
 
-        memory = evolve(plan.profile.memory, max_pool_tokens=tokens, fraction=fraction)
-        again = Replanner(plan=plan, catalog=inputs.catalog)
-        after = again(evolve(plan.profile, memory=memory))
-        return after if Rules()(after) is None else None
+        return capped_at(plan, tokens, fraction, catalog=inputs.catalog)
 
     where, again = origins_in(inputs), capped if advised else None
     found = concealed(check_neighbours(plans, where, capped=again), {})

@@ -595,6 +595,18 @@ def test_what_stands_beside_a_service_refuses_it(tree: Checkout) -> None:
     assert (done.code, "to spare" in done.out) == (0, True)
 
 
+def test_fit_names_the_caps_that_check_names(tmp_path: Path) -> None:
+    """A pool held to its promise leaves its neighbour enough: `fit` says so as `check` of the tree does."""
+    rules = Path(__file__).parent / "rules"
+    for folder in (rules / "shared", rules / "promise-broken-beside" / "one-slot"):
+        shutil.copytree(folder, tmp_path / "profiles", dirs_exist_ok=True)
+    tree = Checkout(tmp_path)
+    (broken,) = tree.run("check", "a", "--json").json["diagnostics"]
+    caps = broken["help"][0]
+    assert "memory.max_pool_tokens = 4_093" in caps
+    assert f"first mend `promise-broken-beside`: {caps}\n" in tree.run("fit", "a").out
+
+
 def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     """What is offered passes the check of the whole tree: a higher fraction would break the service beside it."""
     write_two(tree, first=0.45, second=0.49)

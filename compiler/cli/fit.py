@@ -135,7 +135,9 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     )
     beside = Neighbours(places=places, others=others) if places and others else None
     found = [each for one in own for each in one.diagnostics]
-    found += () if beside is None else beside.errors(origins_in(session.inputs))
+    found += (
+        () if beside is None else beside.errors(origins_in(session.inputs), session.inputs.catalog)
+    )
     return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
 
 

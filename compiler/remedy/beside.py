@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
+from compiler.catalog import Catalog
 from compiler.checks.neighbours import check_neighbours
+from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, unit_of
 from compiler.diagnostics import Diagnostic
 from compiler.origins import NOWHERE, Origins
 from compiler.plan import Plan
+from compiler.remedy.objections import Rules
+from compiler.remedy.replanning import Replanner
 
 
 @define(kw_only=True)
@@ -26,10 +30,14 @@ class Neighbours:
     others: Sequence[Plan]
     _known: frozenset[Diagnostic] | None = field(default=None, init=False)
 
-    def errors(self, where: Where) -> tuple[Diagnostic, ...]:
+    def errors(self, where: Where, catalog: Catalog) -> tuple[Diagnostic, ...]:
         """What is wrong as things stand, and would not be without the service; `where` gives a profile's origins."""
-        known = set(_errors(self.others, where))
-        found = _errors((*self.places, *self.others), where)
+
+        def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
+            return capped_at(plan, tokens, fraction, catalog=catalog)
+
+        known = set(_errors(self.others, where, capped))
+        found = _errors((*self.places, *self.others), where, capped)
         return tuple(each for each in found if each not in known)
 
     def __call__(self, plan: Plan) -> tuple[Diagnostic, ...]:
@@ -50,5 +58,15 @@ def _nowhere(_: str) -> Origins:
     return NOWHERE
 
 
-def _errors(plans: Sequence[Plan], where: Where) -> tuple[Diagnostic, ...]:
-    return tuple(each for each in check_neighbours(plans, where) if each.is_error)
+def _errors(
+    plans: Sequence[Plan], where: Where, capped: Capped | None = None
+) -> tuple[Diagnostic, ...]:
+    found = check_neighbours(plans, where, capped=capped)
+    return tuple(each for each in found if each.is_error)
+
+
+def capped_at(plan: Plan, tokens: int, fraction: float, *, catalog: Catalog) -> Plan | None:
+    """A plan again with its pool held to so many tokens, at a fraction; `None` where a rule would refuse that."""
+    memory = evolve(plan.profile.memory, max_pool_tokens=tokens, fraction=fraction)
+    after = Replanner(plan=plan, catalog=catalog)(evolve(plan.profile, memory=memory))
+    return after if Rules()(after) is None else None
