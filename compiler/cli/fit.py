@@ -89,8 +89,8 @@ def command(
 
     What keeps the whole promise comes before what gives up a part of it, and what gives up more than half comes last. Of
     each kind the certain changes come first, then the cheapest: what no client sees (the fraction, graphs of large
-    batches), fewer requests or adapters at once, slower starts of long prompts, accuracy (the KV dtype), a lower rank of
-    adapters, more GPUs, and the draft's speed.
+    batches), fewer requests or adapters at once, slower starts of long prompts, fewer GPUs for the attention of a request,
+    accuracy (the KV dtype), a lower rank of adapters, more GPUs, and the draft's speed.
 
     A PROFILE is a path (profiles/k2.6-200k.toml) or a name (k2.6-200k). Exits 1 when nothing keeps the promise.
     """

@@ -35,13 +35,15 @@ class Cost(IntEnum):
     """Fewer requests run at once."""
     START = 2
     """Long prompts start slower."""
-    ACCURACY = 3
-    PROMISE = 4
+    SPREAD = 3
+    """The attention of one request runs on fewer GPUs."""
+    ACCURACY = 4
+    PROMISE = 5
     """The promise itself becomes smaller."""
-    LOADING = 5
+    LOADING = 6
     """What is loaded into the server must be smaller, which only its files tell."""
-    HARDWARE = 6
-    DRAFT = 7
+    HARDWARE = 7
+    DRAFT = 8
     """All of the speed that speculation gives."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.facts import Mla
 from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.remedy import moves
@@ -37,6 +38,16 @@ def _runs_too_few(plan: Plan) -> bool:
 
 def _would_run(plan: Plan) -> int:
     return (moves.asked_each(plan) or 0) * plan.profile.parallel.data
+
+
+def _keeps_copies(plan: Plan) -> bool:
+    """Whether every GPU keeps the same: latents are not shared out over GPUs, as heads are."""
+    latent = plan.model is not None and isinstance(plan.model.attention, Mla)
+    return latent and plan.profile.parallel.tensor > 1
+
+
+def _each(plan: Plan) -> int:
+    return plan.profile.parallel.tensor // plan.profile.parallel.data
 
 
 def _evidence(plan: Plan) -> str:
@@ -145,6 +156,20 @@ NO_DRAFT = Lever(
     gives=lambda _, after: f"{pool(after)}; without the draft's speed",
     loses=lambda _, __: "all of the speed that the draft gives: one token a step",
 )
+SPREAD_ATTENTION = Lever(
+    setting="parallel.dp_attention",
+    eases=Budget.BOTH,
+    cost=Cost.SPREAD,
+    advised=Budget.POOL,
+    moves=moves.spread_attention,
+    applies=_keeps_copies,
+    gives=lambda _, after: (
+        f"{pool(after)} in each of {after.profile.parallel.data} groups; a request by itself is slower"
+    ),
+    loses=lambda _, after: (
+        f"the attention of a request runs on {counted(_each(after), 'GPU')}, not {after.profile.parallel.tensor}: by itself it is slower"
+    ),
+)
 SHORTER_CONTEXT = Lever(
     setting="serve.context",
     eases=Budget.BOTH,
@@ -189,6 +214,7 @@ LEVERS = (
     SMALLER_GRAPHS,
     SMALLER_CHUNK,
     NARROW_CACHE,
+    SPREAD_ATTENTION,
     NO_DRAFT,
     SHORTER_CONTEXT,
     LESS_AT_ONCE,

@@ -197,6 +197,22 @@ def less_at_once(plan: Plan) -> Moves | str:
     return Moves.to(range(now - 1, 0, -1), lambda each: with_concurrency(plan.profile, each))
 
 
+def spread_attention(plan: Plan) -> Moves | str:
+    """Attention in groups of GPUs, each with requests of its own, up to one a GPU; the rest of the model stays on all."""
+    parallel = plan.profile.parallel
+    if parallel.data > 1:
+        return "there are several replicas already"
+    groups = [each for each in range(2, parallel.tensor + 1) if parallel.tensor % each == 0]
+
+    def change(data: int) -> Change:
+        return Change(
+            settings=(("parallel.data", str(data)), ("parallel.dp_attention", "true")),
+            profile=evolve(plan.profile, parallel=evolve(parallel, data=data, dp_attention=True)),
+        )
+
+    return Moves.to(groups, change) if groups else "one GPU alone keeps no copy"
+
+
 def more_gpus(plan: Plan) -> Moves | str:
     """Twice the GPUs and ranks, and twice again."""
     gpus, parallel = plan.profile.gpus, plan.profile.parallel
