@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import Literal
 
 from attrs import evolve
@@ -71,9 +70,12 @@ def memory_of(plan: Plan) -> Memory:
     return plan.memory
 
 
-def thousandths_of(plan: Plan) -> Decimal:
+_FRACTION_DECIMALS = 9  # of a thousandth's: nobody writes more, and a product of binary numbers is wrong in the 13th
+
+
+def thousandths_of(plan: Plan) -> float:
     """The fraction in effect, what "fit" found included; whole unless somebody wrote more decimals."""
-    return Decimal(str(memory_of(plan).fraction)) * THOUSANDTHS
+    return round(memory_of(plan).fraction * THOUSANDTHS, _FRACTION_DECIMALS)
 
 
 def raise_cap(plan: Plan) -> Moves | str:
