@@ -19,6 +19,8 @@ CONTEXT_STEP = 100
 """A context is offered in whole hundreds, as a person would write it."""
 NARROW_KV: Literal["fp8_e4m3"] = "fp8_e4m3"
 _LEAST_CHUNK = 1024
+_FRACTION_DECIMALS = 9
+"""Of thousandths: nobody writes more, and a product of binary numbers is wrong in the 13th."""
 _MOST_GPUS = 16  # in one host
 
 
@@ -68,9 +70,6 @@ def memory_of(plan: Plan) -> Memory:
     if plan.memory is None:
         raise ValueError(f"{plan.profile_name} was planned without memory")
     return plan.memory
-
-
-_FRACTION_DECIMALS = 9  # of a thousandth's: nobody writes more, and a product of binary numbers is wrong in the 13th
 
 
 def thousandths_of(plan: Plan) -> float:
