@@ -685,6 +685,28 @@ def test_a_finding_of_a_shared_file_is_shown_once(tree: Checkout) -> None:
     ] * 3
 
 
+def test_a_parent_that_is_gone_is_one_finding(tree: Checkout) -> None:
+    """Of a file that is deleted, each profile that extends it is a place of one finding, and refused by that."""
+    tree.profile("base/service").unlink()
+    done = tree.run("check")
+    assert done.err.count("error[profile-missing]") == 1
+    assert done.err.endswith("\n1 error\n")
+    places = [f"profiles/{name}.toml:2:30" for name in sorted(DEPLOYABLE)]
+    assert sorted(re.findall(r"(?:-->|:::) (\S+)", done.err)) == sorted(places)
+    told = [plan["diagnostics"] for plan in tree.run("check", "--json").json["plans"]]
+    assert told == [told[0]] * len(DEPLOYABLE)
+    assert [len(each["spans"]) for each in told[0]] == [len(DEPLOYABLE)]
+
+
+def test_a_parent_that_is_deployed_is_one_finding(tree: Checkout) -> None:
+    """Who extends a profile with a target is told together, and where that target stands comes last."""
+    edit(tree.profile("base/service"), "schema = 1", 'schema = 1\ntargets.one.kind = "systemd"')
+    done = tree.run("check")
+    assert done.err.count("error[extends-deployable]") == 1
+    (told,) = tree.run("check", SHORT, "--json").json["plans"][0]["diagnostics"]
+    assert [each["label"] for each in told["spans"]] == ["", "its target"]
+
+
 def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
     """What is wrong with a fragment that no deployable profile extends belongs to no plan."""
     tree.write("base/unused", "schema = 1\nserv.port = 1\n")
