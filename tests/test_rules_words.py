@@ -266,3 +266,16 @@ def test_what_is_judged_and_not_written(python: str) -> None:
     assert judged.plan is not None
     assert judged.plan.target is None
     assert "unrepresentable" not in codes_of(judged)
+
+
+def test_what_nobody_described_says_what_it_leaves_open(profiles: Path, catalog: Catalog) -> None:
+    """Where the least fraction is asked for, a card that nobody described tells of it, and that a number would do."""
+    fitted = '[gpus]\nkind = "zz-9000"\n[memory]\nfraction = "fit"\n'
+    told = words_of(profiles, catalog, SMALL + fitted, "gpu-unknown")
+    assert '`memory.fraction = "fit"` cannot be worked out without it' in told
+    assert "or write a fraction, such as" in told
+    plain = words_of(profiles, catalog, SMALL + '[gpus]\nkind = "zz-9000"\n', "gpu-unknown")
+    assert "fraction" not in plain
+    misspelt = words_of(profiles, catalog, SMALL + fitted.replace("zz-9000", "H200"), "gpu-unknown")
+    assert misspelt.splitlines()[-1] == 'set `gpus.kind = "h200"`'
+    assert "fraction" not in misspelt
