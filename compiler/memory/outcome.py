@@ -73,8 +73,10 @@ def load_outcome(memory: Memory) -> Outcome:
 
 
 def spare_tokens(balance: Balance, *, worst: Outcome) -> float:
-    """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, a good one."""
+    """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, no certain loss."""
     there = balance.tokens
+    if worst is Outcome.LIKELY_SHORT:  # which is accepted
+        return there.high - balance.required_tokens
     return (there.low if worst is Outcome.PASSES else there.best) - balance.required_tokens
 
 
