@@ -25,7 +25,7 @@ from compiler.accept import apply_accepts, verdict
 from compiler.checks import check, with_meaning
 from compiler.concealing import concealed, concealed_judged
 from compiler.diagnostics import Diagnostic
-from compiler.inputs import Inputs, is_deployable, origins_in, resolve
+from compiler.inputs import Inputs, is_deployable, origins_in, resolve, tried_in
 from compiler.judged import Checked, Judged, Verdict
 from compiler.language.graph import ASKED_CODES
 from compiler.language.load import Loaded
@@ -158,7 +158,8 @@ def _check_together(
         after = again(evolve(plan.profile, memory=memory))
         return after if Rules()(after) is None else None
 
-    where, again = origins_in(inputs), capped if advised else None
+    where = origins_in(inputs, tried={each.profile_name for each in judged})
+    again = capped if advised else None
     found = concealed(check_neighbours(plans, where, capped=again), {})
     if not others:
         return found
@@ -182,8 +183,9 @@ def _judge(
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
+    where = tried_in(resolved.origins, inputs)
     several = judge_profile(
-        name, profile, resolved.origins, inputs, before=(*before, *faults), advised=advised
+        name, profile, where, inputs, before=(*before, *faults), advised=advised
     )
     return [concealed_judged(each, resolved.values) for each in several]
 

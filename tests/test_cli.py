@@ -32,6 +32,7 @@ from checkouts import (
     STORY,
     UNIT,
     Checkout,
+    Done,
     checkout,
     command,
     compiled_checkout,
@@ -1315,3 +1316,36 @@ def test_a_release_by_itself_is_of_the_default_engine(tree: Checkout) -> None:
 def test_an_engine_that_is_none(tree: Checkout, asked: str) -> None:
     """What is no engine with a release is a usage error."""
     assert tree.run("check", "--engine", asked).code == 2
+
+
+def places_of(done: Done, code: str) -> list[tuple[str, int, str]]:
+    """The primary place of each finding of a code, with what it says."""
+    found = [each for plan in done.json["plans"] for each in plan["diagnostics"]]
+    firsts = [each["spans"][0] for each in found if each["code"] == code]
+    return [(each["file"], each["line"], each["label"]) for each in firsts]
+
+
+def test_a_tried_release_points_to_the_setting_it_refuses(tree: Checkout) -> None:
+    """Under `--engine` a flag that the release lacks is shown where its setting stands, that of a secret too."""
+    base = tree.profile("base/service").read_text("utf-8").splitlines()
+    line = next(number for number, each in enumerate(base, 1) if each.startswith("api_key"))
+    told = places_of(tree.run("check", SHORT, "--json", "--engine", "0.5.2"), "flag-unknown")
+    assert ("profiles/base/service.toml", line, "this flag") in told
+    assert {file for file, _, _ in told} <= {
+        "profiles/base/service.toml",
+        "profiles/base/sglang-ddtree.toml",
+    }
+
+
+def test_a_tried_release_stands_in_no_file(tree: Checkout) -> None:
+    """What is found about the release of `--engine` does not point to the one that the profile names, and says so."""
+    tried = "the release is given by `--engine`, and stands in no file"
+    done = tree.run("check", SHORT, "--json", "--engine", "0.9.0")
+    (told,) = places_of(done, "release-unknown")
+    assert told == (f"profiles/{SHORT}.toml", 1, f"not known: how it counts memory; {tried}")
+    done = tree.run("check", SHORT, "--engine", "sglnag@0.5.11")
+    assert "help: try `--engine sglang@0.5.11`" in done.err
+    edit(tree.profile("base/sglang-ddtree"), '"0.5.11"', '"0.9.0"')
+    (told,) = places_of(tree.run("check", SHORT, "--json"), "release-unknown")
+    assert told[0] == "profiles/base/sglang-ddtree.toml"
+    assert tried not in told[2]

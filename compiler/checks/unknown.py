@@ -55,6 +55,7 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         is_wrong = _is_wrong(each)
         unfits = unfitted(plan) and not is_wrong and each.code in _HELP
         make = error if is_wrong or unfits else warning
+        advice = _advice(each, plan, is_tried=each.setting in where.tried)
         notes = () if is_wrong else (_UNFITTED if unfits else _unjudged(each, plan),)
         yield make(
             each.code,
@@ -62,7 +63,7 @@ def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             where.primary(each.setting, text=_label(each)),
             secondary=present(where.label("memory.fraction", FITTED)) if unfits else (),
             notes=notes,
-            help=(*_advice(each, plan), *((f"or {WRITTEN}",) if unfits else ())),
+            help=(*advice, *((f"or {WRITTEN}",) if unfits else ())),
             path=each.setting,
         )
 
@@ -122,13 +123,15 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
     if each.code == "engine-unknown":
         from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 
         known = near(each.name, ENGINES)
+        if known is not None and is_tried:
+            return (f"try `--engine {known}@{plan.profile.engine.version}`",)
         return () if known is None else (f'set `{each.setting} = "{known}"`',)
     if each.told_by:
         lines = listed([f"`{line}`" for line in each.told_by])
