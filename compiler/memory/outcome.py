@@ -35,7 +35,8 @@ RESERVE_CODES: Mapping[Outcome, str] = {
 MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
 """The findings that a verdict about memory is made of; every other one leaves it as it is."""
 LIMIT_CODE = "concurrency-beyond-limit"
-ADVISED_CODES = MEMORY_CODES | {LIMIT_CODE}
+LOAD_CODE = "weights-uncertain"
+ADVISED_CODES = MEMORY_CODES | {LIMIT_CODE, LOAD_CODE}
 """Those of which changes are tried, so that what mends them is offered; the others say it by themselves."""
 
 

@@ -13,10 +13,12 @@ from compiler.accept import STALE_CODE, WAIVER_CODES, is_accepted
 from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
     LIMIT_CODE,
+    LOAD_CODE,
     MEMORY_CODES,
     POOL_CODES,
     RESERVE_CODES,
     Outcome,
+    load_outcome,
     memory_outcome,
     pool_outcome,
     reserve_outcome,
@@ -24,7 +26,7 @@ from compiler.memory.outcome import (
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy, Unhelpful
-from compiler.remedy.levers import LESS_AT_ONCE, levers_of
+from compiler.remedy.levers import LESS_AT_ONCE, MORE_GPUS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import pairs_of
@@ -71,6 +73,8 @@ def _advised(
         remedies = ranked(plan, reserve_remedies(plan, trials))
     elif each.code == LIMIT_CODE and memory_outcome(plan.memory) <= Outcome.UNCERTAIN:
         return _limited(each, plan, trials, others)
+    elif each.code == LOAD_CODE:
+        return evolve(each, help=(*_loadable(plan, trials), *each.help))
     else:
         return each
     return evolve(each, help=_help(each.code, remedies, plan, others))
@@ -79,6 +83,20 @@ def _advised(
 def _may_stand(plan: Plan, pool: Outcome) -> bool:
     """Whether the pool refuses nothing: it holds by the best estimate, or what is likely short is accepted."""
     return pool <= Outcome.UNCERTAIN or is_accepted(plan, POOL_CODES[pool])
+
+
+def _loadable(plan: Plan, trials: Trials) -> Iterator[str]:
+    """The fewest GPUs on which the load surely fits, where the promise holds there, too."""
+    moves = MORE_GPUS.moves(plan)
+    if isinstance(moves, str):
+        return
+    for number in range(1, moves.count + 1):
+        change = moves.at(number)
+        after = trials.plan(change.profile)
+        fits = after.memory is not None and load_outcome(after.memory) is Outcome.PASSES
+        if fits and trials.held(change) is None and trials.objection(change.profile) is None:
+            yield f"`{change}` leaves room for the load"
+            return
 
 
 def _limited(
