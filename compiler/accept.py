@@ -37,6 +37,9 @@ ACCEPTABLE = frozenset(
 """The findings a profile may accept: those that are likely, never those that are certain."""
 
 CERTAIN = frozenset({"pool-too-small", "reserve-too-small"})
+STALE_CODE = "accept-stale"
+WAIVER_CODES = frozenset({STALE_CODE, "accept-certain", "accept-unknown", "accept-unreasoned"})
+"""What may be wrong with a waiver itself, which no other setting mends."""
 WARNINGS = frozenset({"context-beyond-model"})
 """Those that are likely as warnings only: as errors they say what the server does for certain."""
 
@@ -138,7 +141,7 @@ def _judge(
         )
     if code not in codes and plan.memory is not None:
         return error(
-            "accept-stale",
+            STALE_CODE,
             f"`{code}` is accepted, but nothing of that kind is found any more",
             where.primary(setting, text="stale"),
             notes=("a waiver that waives nothing would hide the next finding",),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from functools import cache
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from compiler.catalog import Catalog
 from compiler.diagnostics import Diagnostic
@@ -16,6 +16,9 @@ from compiler.language.settings import list_settings
 from compiler.origins import Origins
 from compiler.profile import Name, Version
 from compiler.value import Value
+
+
+_TRIED = frozenset({"engine.name", "engine.version"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -46,14 +49,19 @@ def is_deployable(resolved: Resolved) -> bool:
     return "targets" in resolved.values
 
 
-def origins_in(inputs: Inputs) -> Callable[[str], Origins]:
-    """The origins of a profile that was planned, by its name."""
+def tried_in(where: Origins, inputs: Inputs) -> Origins:
+    """The same, where a release is tried in place of the one that the files name."""
+    return where if inputs.engine is None else evolve(where, tried=_TRIED)
+
+
+def origins_in(inputs: Inputs, *, tried: Collection[str] = ()) -> Callable[[str], Origins]:
+    """The origins of a profile that was planned, by its name; `tried` are those on which a release is, if there is one."""
 
     @cache
     def where(name: str) -> Origins:
         resolved, _ = resolve(name, inputs)
         if resolved is None:
             raise ValueError(f"{name} was planned, and does not merge any more")
-        return resolved.origins
+        return tried_in(resolved.origins, inputs) if name in tried else resolved.origins
 
     return where

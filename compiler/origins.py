@@ -20,6 +20,9 @@ def dotted(path: SettingPath) -> str:
     return ".".join(f'"{key}"' if "." in key or not key else key for key in path)
 
 
+TRIED = "the release is given by `--engine`, and stands in no file"
+
+
 class Level(IntEnum):
     """The three levels at which a file may set a value; the higher wins wherever it stands."""
 
@@ -93,16 +96,23 @@ class Origins(Value):
         document: the beginning of the profile's own file.
         by_path: the origin of each value that is no table, and of each empty table.
         forced: those of these whose winner is set by force.
+        tried: the engine, its release, or both, as whoever runs this gives them in place of what the files say.
     """
 
     document: Span
     by_path: Mapping[SettingPath, Origin] = field(factory=dict)
     forced: frozenset[SettingPath] = frozenset()
+    tried: frozenset[str] = frozenset()
 
     def find(self, setting: str) -> Origin | None:
-        """The origin of a setting given as `memory.fraction`; `None` when no file sets it."""
+        """The origin of a setting given as `memory.fraction`, of a table that of the first in it; `None` when no file sets it."""
+        if setting in self.tried:
+            return None
         # Each origin is worked out when it is asked for.
         path = next((each for each in self.by_path if dotted(each) == setting), None)
+        if path is None:
+            below = (each for each in self.by_path if dotted(each).startswith(f"{setting}."))
+            path = next(below, None)
         return None if path is None else self.by_path[path]
 
     def label(self, setting: str, text: str = "") -> Label | None:
@@ -111,12 +121,16 @@ class Origins(Value):
         return None if origin is None else Label(origin.winner.value_span, text)
 
     def primary(self, *settings: str, text: str = "") -> Label:
-        """A label at the first of these settings that a file sets, else at the profile itself."""
+        """A label at the first of these settings that a file sets, else at the profile itself.
+
+        There it says so where the release is meant, and is one that is tried.
+        """
         for setting in settings:
             found = self.label(setting, text)
             if found is not None:
                 return found
-        return Label(self.document, text)
+        given = TRIED if self.tried.intersection(settings) else ""
+        return Label(self.document, "; ".join(filter(None, (text, given))))
 
 
 NOWHERE = Origins(document=Span(file="", line=1, column=1, end_line=1, end_column=1))

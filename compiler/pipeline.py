@@ -25,8 +25,9 @@ from compiler.accept import apply_accepts, verdict
 from compiler.checks import check, with_meaning
 from compiler.concealing import concealed, concealed_judged
 from compiler.diagnostics import Diagnostic
-from compiler.inputs import Inputs, is_deployable, origins_in, resolve
+from compiler.inputs import Inputs, is_deployable, origins_in, resolve, tried_in
 from compiler.judged import Checked, Judged, Verdict
+from compiler.language.graph import ASKED_CODES
 from compiler.language.load import Loaded
 from compiler.language.merge import Resolved
 from compiler.language.structure import check_fragment, structure_profile
@@ -72,6 +73,7 @@ def check_profiles(
     around, unseen = _plans_beside(beside, inputs)
     loose += _check_together(judged, around, inputs, advised=advised)
     loose += unused_fragments(inputs.documents) if whole else ()
+    judged, loose = _with_askers(judged, loose)
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(
         judged=tuple(judged),
@@ -79,6 +81,24 @@ def check_profiles(
         fragments=tuple(fragments),
         unseen=unseen,
     )
+
+
+def _with_askers(
+    judged: list[Judged], loose: list[Diagnostic]
+) -> tuple[list[Judged], list[Diagnostic]]:
+    """The same, where a parent that several profiles ask for in vain is one finding with all of their places."""
+    told = (*loose, *(found for each in judged for found in each.diagnostics))
+    vain = [found for found in told if found.code in ASKED_CODES]
+    if len(vain) < 2:  # noqa: PLR2004 - one alone has all of its places
+        return judged, loose
+    from compiler.language.asked import asked_once  # noqa: PLC0415 - only a mistake pays for it
+
+    once = asked_once(vain)
+    judged = [
+        evolve(each, diagnostics=tuple(once.get(found, found) for found in each.diagnostics))
+        for each in judged
+    ]
+    return judged, [once.get(found, found) for found in loose]
 
 
 def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Checked:
@@ -134,7 +154,8 @@ def _check_together(
 
         return capped_at(plan, tokens, fraction, catalog=inputs.catalog)
 
-    where, again = origins_in(inputs), capped if advised else None
+    where = origins_in(inputs, tried={each.profile_name for each in judged})
+    again = capped if advised else None
     found = concealed(check_neighbours(plans, where, capped=again), {})
     if not others:
         return found
@@ -158,8 +179,9 @@ def _judge(
     if inputs.engine is not None:
         engine, version = inputs.engine
         profile = evolve(profile, engine=evolve(profile.engine, name=engine, version=version))
+    where = tried_in(resolved.origins, inputs)
     several = judge_profile(
-        name, profile, resolved.origins, inputs, before=(*before, *faults), advised=advised
+        name, profile, where, inputs, before=(*before, *faults), advised=advised
     )
     return [concealed_judged(each, resolved.values) for each in several]
 

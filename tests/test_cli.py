@@ -32,6 +32,7 @@ from checkouts import (
     STORY,
     UNIT,
     Checkout,
+    Done,
     checkout,
     command,
     compiled_checkout,
@@ -685,6 +686,28 @@ def test_a_finding_of_a_shared_file_is_shown_once(tree: Checkout) -> None:
     ] * 3
 
 
+def test_a_parent_that_is_gone_is_one_finding(tree: Checkout) -> None:
+    """Of a file that is deleted, each profile that extends it is a place of one finding, and refused by that."""
+    tree.profile("base/service").unlink()
+    done = tree.run("check")
+    assert done.err.count("error[profile-missing]") == 1
+    assert done.err.endswith("\n1 error\n")
+    places = [f"profiles/{name}.toml:2:30" for name in sorted(DEPLOYABLE)]
+    assert sorted(re.findall(r"(?:-->|:::) (\S+)", done.err)) == sorted(places)
+    told = [plan["diagnostics"] for plan in tree.run("check", "--json").json["plans"]]
+    assert told == [told[0]] * len(DEPLOYABLE)
+    assert [len(each["spans"]) for each in told[0]] == [len(DEPLOYABLE)]
+
+
+def test_a_parent_that_is_deployed_is_one_finding(tree: Checkout) -> None:
+    """Who extends a profile with a target is told together, and where that target stands comes last."""
+    edit(tree.profile("base/service"), "schema = 1", 'schema = 1\ntargets.one.kind = "systemd"')
+    done = tree.run("check")
+    assert done.err.count("error[extends-deployable]") == 1
+    (told,) = tree.run("check", SHORT, "--json").json["plans"][0]["diagnostics"]
+    assert [each["label"] for each in told["spans"]] == ["", "its target"]
+
+
 def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
     """What is wrong with a fragment that no deployable profile extends belongs to no plan."""
     tree.write("base/unused", "schema = 1\nserv.port = 1\n")
@@ -1293,3 +1316,36 @@ def test_a_release_by_itself_is_of_the_default_engine(tree: Checkout) -> None:
 def test_an_engine_that_is_none(tree: Checkout, asked: str) -> None:
     """What is no engine with a release is a usage error."""
     assert tree.run("check", "--engine", asked).code == 2
+
+
+def places_of(done: Done, code: str) -> list[tuple[str, int, str]]:
+    """The primary place of each finding of a code, with what it says."""
+    found = [each for plan in done.json["plans"] for each in plan["diagnostics"]]
+    firsts = [each["spans"][0] for each in found if each["code"] == code]
+    return [(each["file"], each["line"], each["label"]) for each in firsts]
+
+
+def test_a_tried_release_points_to_the_setting_it_refuses(tree: Checkout) -> None:
+    """Under `--engine` a flag that the release lacks is shown where its setting stands, that of a secret too."""
+    base = tree.profile("base/service").read_text("utf-8").splitlines()
+    line = next(number for number, each in enumerate(base, 1) if each.startswith("api_key"))
+    told = places_of(tree.run("check", SHORT, "--json", "--engine", "0.5.2"), "flag-unknown")
+    assert ("profiles/base/service.toml", line, "this flag") in told
+    assert {file for file, _, _ in told} <= {
+        "profiles/base/service.toml",
+        "profiles/base/sglang-ddtree.toml",
+    }
+
+
+def test_a_tried_release_stands_in_no_file(tree: Checkout) -> None:
+    """What is found about the release of `--engine` does not point to the one that the profile names, and says so."""
+    tried = "the release is given by `--engine`, and stands in no file"
+    done = tree.run("check", SHORT, "--json", "--engine", "0.9.0")
+    (told,) = places_of(done, "release-unknown")
+    assert told == (f"profiles/{SHORT}.toml", 1, f"not known: how it counts memory; {tried}")
+    done = tree.run("check", SHORT, "--engine", "sglnag@0.5.11")
+    assert "help: try `--engine sglang@0.5.11`" in done.err
+    edit(tree.profile("base/sglang-ddtree"), '"0.5.11"', '"0.9.0"')
+    (told,) = places_of(tree.run("check", SHORT, "--json"), "release-unknown")
+    assert told[0] == "profiles/base/sglang-ddtree.toml"
+    assert tried not in told[2]

@@ -661,6 +661,49 @@ def test_the_help_of_a_refusal_passes_the_whole_check(tree: Checkout) -> None:
     assert "first mend `flag-unknown`" in fitted_.out
 
 
+def accepting(tree: Checkout, code: str, *, fraction: float, context: int) -> str:
+    """What a check says of the story's profile at a fraction and a context, with one finding accepted."""
+    path = tree.profile(STORY)
+    text = re.sub(r"(?m)^fraction = [\d.]+", f"fraction = {fraction}", path.read_text("utf-8"))
+    text = re.sub(r"(?m)^context = [\d_]+", f"context = {context}", text)
+    text = re.sub(r"(?m)^max_running_requests = \d+", "max_running_requests = 8", text)
+    path.write_text(f'{text}\n[accept]\n{code} = "seen"\n', "utf-8")
+    return " ".join(tree.run("check", STORY).err.split())
+
+
+def test_a_stale_waiver_keeps_nothing_from_being_offered(tree: Checkout) -> None:
+    """An `[accept]` of what is not found any more has its own remedy: beside it the pool's stand as without it."""
+    said = accepting(tree, "reserve-likely-short", fraction=0.85, context=200_000)
+    assert "error[accept-stale]" in said
+    assert "any one of these keeps the promise" in said
+    assert "first mend" not in said
+    assert "then remove" not in said
+
+
+def test_a_change_that_makes_a_waiver_stale_says_so(tree: Checkout) -> None:
+    """What mends the pool, and the reserve that is accepted with it, is offered with the waiver to remove then."""
+    said = accepting(tree, "reserve-likely-short", fraction=0.96, context=262_000)
+    assert "warning[reserve-likely-short]" in said
+    assert "uncertain; then remove `accept.reserve-likely-short`" in said
+    offered = re.search(r"serve.context = (\d+)", said)
+    assert offered is not None
+    text = tree.profile(STORY).read_text("utf-8").partition("\n[accept]")[0]
+    tree.write(STORY, text.replace("context = 262000", f"context = {offered[1]}"))
+    assert tree.run("check", STORY).code == 0
+
+
+def test_the_reserve_beside_a_pool_that_is_accepted(tree: Checkout) -> None:
+    """Where the pool's shortness is accepted, what mends the reserve is offered, and passes; the promise is not called kept."""
+    said = accepting(tree, "pool-likely-short", fraction=0.96, context=255_000)
+    assert "error[reserve-likely-short]" in said
+    assert (
+        "this mends the reserve (figures are best estimates) memory.chunked_prefill = 4096" in said
+    )
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("[memory]", "[memory]\nchunked_prefill = 4096"))
+    assert tree.run("check", STORY).code == 0
+
+
 def test_an_error_of_the_file_itself_stands(tree: Checkout) -> None:
     """What no plan shows, such as a boot that cannot be read, keeps every change from being offered."""
     write_long(tree, context=40_960, concurrency=40)

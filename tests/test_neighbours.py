@@ -89,6 +89,61 @@ def test_nothing_is_called_unused_while_a_file_cannot_be_read(tmp_path: Path) ->
     assert told(check_tree(tree, tmp_path), "fragment-unused") == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'extends = ["base/lft"]',
+        'extends = ["base/sglang-plain", "/base/left"]',
+        'extends = "base/left"',
+        'extends = ["base/sglang-plain", 3]',
+        'extend = ["base/left"]',
+        'defaults.extends = ["base/left"]',
+        'serve.extends = ["base/left"]',
+    ],
+)
+def test_nothing_is_called_unused_while_what_extends_it_is_misspelt(
+    tmp_path: Path, line: str
+) -> None:
+    """Where a deployed profile means to extend something and does not, that is the one error: the rest follows from it."""
+    text = service(unit="a").replace('extends = ["base/sglang-plain"]', line)
+    engine = 'engine = { name = "sglang", version = "0.5.11", python = "/p" }\n'
+    text = text if line.startswith("extends") else engine + text
+    tree = {"a": text, "base/sglang-plain": BASE, "base/deep": "", "base/left": ""}
+    checked = check_tree(tree, tmp_path)
+    assert len({each for each in checked.all_diagnostics if each.is_error}) == 1
+    assert told(checked, "fragment-unused") == []
+
+
+def test_a_profile_whose_target_is_misspelt_uses_what_it_extends(tmp_path: Path) -> None:
+    """`[target.NAME]` is the one error; what nobody else means to use is told all the same."""
+    tree = {
+        "a": service(unit="a").replace("targets.one", "target.one"),
+        "base/sglang-plain": BASE,
+        "base/deep": "",
+        "base/left": "",
+    }
+    checked = check_tree(tree, tmp_path)
+    assert told(checked, "unknown-key") == ["unknown table `target`"]
+    assert told(checked, "fragment-unused") == ["no deployable profile extends `base/left`"]
+
+
+def test_what_is_unused_is_told_whatever_it_extends(tmp_path: Path) -> None:
+    """A fragment that nobody deploys is unused, and what it would extend is nobody's either."""
+    tree = {
+        "a": service(unit="a"),
+        "base/sglang-plain": BASE,
+        "base/deep": "",
+        "base/left": 'extends = ["base/blow"]',
+        "base/below": "",
+    }
+    checked = check_tree(tree, tmp_path)
+    assert told(checked, "profile-missing") == ["there is no profile `base/blow`"]
+    assert told(checked, "fragment-unused") == [
+        "no deployable profile extends `base/below`",
+        "no deployable profile extends `base/left`",
+    ]
+
+
 def test_named_profiles_call_nothing_unused(profiles: Path) -> None:
     """A run over some profiles has not seen who uses the others."""
     assert told(check_texts(profiles, {"base/new": ""}), "fragment-unused") == []

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from checkouts import run
-from compiler.catalog import Catalog
+from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.checks.memory import FOLLOWING
 from compiler.diagnostics import Diagnostic
 from deployments import check_text, check_texts
 from test_predict import ask, codes_of
 
 
-SHARED = Path(__file__).parent / "rules" / "shared"
+RULES = Path(__file__).parent / "rules"
+SHARED = RULES / "shared"
 SMALL = 'schema = 1\nextends = ["base/small"]\n'
 STORY = (
     "schema = 1\n"
@@ -266,3 +267,67 @@ def test_what_is_judged_and_not_written(python: str) -> None:
     assert judged.plan is not None
     assert judged.plan.target is None
     assert "unrepresentable" not in codes_of(judged)
+
+
+def test_what_nobody_described_says_what_it_leaves_open(profiles: Path, catalog: Catalog) -> None:
+    """Where the least fraction is asked for, a card that nobody described tells of it, and that a number would do."""
+    fitted = '[gpus]\nkind = "zz-9000"\n[memory]\nfraction = "fit"\n'
+    told = words_of(profiles, catalog, SMALL + fitted, "gpu-unknown")
+    assert '`memory.fraction = "fit"` cannot be worked out without it' in told
+    assert "or write a fraction, such as" in told
+    plain = words_of(profiles, catalog, SMALL + '[gpus]\nkind = "zz-9000"\n', "gpu-unknown")
+    assert "fraction" not in plain
+    misspelt = words_of(profiles, catalog, SMALL + fitted.replace("zz-9000", "H200"), "gpu-unknown")
+    assert misspelt.splitlines()[-1] == 'set `gpus.kind = "h200"`'
+    assert "fraction" not in misspelt
+
+
+LATE = RULES / "weights-uncertain" / "quantized-late.toml"
+LATE_BOOT = """
+engine = "sglang"
+version = "{version}"
+model = "google/medgemma-27b-text-it"
+gpu = "l40s"
+gpu_count = 1
+tensor = 1
+kv_dtype = "auto"
+page_size = 1
+fraction = 0.9
+context = 16_384
+max_running_requests = 8
+chunked_prefill = 8192
+pool_tokens = 27_000
+source = "our log"
+[flags]
+quantization = "fp8"
+enable-metrics = true
+"""
+
+
+def late_words(profiles: Path, text: str) -> list[str]:
+    """The help of the finding that the weights may not fit while they load, if there is one."""
+    catalog = open_catalog(FolderReader(profiles))
+    found = check_text(profiles, text, catalog=catalog).all_diagnostics
+    return [line for each in found if each.code == "weights-uncertain" for line in each.help]
+
+
+def test_a_load_that_may_not_fit_says_what_leaves_room(profiles: Path) -> None:
+    """The fewest GPUs that are offered take the finding away, and nothing is offered where the GPUs are named."""
+    text = LATE.read_text("utf-8")
+    first, *others = late_words(profiles, text)
+    assert first == "`gpus.count = 2 and parallel.tensor = 2` leaves room for the load"
+    more = text.replace("count = 1", "count = 2").replace("tensor = 1", "tensor = 2")
+    assert late_words(profiles, more) == []
+    named = text.replace("count = 1", "count = 1\nindices = [0]")
+    assert late_words(profiles, named) == others
+
+
+@pytest.mark.parametrize(("version", "is_said"), [("0.5.11", False), ("0.5.12", True)])
+def test_a_recorded_boot_shows_that_the_weights_load(
+    profiles: Path, version: str, *, is_said: bool
+) -> None:
+    """A boot of this release, model and layout has loaded, so that nothing is said; one of another release may load otherwise."""
+    boots = profiles / "boots"
+    boots.mkdir(exist_ok=True)
+    (boots / "late.toml").write_text(LATE_BOOT.format(version=version), "utf-8")
+    assert bool(late_words(profiles, LATE.read_text("utf-8"))) is is_said

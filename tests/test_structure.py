@@ -194,6 +194,12 @@ def test_a_fault_in_what_it_extends_is_shown_there() -> None:
             "unknown setting `targets.ct200.usr`",
             "a setting with a similar name exists: `targets.ct200.user`",
         ),
+        (
+            '[memory]\nextends = ["a"]',
+            "extends",
+            "unknown setting `memory.extends`",
+            "`extends` belongs at the top of the file, in front of its first table",
+        ),
     ],
 )
 def test_an_unknown_key_says_what_is_like_it(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.language.spans import text_at
 from compiler.language.syntax import DEEPEST, parse_toml
 from compiler.source import Source
 from examples import examples
@@ -17,6 +18,9 @@ def fault(text: str) -> tuple[str, str, list[str]]:
     values, diagnostics = parse_toml(Source("f", text))
     assert values is None
     return diagnostics[0].code, diagnostics[0].summary, places(diagnostics[0])
+
+
+TWICE = "a key is set twice, or is both a value and a table"
 
 
 @pytest.mark.parametrize(
@@ -33,9 +37,9 @@ def fault(text: str) -> tuple[str, str, list[str]]:
         ('a = "x" # "\nb = "y\r\n', "a string does not end on its line", ["f:2:5"]),
         ("a = '''\nx\n\n", "a string does not end", ["f:1:5"]),
         ('a = """b"""\nc = """\nx"\n', "a string does not end", ["f:2:5"]),
-        ("[a.b]\n[a.b]", "cannot declare `a.b` twice", ["f:2:5"]),
-        ("  a = 1\n  a = 2", "a key is set twice, or is both a value and a table", ["f:2:3"]),
-        ("[a]\nb = 1\n[a.b]", "a key is set twice, or is both a value and a table", ["f:3:1"]),
+        ("[a.b]\n[a.b]", "cannot declare `a.b` twice", ["f:2:5", "f:1:1"]),
+        ("  a = 1\n  a = 2", TWICE, ["f:2:3", "f:1:3"]),
+        ("[a]\nb = 1\n[a.b]", TWICE, ["f:3:1", "f:2:1"]),
         ("\ufeffa = 1", "the file starts with a byte order mark", ["f:1:1"]),
         ("a = 'b\0'", "found invalid character `\\x00`", ["f:1:7"]),
         ('a = "\\ud800"', "escaped character is not a Unicode scalar value", ["f:1:12"]),
@@ -46,6 +50,43 @@ def fault(text: str) -> tuple[str, str, list[str]]:
 def test_what_is_wrong_is_said_with_its_place(text: str, said: str, where: list[str]) -> None:
     """The first fault is told in plain words at its line and column, and where an open bracket began."""
     assert fault(text) == ("toml-syntax", f"invalid TOML: {said}", where)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("a = 1\n[a]", "a"),
+        ("a = 1\na = { b = 1 }", "a"),
+        ("x = 0\n[a]\n[b]\n['a']", "[a]"),
+        ("a.b = 1\n[a]", "a"),
+        ("a.b = 1\na.b = 2", "b"),
+        ("a = 1\na.b = 2", "a"),
+        ("a = { b = 1 }\n[a.c]", "a"),
+        ("a = { b = 1 }\na.c = 2", "a"),
+        ("a = []\n[[a]]", "a"),
+        ("[[a]]\n[a]", "[[a]]"),
+        ("[[a]]\nb = 1\n[[a]]\nc = 2\nb = 1\nb = 2", "b"),
+        ("[[a]]\n[a.b]\n[[a]]\n[a.b]\n[a.b]", "[a.b]"),
+        ("[a.b]\n[a]\nb.c = 1", "[a.b]"),
+        ("[a]\nb.c = 1\n[a.b.c]", "c"),
+        ("a = { b = 1, 'b' = 2 }", "b"),
+        ("a = { b = 1, b = { c = 1, b = 2 } }", "b"),
+        ("a = { b = { c = 1 }, b = { c = 2 } }", "b"),
+        ("a = { b.c = 1, b.d = 2, c = 1, c = 2 }", "c"),
+        ("a.b = 1\na.c = { d = { e = 1 }, d.f = 2 }", "d"),
+        ('x = 1\na = { b = """\n[a]\nx = 2\n""", b = 3 }', "b"),
+    ],
+)
+def test_what_is_set_twice_is_shown_where_it_stands_first(text: str, first: str) -> None:
+    """A key or a table that a file has again is shown at both places, however either is written."""
+    source = Source("f", text)
+    _, (diagnostic,) = parse_toml(source)
+    (label,) = diagnostic.secondary
+    assert label.text == "first here"
+    assert text_at(label.span, source=source) == first
+    assert diagnostic.primary is not None
+    assert diagnostic.primary.text == "again here"
+    assert label.span < diagnostic.primary.span
 
 
 def test_a_caret_stays_on_its_line() -> None:

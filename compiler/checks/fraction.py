@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.checks.unknown import FITTED, WRITTEN, explains_itself, unfitted
 from compiler.diagnostics import Diagnostic, error, present, warning
 from compiler.facts import Gpu
 from compiler.memory.cards import UNIFIED_MOST
@@ -17,15 +18,19 @@ _PERCENT = 100
 
 @rule("fit-unknown")
 def fit_needs_memory(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
-    """The least fraction is worked out from memory; where that is unknown there is none to write."""
-    if plan.profile.memory.fraction != "fit" or plan.memory is not None:
+    """The least fraction is worked out from memory; where that is unknown there is none to write.
+
+    What refuses it by itself, such as a card that is misspelt, is not said once more.
+    """
+    unknown = [each for each in plan.unknowns if not explains_itself(each)]
+    if not unfitted(plan) or (plan.unknowns and not unknown):
         return
-    missing = ", ".join(f"`{each.name}`" for each in plan.unknowns) or "the engine"
+    missing = ", ".join(f"`{each.name}`" for each in unknown) or "the engine"
     yield error(
         "fit-unknown",
         f'`memory.fraction = "fit"` cannot be worked out: memory is not known for {missing}',
-        where.primary("memory.fraction", text="the least that keeps the promise"),
-        help=("write a fraction, such as one that a boot of this server was seen to hold",),
+        where.primary("memory.fraction", text=FITTED),
+        help=(WRITTEN,),
         path="memory.fraction",
     )
 

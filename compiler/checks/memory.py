@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.memory.outcome import (
     ADVISED_CODES,
+    LOAD_CODE,
     POOL_CODES,
     RESERVE_CODES,
     Outcome,
@@ -42,7 +43,7 @@ FOLLOWING = ADVISED_CODES | {"reserve-unpriced"}
 """Those: both budgets are short of what is not even loaded, and a pool of nothing lets one request run."""
 
 
-@rule(UNLOADABLE, "weights-uncertain")
+@rule(UNLOADABLE, LOAD_CODE)
 def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """The weights must fit on a GPU while they load."""
     memory = plan.memory
@@ -70,11 +71,15 @@ def weights(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         )
     else:
         yield warning(
-            "weights-uncertain",
+            LOAD_CODE,
             "the weights may not fit on the GPU while they load",
             primary,
             secondary=secondary,
             notes=notes,
+            help=(
+                "a checkpoint that is stored in the bits it runs in needs no more while it loads than after that",
+                "where it is seen to load, `poolproof measure` records that start, which settles it",
+            ),
             path="model.id",
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve
 
 from compiler.catalog.shelves import file_stem
-from compiler.diagnostics import Diagnostic, error, listed, warning
+from compiler.diagnostics import Diagnostic, error, listed, present, warning
 from compiler.engines.known import ENGINES
 from compiler.facts import Unknown
 from compiler.origins import Origins
@@ -41,20 +41,45 @@ _HELP: Mapping[str, tuple[str, ...]] = {
 }
 
 
+FITTED = "the least that keeps the promise"
+"""What stands beside a fraction of "fit"."""
+WRITTEN = "write a fraction, such as one that a boot of this server was seen to hold"
+"""What is left to do where it cannot be worked out."""
+_UNFITTED = '`memory.fraction = "fit"` cannot be worked out without it'
+
+
 @rule(*_WHAT)
 def unknown(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     """Each thing nobody described, with what would have to be known."""
     for each in plan.unknowns:
-        is_refused = each.is_sure or each.code == "engine-unknown"
-        make = error if is_refused else warning
+        is_wrong = _is_wrong(each)
+        unfits = unfitted(plan) and not is_wrong and each.code in _HELP
+        make = error if is_wrong or unfits else warning
+        advice = _advice(each, plan, is_tried=each.setting in where.tried)
+        notes = () if is_wrong else (_UNFITTED if unfits else _unjudged(each, plan),)
         yield make(
             each.code,
             _said(each),
             where.primary(each.setting, text=_label(each)),
-            notes=() if is_refused else (_unjudged(each, plan),),
-            help=_advice(each, plan),
+            secondary=present(where.label("memory.fraction", FITTED)) if unfits else (),
+            notes=notes,
+            help=(*advice, *((f"or {WRITTEN}",) if unfits else ())),
             path=each.setting,
         )
+
+
+def unfitted(plan: Plan) -> bool:
+    """Whether the least fraction is asked for, and there is none, since memory is not known."""
+    return plan.profile.memory.fraction == "fit" and plan.memory is None
+
+
+def explains_itself(each: Unknown) -> bool:
+    """Whether its own finding refuses what asks for the least fraction: it is wrong, or can be described."""
+    return _is_wrong(each) or each.code in _HELP
+
+
+def _is_wrong(each: Unknown) -> bool:
+    return each.is_sure or each.code == "engine-unknown"
 
 
 def _said(each: Unknown) -> str:
@@ -98,13 +123,15 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _advice(each: Unknown, plan: Plan) -> tuple[str, ...]:
+def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
     if each.code == "engine-unknown":
         from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 
         known = near(each.name, ENGINES)
+        if known is not None and is_tried:
+            return (f"try `--engine {known}@{plan.profile.engine.version}`",)
         return () if known is None else (f'set `{each.setting} = "{known}"`',)
     if each.told_by:
         lines = listed([f"`{line}`" for line in each.told_by])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from compiler.checks.memory import UNLOADABLE
+from compiler.checks.unknown import unfitted
 from compiler.cli.startplace import Place
 from compiler.judged import Checked, Verdict
 from compiler.memory.outcome import MEMORY_CODES
@@ -16,11 +17,8 @@ from compiler.starter import FirstService, layouts, shared_attention
 ABOUT_MEMORY = MEMORY_CODES | {UNLOADABLE}
 """What refuses a layout that is too large, and would be taken on more GPUs or for a smaller promise."""
 
-
 COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of GPUs that a layout is tried on: those that hosts are sold with, and that heads and experts divide over."""
-
-_UNFITTED = "fit-unknown"
 
 
 def laid_out(place: Place, wanted: FirstService) -> FirstService:
@@ -30,7 +28,7 @@ def laid_out(place: Place, wanted: FirstService) -> FirstService:
     no fraction can be fitted, as for a model that nobody described.
     """
     checked = place.judge(wanted)
-    if any(each.code == _UNFITTED for each in checked.all_diagnostics):
+    if any(each.plan is not None and unfitted(each.plan) for each in checked.judged):
         return laid_out(place, evolve(wanted, is_described=False))
     faults = _besides_memory(checked)
     model, _ = place.catalog.model(wanted.model)

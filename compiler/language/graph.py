@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_FILES = 256
 """Files that one profile may be made of, itself among them: this project's own are of five. What ancestors cost grows with the
 square of their number."""
+ASKED_CODES = frozenset({"profile-missing", "profile-name", "extends-deployable"})
+"""Findings about the name of a parent: each place that asks for it is a part of them."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -52,7 +52,7 @@ def index_spans(source: Source) -> Mapping[TomlPath, Entry]:
     Where a table or an array of tables is opened more than once the first place counts, and a header of its own
     counts before a place that only implies it. The text must be valid TOML; for any other the result means nothing.
     """
-    scanner = _Scanner(source)
+    scanner = Scanner(source)
     while scanner.step():
         pass
     return scanner.implied | scanner.entries
@@ -100,7 +100,7 @@ class _Open:
 
 
 @define
-class _Part:
+class Part:
     """One part of a dotted key."""
 
     name: str
@@ -108,7 +108,7 @@ class _Part:
 
 
 @define
-class _Scanner:
+class Scanner:
     """A cursor over the text. Nesting is kept on a list, not on Python's stack, so that depth costs nothing."""
 
     source: Source
@@ -168,7 +168,7 @@ class _Scanner:
         self.at += 2 if is_array else 1
         self.table = self._header(parts, start=start, is_array=is_array)
 
-    def _header(self, parts: list[_Part], *, start: int, is_array: bool) -> TomlPath:
+    def _header(self, parts: list[Part], *, start: int, is_array: bool) -> TomlPath:
         """Record a header that ends at the cursor; the result is the table that it opens."""
         path: TomlPath = ()
         for part in parts[:-1]:
@@ -185,15 +185,15 @@ class _Scanner:
         self._record((*path, element), None, start)
         return (*path, element)
 
-    def _key(self) -> list[_Part]:
+    def _key(self) -> list[Part]:
         """A dotted key, up to what follows it."""
-        parts: list[_Part] = []
+        parts: list[Part] = []
         while True:
             self._skip(_BLANK)
             start = self.at
             self._skip(_KEY_PART)
             span = self.source.span(start, self.at)
-            parts.append(_Part(_key_name(self.text[start : self.at]), span))
+            parts.append(Part(_key_name(self.text[start : self.at]), span))
             self._skip(_BLANK)
             if not self.text.startswith(".", self.at):
                 return parts

@@ -56,9 +56,11 @@ def _diagnose(resolved: Resolved, faults: Iterable[Fault]) -> tuple[Diagnostic, 
             inside = held if isinstance(held, Mapping) else ()
             misspelt |= {meant, *((*meant, key) for key in inside)}
     found = _name_faults(resolved)
+    # What is not extended for a key that is none may set all that is missing.
+    inherits = any(each.kind is FaultKind.UNKNOWN_KEY for each in several) and _inherits(resolved)
     for fault in several:
         if fault.kind is FaultKind.MISSING:
-            found += [] if fault.path in misspelt else _missing(fault, resolved)
+            found += [] if inherits or fault.path in misspelt else _missing(fault, resolved)
         elif fault.kind is FaultKind.UNKNOWN_KEY:
             found.append(_unknown(fault, resolved))
         else:
@@ -80,6 +82,12 @@ def _with_near(fault: Fault, resolved: Resolved) -> Fault:
     if not longer and isinstance(held, Mapping) and held:
         longer = [each for each in known if held.keys() <= {*settings.known_keys((each,))}]
     return evolve(fault, near=longer[0]) if len(longer) == 1 else fault
+
+
+def _inherits(resolved: Resolved) -> bool:
+    from compiler.language.misspelt import extends_elsewhere  # noqa: PLC0415 - only a mistake pays for it
+
+    return extends_elsewhere(resolved.values)
 
 
 def _called_here(path: SettingPath) -> SettingPath | None:
@@ -121,6 +129,8 @@ def _similar(path: SettingPath, in_table: str | None, *, is_table: bool) -> str 
     """Where the setting probably belongs; the same word in another table comes before a similar one in this."""
     *above, key = path
     word = key.lower().replace("-", "_")
+    if above and word in settings.FILE_KEYS:
+        return f"`{word}` belongs at the top of the file, in front of its first table"
     named = None if is_table else _called_here(path)
     if named is not None and (in_table == named[-1] or in_table is None):
         return f"here it is called `{dotted(named)}`"

@@ -32,6 +32,8 @@ _IN_STRING = {
     "expected \"'''\"": "a string does not end",
     "unterminated string": "a string does not end",
 }
+_INSIDE = "duplicate inline table key"
+_AGAIN = ("cannot declare", _AFTER_PAIR, "cannot mutate", "cannot redefine", _INSIDE)
 _CLEARER = {_AFTER_PAIR: "a key is set twice, or is both a value and a table", **_IN_STRING}
 # Patterns of what is wrong are compiled where something is, and not each time that Poolproof starts.
 _PLACE = r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$"
@@ -96,15 +98,29 @@ def _syntax(source: Source, message: str) -> Diagnostic:
         _slip(source, offset, within=bool(around)) if said in {_NO_VALUE, _AFTER_VALUE} else None
     )
     opened = around[-1:] if said in _IN_BRACKETS else ()
+    first = _first(source, offset, said)
     if said in _IN_STRING:
         offset = next(reversed(_still_open(source.text[:offset])), offset)
     return error(
         "toml-syntax",
         f"invalid TOML: {_CLEARER.get(said, said)}",
-        Label(_caret(source, offset, from_line_start=said == _AFTER_PAIR)),
-        secondary=tuple(Label(source.span(at, at + 1), "opened here") for at in opened),
+        Label(
+            _caret(source, offset, from_line_start=said == _AFTER_PAIR),
+            "again here" if first else "",
+        ),
+        secondary=(*(Label(source.span(at, at + 1), "opened here") for at in opened), *first),
         help=() if meant is None else (meant,),
     )
+
+
+def _first(source: Source, offset: int, said: str) -> tuple[Label, ...]:
+    """Where what is set again is set first."""
+    if not said.startswith(_AGAIN):
+        return ()
+    from compiler.language.twice import first_place  # noqa: PLC0415 - only a mistake pays for it
+
+    place = first_place(source, offset, inside=said.startswith(_INSIDE))
+    return () if place is None else (Label(place, "first here"),)
 
 
 def _slip(source: Source, offset: int, *, within: bool) -> str | None:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.language.load import Document, Loaded
 
 
 def unused_fragments(documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
-    """A warning for each; nothing is said while a file cannot be read, since it may be what extends them."""
+    """A warning for each; nothing is said while what may extend them is not known, which is an error of its own.
+
+    That is so of a file that cannot be read, and of a deployed one that extends what is not there, or says what it extends by
+    a key that is none.
+    """
     read = {name: document for name, (document, _) in documents.items() if document is not None}
     if any(document is None and faults for document, faults in documents.values()):
         return
-    used = _used(read)
+    deployed = [name for name, each in read.items() if each.directives.is_deployable]
+    used = _used(read, deployed)
+    if used == read.keys():
+        return
+    from compiler.language.misspelt import extends_elsewhere, means_file_key  # noqa: PLC0415 - few trees have one
+
+    meant = [name for name, each in read.items() if means_file_key("targets", each.values)]
+    used = _used(read, [*deployed, *meant])
+    if any(_is_cut(documents[name], read) or extends_elsewhere(read[name].values) for name in used):
+        return
     for name in sorted(read.keys() - used):
         yield warning(
             "fragment-unused",
@@ -23,8 +36,8 @@ def unused_fragments(documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
         )
 
 
-def _used(documents: Mapping[str, Document]) -> frozenset[str]:
-    todo = [name for name, each in documents.items() if each.directives.is_deployable]
+def _used(documents: Mapping[str, Document], deployed: Iterable[str]) -> frozenset[str]:
+    todo = [*deployed]
     used: set[str] = set()
     while todo:
         name = todo.pop()
@@ -33,3 +46,12 @@ def _used(documents: Mapping[str, Document]) -> frozenset[str]:
         used.add(name)
         todo += [parent.name for parent in documents[name].directives.extends]
     return frozenset(used)
+
+
+def _is_cut(loaded: Loaded, read: Mapping[str, Document]) -> bool:
+    """Whether a file extends what is not there, or what is wrong in its list hides what it extends."""
+    document, faults = loaded
+    parents = document.directives.extends if document is not None else ()
+    return any(each.name not in read for each in parents) or any(
+        each.path is not None and each.path.rpartition(".")[2] == "extends" for each in faults
+    )

@@ -35,7 +35,8 @@ RESERVE_CODES: Mapping[Outcome, str] = {
 MEMORY_CODES = frozenset((*POOL_CODES.values(), *RESERVE_CODES.values()))
 """The findings that a verdict about memory is made of; every other one leaves it as it is."""
 LIMIT_CODE = "concurrency-beyond-limit"
-ADVISED_CODES = MEMORY_CODES | {LIMIT_CODE}
+LOAD_CODE = "weights-uncertain"
+ADVISED_CODES = MEMORY_CODES | {LIMIT_CODE, LOAD_CODE}
 """Those of which changes are tried, so that what mends them is offered; the others say it by themselves."""
 
 
@@ -73,8 +74,10 @@ def load_outcome(memory: Memory) -> Outcome:
 
 
 def spare_tokens(balance: Balance, *, worst: Outcome) -> float:
-    """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, a good one."""
+    """What the pool holds beside the promise; not negative just where `pool_outcome` is at most `worst`, no certain loss."""
     there = balance.tokens
+    if worst is Outcome.LIKELY_SHORT:  # which is accepted
+        return there.high - balance.required_tokens
     return (there.low if worst is Outcome.PASSES else there.best) - balance.required_tokens
 
 

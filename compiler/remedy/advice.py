@@ -9,13 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
+from compiler.accept import STALE_CODE, WAIVER_CODES, is_accepted
 from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
     LIMIT_CODE,
+    LOAD_CODE,
     MEMORY_CODES,
     POOL_CODES,
     RESERVE_CODES,
     Outcome,
+    load_outcome,
     memory_outcome,
     pool_outcome,
     reserve_outcome,
@@ -23,7 +26,7 @@ from compiler.memory.outcome import (
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy, Unhelpful
-from compiler.remedy.levers import LESS_AT_ONCE, levers_of
+from compiler.remedy.levers import LESS_AT_ONCE, MORE_GPUS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import pairs_of
@@ -43,9 +46,11 @@ def advise(
 ) -> tuple[Diagnostic, ...]:
     """The findings about memory with what mends them; the others as they are.
 
-    What is offered passes the whole check. `standing` are the errors that the plan does not show, `left_out` the codes that
-    say nothing about it; nothing is offered that is set by force, as `where` knows.
+    What is offered passes the whole check, but for waivers: an `[accept]` that is wrong says by itself what mends it, and one
+    that waives nothing after a change is told beside that. `standing` are the errors that the plan does not show, `left_out`
+    the codes that say nothing about it; nothing is offered that is set by force, as `where` knows.
     """
+    left_out |= WAIVER_CODES
     standing = tuple(each for each in standing if each.is_error)
     trials = Trials(
         replan=replan,
@@ -64,13 +69,34 @@ def _advised(
         return each
     if each.code in POOL_CODES.values():
         remedies = ranked(plan, pool_remedies(plan, trials))
-    elif each.code in RESERVE_CODES.values() and pool_outcome(plan.memory) <= Outcome.UNCERTAIN:
+    elif each.code in RESERVE_CODES.values() and _may_stand(plan, pool_outcome(plan.memory)):
         remedies = ranked(plan, reserve_remedies(plan, trials))
     elif each.code == LIMIT_CODE and memory_outcome(plan.memory) <= Outcome.UNCERTAIN:
         return _limited(each, plan, trials, others)
+    elif each.code == LOAD_CODE:
+        return evolve(each, help=(*_loadable(plan, trials), *each.help))
     else:
         return each
     return evolve(each, help=_help(each.code, remedies, plan, others))
+
+
+def _may_stand(plan: Plan, pool: Outcome) -> bool:
+    """Whether the pool refuses nothing: it holds by the best estimate, or what is likely short is accepted."""
+    return pool <= Outcome.UNCERTAIN or is_accepted(plan, POOL_CODES[pool])
+
+
+def _loadable(plan: Plan, trials: Trials) -> Iterator[str]:
+    """The fewest GPUs on which the load surely fits, where the promise holds there, too."""
+    moves = MORE_GPUS.moves(plan)
+    if isinstance(moves, str):
+        return
+    for number in range(1, moves.count + 1):
+        change = moves.at(number)
+        after = trials.plan(change.profile)
+        fits = after.memory is not None and load_outcome(after.memory) is Outcome.PASSES
+        if fits and trials.held(change) is None and trials.objection(change.profile) is None:
+            yield f"`{change}` leaves room for the load"
+            return
 
 
 def _limited(
@@ -98,9 +124,9 @@ def _help(
     if not remedies:
         return (f"{_tried(code, plan)}; more GPUs may, or a change to something else", more)
     width = max(len(str(each)) for each in remedies)
-    lines = [f"{str(each).ljust(width)}  {_gives(each)}" for each in remedies]
-    lead = "this keeps the promise" if len(remedies) == 1 else "any one of these keeps the promise"
-    return ("\n".join([f"{lead} (figures are best estimates)", *lines]), more)
+    lines = [f"{str(each).ljust(width)}  {_gives(each)}{_waived(each, plan)}" for each in remedies]
+    which = "this" if len(remedies) == 1 else "any one of these"
+    return ("\n".join([f"{which} {_does(code, plan)} (figures are best estimates)", *lines]), more)
 
 
 def _tried(code: str, plan: Plan) -> str:
@@ -120,6 +146,24 @@ def _gives(remedy: Remedy) -> str:
     """What it gives, and whether that is sure."""
     sure = memory_outcome(memory_of(remedy.plan)) is Outcome.PASSES
     return remedy.gives if sure else f"{remedy.gives}, uncertain"
+
+
+def _does(code: str, plan: Plan) -> str:
+    """What a change does; beside a pool whose shortness is accepted the promise is not kept by it."""
+    short = code in RESERVE_CODES.values() and pool_outcome(memory_of(plan)) > Outcome.UNCERTAIN
+    return "mends the reserve" if short else "keeps the promise"
+
+
+def _waived(remedy: Remedy, before: Plan) -> str:
+    """The waivers that waive something now, and nothing after the change."""
+    if not before.profile.accept:
+        return ""
+    stale = [
+        f"`{each.path}`"
+        for each in Rules().errors(remedy.plan)
+        if each.code == STALE_CODE and each not in Rules().errors(before)
+    ]
+    return f"; then remove {listed(stale)}" if stale else ""
 
 
 def ranked(plan: Plan, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:

@@ -49,7 +49,7 @@ class Cost(IntEnum):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Goal(Value):
-    """How well both budgets have to hold; neither is worse than `Outcome.UNCERTAIN`."""
+    """How well both budgets have to hold; neither is worse than `Outcome.UNCERTAIN`, but for a pool whose shortness is accepted."""
 
     pool: Outcome = Outcome.PASSES
     reserve: Outcome = Outcome.PASSES

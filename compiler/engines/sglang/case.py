@@ -133,11 +133,19 @@ class Case(Value):
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
         after = self.weights_gib
         before = self.ground.unquantized_gib
-        if before is None:
+        if before is None or self._was_loaded:
             return after
         # Whether they are there at the same time differs: one log has room for less, another ran out of memory.
         whole = most((after, before))
         return Range(after.low, whole.best, whole.high)
+
+    @property
+    def _was_loaded(self) -> bool:
+        """Whether a boot of our own shows that this release loads these weights on these cards; how, differs between releases."""
+        if self.known is None or self.known.boot.shipped or self.known.boot.flags is None:
+            return False
+        boot, engine = self.known.boot, self.profile.engine
+        return (boot.version, boot.build) == (engine.version, engine.build)
 
     def states(self, world: Hypothesis) -> StateSlots | None:
         """The pool of states; `None` when no layer has one."""
