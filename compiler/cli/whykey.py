@@ -53,9 +53,9 @@ def unknown_key(key: str, resolved: Resolved, catalog: Catalog) -> Diagnostic:
     )
 
 
-def real_keys(resolved: Resolved) -> Iterator[str]:
-    """Every key that may be asked for, with the names that the profile has."""
-    yield from (dotted(each) for each in dict.fromkeys(_paths(resolved)))
+def real_keys(resolved: Resolved | None) -> Iterator[str]:
+    """Every key that may be asked for, with the names that the profile has; of one that cannot be merged those without names."""
+    yield from (dotted(each) for each in dict.fromkeys(_paths(resolved)) if _NAME not in each)
 
 
 def _help(key: str, resolved: Resolved, catalog: Catalog) -> Iterator[str]:
@@ -100,11 +100,12 @@ def _ending(path: SettingPath, resolved: Resolved) -> tuple[SettingPath, ...]:
     )
 
 
-def _paths(resolved: Resolved) -> Iterator[SettingPath]:
+def _paths(resolved: Resolved | None) -> Iterator[SettingPath]:
     """The settings of a profile, set or not; those of a user's own names where they are set."""
     for setting in all_settings():
         if setting.path[-1] == ANY_KEY:
-            yield from (each for each in resolved.origins.by_path if _fits(setting.path, each))
+            known = () if resolved is None else resolved.origins.by_path
+            yield from (each for each in known if _fits(setting.path, each))
         elif ANY_KEY in setting.path:
             table, _, *rest = setting.path
             yield from ((table, name, *rest) for name in _names(table, resolved) or (_NAME,))
@@ -112,8 +113,8 @@ def _paths(resolved: Resolved) -> Iterator[SettingPath]:
             yield setting.path
 
 
-def _names(table: str, resolved: Resolved) -> tuple[str, ...]:
-    entries = resolved.values.get(table)
+def _names(table: str, resolved: Resolved | None) -> tuple[str, ...]:
+    entries = None if resolved is None else resolved.values.get(table)
     return tuple(entries) if isinstance(entries, Mapping) else ()
 
 
