@@ -56,11 +56,12 @@ def without(found: Diagnostic, hidden: Iterable[str]) -> Diagnostic:
         notes=tuple(hide(line, values) for line in found.notes),
         help=tuple(hide(line, values) for line in found.help),
         path=None if found.path is None else hide(found.path, values),
+        accepted=None if found.accepted is None else hide(found.accepted, values),
     )
 
 
 def _texts(found: Diagnostic) -> Iterator[str]:
-    yield from (found.summary, found.path or "")
+    yield from (found.summary, found.path or "", found.accepted or "")
     yield from (each.text for each in (found.primary, *found.secondary) if each is not None)
     yield from (*found.notes, *found.help)
 

@@ -135,6 +135,10 @@ class OtherEngine(Value):
         """Not known."""
         return None
 
+    def choices(self, profile: Profile, facts: Facts) -> Mapping[str, int | str]:
+        """Not known."""
+        return {}
+
     def nodes(self, profile: Profile, release: Release | None) -> int:
         """One host."""
         return 1

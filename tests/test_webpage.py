@@ -220,6 +220,45 @@ def test_a_finding_has_what_mends_it(page: str) -> None:
     assert f"<pre>{html.escape(block[1], quote=False)}</pre>" in page
 
 
+@pytest.mark.parametrize("name", [STORY, SHORT, FP8])
+def test_what_a_plan_rests_on_is_shown(page: str, name: str) -> None:
+    """What PLAN.md takes for granted, what it does not know of a token, and the reserve's margin are there, without scripts."""
+    review = (REPOSITORY / "out" / name / "PLAN.md").read_text("utf-8")
+    folded = folded_text(page, name)
+    for head in ("Taken for granted", "Which of these a token costs is not known:"):
+        listed = re.search(rf"{re.escape(head)}\n\n((?:- .*\n)+)", review)
+        assert listed is not None
+        _, _, below = folded.partition(head)
+        told = re.findall(r"- (.*)\n", listed[1])
+        assert [each for each in told if each.replace("`", "") not in below.replace("`", "")] == []
+    (margin,) = re.findall(r"The reserve's margin, .*", review)
+    assert margin in folded
+    assert "left beside weights and pool" in folded
+
+
+def test_what_was_accepted_is_shown_with_its_reason(tmp_path: Path) -> None:
+    """An accepted finding stands with its reason, as in PLAN.md; what has a secret's form in it does not."""
+    tree = checkout(tmp_path / "tree")
+    path = tree.profile(STORY)
+    secret = "sk-proj-0123456789abcdef0123456789abcdef"
+    reason = f'reserve-uncertain = "seen to hold <twice>, with {secret}"'
+    path.write_text(f"{path.read_text()}\n[accept]\n{reason}\n")
+    folded = folded_text(report(tree.root, STORY).out, STORY)
+    assert re.search(r"Accepted\s+reserve-uncertain: seen to hold <twice>, with ", folded)
+    assert secret not in folded
+
+
+def folded_text(page: str, name: str) -> str:
+    """What a reader without scripts sees when a service is unfolded."""
+    still = re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
+    (block,) = (
+        each
+        for each in re.findall(r"<details id=\"service-.*?</details>", still, re.DOTALL)
+        if f"<h2>{name}</h2>" in each
+    )
+    return html.unescape(re.sub(r"<[^>]+>", "", block))
+
+
 def test_columns_are_sorted_by_whole_numbers(page: str) -> None:
     """A pool of more than a million tokens is sorted by all its digits."""
     orders = re.findall(r'data-order="([^"]*)"', page)

@@ -128,7 +128,7 @@ def reserve(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             f"free before load {_gib(memory.free_before_load_gib)}, less weights and pool, leaves {_gib(there.available_gib)}",
             *_beyond(memory),
             *_largest(memory),
-            f"margin {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
+            f"the reserve's margin is {_gib(there.margin_gib)}; where it is short the server dies at start or in a long prefill",
             *(f"not priced: {each}" for each in memory.unpriced),
         ),
         path="memory.fraction",
@@ -145,7 +145,8 @@ def unpriced(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         "reserve-unpriced",
         "the reserve also pays for what has no figure here",
         where.primary(
-            "memory.fraction", text=f"leaves {_gib(memory.reserve.margin_gib)} beside what has one"
+            "memory.fraction",
+            text=f"leaves the reserve a margin of {_gib(memory.reserve.margin_gib)} over what has a figure",
         ),
         notes=tuple(f"not priced: {each}" for each in memory.unpriced),
         help=("leave more reserve than the plan asks for, or watch the first long prefill",),

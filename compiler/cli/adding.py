@@ -10,6 +10,7 @@ import click
 
 from compiler.catalog import FolderReader, Kind, open_catalog
 from compiler.catalog.shelves import file_stem
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.newfile import write_new
 from compiler.cli.session import find_tree, show
@@ -21,10 +22,19 @@ from compiler.workspace import Workspace
 
 @click.command(name="add-engine")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", "engine", default=DEFAULT, show_default=True, help="Which engine it is.")
+@click.option(
+    "--name",
+    "engine",
+    default=DEFAULT,
+    show_default=True,
+    shell_complete=completing.engines,
+    help="Which engine it is.",
+)
 @click.option("--build", help="Name of a private build: an overlay on its release is written.")
 @click.option(
-    "--release", help="The release it is, or is made from, when it does not say so itself."
+    "--release",
+    shell_complete=completing.versions,
+    help="The release it is, or is made from, when it does not say so itself.",
 )
 def add_engine(path: Path, *, engine: str, build: str | None, release: str | None) -> int:
     """Read the flags of an engine from a wheel or a source tree, without running any of it."""

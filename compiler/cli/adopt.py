@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import evolve
 
+from compiler.cli import completing
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
@@ -55,11 +56,19 @@ def _variables(
 @click.option("--overwrite", is_flag=True, help="Write over a PROFILE that is there.")
 @click.option("--check", "check_only", is_flag=True, help="Judge the launch, and write nothing.")
 @click.option(
-    "--engine", callback=engine_release, metavar="[NAME@]VERSION", help="The release it runs on."
+    "--engine",
+    callback=engine_release,
+    metavar="[NAME@]VERSION",
+    shell_complete=completing.releases,
+    help="The release it runs on.",
 )
-@click.option("--gpu", metavar="KIND", help="GPU id of the catalogue.")
+@click.option(
+    "--gpu", metavar="KIND", shell_complete=completing.gpus, help="GPU id of the catalogue."
+)
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of the server.")
-@click.option("--target", metavar="NAME", help="The host it runs on.")
+@click.option(
+    "--target", metavar="NAME", shell_complete=completing.hosts, help="The host it runs on."
+)
 @click.option(
     "--line", type=click.IntRange(min=1), help="Which launch, where a file holds several."
 )
@@ -73,7 +82,12 @@ def _variables(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.argument(
-    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE | - | -- COMMAND..."
+    "words",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="FILE | - | -- COMMAND...",
+    shell_complete=completing.launches,
 )
 def command(  # noqa: PLR0913 - click hands over each option
     words: tuple[str, ...],

@@ -14,6 +14,7 @@ from compiler.catalog.entries import read_entry
 from compiler.catalog.gpunames import gpu_id
 from compiler.catalog.shelves import CATALOGUE_INVALID, EntryFile, file_stem
 from compiler.catalog.writing import gpu_toml
+from compiler.cli import completing
 from compiler.cli.adding import add_engine, add_model, write_entry
 from compiler.cli.exits import Exit
 from compiler.cli.session import catalogue_here, find_tree, show
@@ -69,7 +70,9 @@ def _own(catalog: Catalog, kind: Kind, id_: str) -> str:
 
 
 @command.command(name="show")
-@click.argument("words", nargs=-1, required=True, metavar="[KIND] ID")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="[KIND] ID", shell_complete=completing.entries
+)
 def show_entry(words: tuple[str, ...]) -> int:
     """Print one entry with its sources, as its file has it; for `sglang@0.5.23` the flags of that release.
 

@@ -43,6 +43,7 @@ from compiler.profile import Name, Version
     "--engine",
     metavar="[NAME@]VERSION",
     callback=engine_release,
+    shell_complete=completing.releases,
     help="Try another release than the profiles name, without editing them.",
 )
 def command(

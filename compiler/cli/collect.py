@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.diagnostics import Diagnostic
 from compiler.host.finding import live_of_store, stores_of
@@ -38,7 +39,7 @@ def _age(context: click.Context, option: click.Parameter, value: str | None) -> 
 
 
 @click.command(name="gc")
-@click.argument("unit", required=False)
+@click.argument("unit", required=False, shell_complete=completing.units)
 @click.option(
     "--keep",
     type=click.IntRange(min=0),

@@ -92,7 +92,8 @@ class _Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
+        is_slip = args and args[0] not in VERBS and not args[0].startswith("-")
+        if is_slip and not ctx.resilient_parsing:  # a shell that completes a word wants no answer
             from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 
             similar = near(args[0], VERBS)

@@ -1,7 +1,8 @@
-"""What a shell offers for an argument. Imported only while a shell completes: click asks through these names."""
+"""What a shell offers for an option or an argument, by name. What finds it is imported only while a shell completes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -10,49 +11,36 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-
-def profiles(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
-    """The profiles of the tree we stand in, as paths where a path was begun, else as names."""
-    del context, option
-    from compiler.cli.session import find_tree  # noqa: PLC0415 - a run that completes nothing does without it
-    from compiler.language.load import DiskReader, file_of  # noqa: PLC0415 - as above
-
-    workspace = find_tree(()).workspace
-    if workspace is None:
-        return []
-    try:
-        names = DiskReader(workspace.profiles).names()
-    except OSError:
-        return []
-    paths = [file_of(each) for each in names]
-    return [each for each in (*names, *paths) if each.startswith(incomplete)]
+Offers = Callable[[click.Context, click.Parameter, str], "list[str] | list[CompletionItem]"]
 
 
-def files(
-    context: click.Context, option: click.Parameter, incomplete: str
-) -> list[str] | list[CompletionItem]:
-    """The profiles; where none begins so, the shell's own files: a recorded boot, a folder to compare with."""
-    from click.shell_completion import CompletionItem  # noqa: PLC0415 - a run that completes nothing does without it
+def _offering(name: str) -> Offers:
+    def offer(
+        context: click.Context, option: click.Parameter, incomplete: str
+    ) -> list[str] | list[CompletionItem]:
+        from compiler.cli.offers import offers_of  # noqa: PLC0415 - a run that completes nothing does without it
 
-    return profiles(context, option, incomplete) or [CompletionItem(incomplete, type="file")]
+        return offers_of(name, context, option, incomplete)
 
-
-def keys(
-    context: click.Context, option: click.Parameter, incomplete: str
-) -> list[str] | list[CompletionItem]:
-    """A profile or a file first, then the settings."""
-    if not context.params.get(option.name or ""):
-        return files(context, option, incomplete)
-    from compiler.language.settings import all_settings  # noqa: PLC0415 - a run that completes nothing does without it
-    from compiler.origins import dotted  # noqa: PLC0415 - as above
-
-    names = (dotted(each.path) for each in all_settings() if "*" not in each.path)
-    return [each for each in names if each.startswith(incomplete)]
+    return offer
 
 
-def codes(context: click.Context, option: click.Parameter, incomplete: str) -> list[str]:
-    """The codes that have a page."""
-    del context, option
-    from compiler.explain import codes as known  # noqa: PLC0415 - a run that completes nothing does without it
-
-    return [each for each in known() if each.startswith(incomplete)]
+codes = _offering("codes")
+engines = _offering("engines")
+entries = _offering("entries")
+fields = _offering("fields")
+files = _offering("files")
+folders = _offering("folders")
+gpus = _offering("gpus")
+hosts = _offering("hosts")
+keys = _offering("keys")
+launches = _offering("launches")
+models = _offering("models")
+numbers = _offering("numbers")
+plans = _offering("plans")
+profiles = _offering("profiles")
+releases = _offering("releases")
+revisions = _offering("revisions")
+targets = _offering("targets")
+units = _offering("units")
+versions = _offering("versions")

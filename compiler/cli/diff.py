@@ -44,7 +44,7 @@ HERE = "the working tree"
     "words",
     nargs=-1,
     metavar="[REF|REF REF|REF..REF|DIR] [PROFILE]...",
-    shell_complete=completing.files,
+    shell_complete=completing.revisions,
 )
 @click.option(
     "--format",

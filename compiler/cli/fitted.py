@@ -154,7 +154,7 @@ def _lead(answer: Answer) -> str:
 
 def _spare_lines(spare: Spare) -> Iterator[str]:
     certain = "at worst" if spare.goal is CERTAIN else "by the best estimate"
-    yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool, {spare.gib:.2f} GiB of reserve"
+    yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool; the reserve's margin is {spare.gib:.2f} GiB"
     yield ""
     if spare.rooms:
         yield "each may go this far, with the rest as it is:"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import stores_of
 from compiler.host.store import Store
@@ -13,7 +14,7 @@ from compiler.host.troubles import unreadable
 
 
 @click.command(name="generations")
-@click.argument("unit", required=False)
+@click.argument("unit", required=False, shell_complete=completing.units)
 @root_option
 @json_option
 def command(unit: str | None, *, root: Path, as_json: bool) -> int:

@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from compiler.catalog import Catalog
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, engine_release, show, write_lines
 from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
@@ -58,10 +59,15 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
 
 @click.command(name="init")
 @click.argument("folder", type=click.Path(file_okay=False), default=".", callback=_named)
-@click.option("--model", help="Its id, such as `Qwen/Qwen3-32B`.")
-@click.option("--gpu", metavar="KIND", help="A kind of GPU: see `poolproof catalog list gpus`.")
+@click.option("--model", shell_complete=completing.models, help="Its id, such as `Qwen/Qwen3-32B`.")
+@click.option(
+    "--gpu",
+    metavar="KIND",
+    shell_complete=completing.gpus,
+    help="A kind of GPU: see `poolproof catalog list gpus`.",
+)
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of one host.")
-@click.option("--host", callback=_host, help="The host's name.")
+@click.option("--host", callback=_host, shell_complete=completing.hosts, help="The host's name.")
 @click.option("--context", type=click.IntRange(min=16), help="Tokens that one request may have.")
 @click.option(
     "--concurrency",
@@ -74,6 +80,7 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
     "--engine",
     "release",
     callback=_release,
+    shell_complete=completing.releases,
     metavar="[NAME@]VERSION",
     help=f"The engine's release, such as `0.5.11` or `{DEFAULT}@0.5.11`; else the newest that is described.",
 )
@@ -82,9 +89,15 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
     type=click.Choice(KV_DTYPES),
     help="The number format of the KV cache; else the model's own.",
 )
-@click.option("--model-path", metavar="DIR", help="Where its files are on the host.")
+@click.option(
+    "--model-path",
+    metavar="DIR",
+    shell_complete=completing.folders,
+    help="Where its files are on the host.",
+)
 @click.option(
     "--python",
+    shell_complete=completing.launches,
     show_default="/opt/ENGINE/bin/python",
     help="The engine's interpreter on the host.",
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.newfile import write_new
 from compiler.cli.observing import no_such_engine, of_a_server, say
@@ -40,6 +41,7 @@ def _fields(
     "told",
     multiple=True,
     callback=_fields,
+    shell_complete=completing.fields,
     metavar="NAME=VALUE",
     help="A field of the boot that nothing tells, such as gpu=ID.",
 )

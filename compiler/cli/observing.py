@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.session import find_tree
 from compiler.diagnostics import Diagnostic, error, printable
 from compiler.host.asked import MeantServer
@@ -39,7 +40,11 @@ Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS: tuple[Decorator, ...] = (
     click.option(
-        "--unit", callback=_unit, metavar="UNIT", help="A unit: its endpoints and its journal."
+        "--unit",
+        callback=_unit,
+        metavar="UNIT",
+        shell_complete=completing.units,
+        help="A unit: its endpoints and its journal.",
     ),
     click.option("--user", is_flag=True, help="The unit is one of the user's own manager."),
     click.option("--url", callback=_address, metavar="URL", help="A server, as http://HOST:PORT."),
@@ -50,7 +55,12 @@ _OPTIONS: tuple[Decorator, ...] = (
         "--secret", type=_FILE, metavar="FILE", help="A YAML with `api-key:`, if not the plan's."
     ),
     click.option("--plan", type=_FILE, metavar="FILE", help="The plan.json of the server."),
-    click.option("--profile", metavar="NAME", help="Its plan by name: out/NAME/plan.json."),
+    click.option(
+        "--profile",
+        metavar="NAME",
+        shell_complete=completing.plans,
+        help="Its plan by name: out/NAME/plan.json.",
+    ),
     click.argument("stream", required=False, metavar="[-]"),
 )
 

@@ -11,6 +11,7 @@ import click
 from attrs import evolve, frozen
 
 from compiler.catalog import Catalog
+from compiler.cli import completing
 from compiler.cli.askedgpu import asked_gpu
 from compiler.cli.bars import print_bars
 from compiler.cli.exits import Exit
@@ -54,7 +55,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(name="predict")
-@click.option("--gpu", required=True, metavar="KIND", help="GPU id of the catalogue, or `custom`.")
+@click.option(
+    "--gpu",
+    required=True,
+    metavar="KIND",
+    shell_complete=completing.gpus,
+    help="GPU id of the catalogue, or `custom`.",
+)
 @_size("--gpu-memory", "Total memory of one GPU, where it is not the catalogue's.")
 @click.option(
     "--count",
@@ -64,6 +71,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--engine",
     callback=engine_release,
+    shell_complete=completing.releases,
     metavar="[NAME@]VERSION",
     help="The release it runs on; else the one its image names, or the newest that takes its flags.",
 )
@@ -84,7 +92,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     is_flag=True,
     help="Print one JSON object on stdout; its `outcome` goes with the exit code, a `verdict` is about memory only.",
 )
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- COMMAND...",
+    shell_complete=completing.launches,
+)
 def command(  # noqa: PLR0913 - click hands over each option
     words: tuple[str, ...],
     *,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.hosting import SCHEMA, agreed, end, json_option, root_option, yes_option
 from compiler.diagnostics import Diagnostic
@@ -20,7 +21,7 @@ from compiler.quantities import counted
 
 
 @click.command(name="retire")
-@click.argument("unit")
+@click.argument("unit", shell_complete=completing.units)
 @click.option("--delete", is_flag=True, help="Delete its generations as well.")
 @yes_option
 @root_option

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.hosting import end, json_option, root_option, yes_option
 from compiler.cli.switch import carry_out, no_intent
 from compiler.diagnostics import Diagnostic
@@ -18,7 +19,9 @@ from compiler.host.troubles import unreadable
 
 
 @click.command(name="rollback")
-@click.argument("unit_and_number", nargs=-1, metavar="[UNIT] [N]")
+@click.argument(
+    "unit_and_number", nargs=-1, metavar="[UNIT] [N]", shell_complete=completing.numbers
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @yes_option
 @root_option

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import live_of_store, stores_of
@@ -16,7 +17,7 @@ from compiler.quantities import counted
 
 
 @click.command(name="status")
-@click.argument("unit", required=False)
+@click.argument("unit", required=False, shell_complete=completing.units)
 @root_option
 @json_option
 def command(unit: str | None, *, root: Path, as_json: bool) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from attrs import evolve
 
+from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.hosting import (
     SCHEMA,
@@ -32,7 +33,7 @@ from compiler.host.troubles import unreadable
 
 
 @click.command(name="switch")
-@click.argument("tree", metavar="OUT/PROFILE/TARGET")
+@click.argument("tree", metavar="OUT/PROFILE/TARGET", shell_complete=completing.targets)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

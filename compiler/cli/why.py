@@ -14,18 +14,14 @@ from compiler.cli.session import Session, open_session, show, write_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.inputs import resolve
 from compiler.language.merge import Resolved
-from compiler.language.settings import all_settings
 from compiler.language.spans import split_key
-from compiler.memory.outcome import Outcome, memory_outcome
-from compiler.near import near
-from compiler.origins import dotted
-from compiler.pipeline import check_profiles
+from compiler.origins import SettingPath
 from compiler.why.history import History, histories
 from compiler.workspace import OUT
 
 
-_WORDS = ('"fit"', '"auto"')
-"""Values of settings that stand for a number."""
+WORDS = ('"fit"', '"auto"')
+"""Values of settings that stand for another."""
 _LINE = re.compile(r"(.+):([0-9]{1,9})")
 
 
@@ -41,8 +37,8 @@ _LINE = re.compile(r"(.+):([0-9]{1,9})")
 def command(what: tuple[str, ...]) -> int:
     """Say where a value comes from, or what made a line of out/.
 
-    With a PROFILE and a KEY (memory.fraction, a table such as memory, or a flag such as --mem-fraction-static): who sets
-    it, who lost, and why. With a line of a file below out/: the settings and the facts of the catalogue that it depends on.
+    With a PROFILE and a KEY (memory.fraction, or its last part; a table such as memory; targets.*.user; or a flag such as
+    --mem-fraction-static): who sets it, who lost, and why; of what nobody sets, what the plan has and what that comes from. With a line of a file below out/: the settings and the facts of the catalogue that it depends on.
     """
     lines = [line for each in what if (line := _LINE.fullmatch(each)) is not None]
     if len(lines) == len(what):
@@ -67,64 +63,56 @@ def _explain(key: str, resolved: Resolved, session: Session) -> Exit:
     # Of the table `flags` any key is a setting, whether or not the release has the flag, or spells it so.
     flag = path[1] if path and path[0] == "flags" and len(path) > 1 else None
     if not several or (flag is not None and not any(each.steps for each in several)):
-        from compiler.cli.whyflag import setting_of_flag  # noqa: PLC0415 - a setting does without the engines
-
-        setting = setting_of_flag(flag or key, resolved, session.inputs.catalog)
-        several = histories(resolved, setting) if setting else ()
-    if not several:
-        show((_unknown_key(key, resolved, session),), session)
+        several = _taken_for(key, flag, resolved, session)
+    wrong = _unknown(key, path, several, resolved, session)
+    if wrong is not None:
+        show((wrong,), session)
         return Exit.REFUSED
-    told = (
-        (*_history(each), *_comes_to(each, session), *_reckoned_with(each, session))
-        for each in several
-    )
+    told = ((*_history(each), *_unset(each, resolved, session)) for each in several)
     for at, lines in enumerate(told):
         write_lines(("", *lines) if at else lines)
     return Exit.OK
 
 
-def _comes_to(history: History, session: Session) -> Iterator[str]:
-    """The number that a word for one stands for, as the profile is planned."""
-    words = history.value or history.default
-    if history.setting not in ("memory.fraction", "serve.context") or words not in _WORDS:
+def _unset(history: History, resolved: Resolved, session: Session) -> Iterator[str]:
+    """What a value is that nobody sets, or that stands for another, and what it comes from."""
+    if history.value is not None and history.value not in WORDS:
         return
-    judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
-    plan = judged[0].plan if judged else None
-    if plan is None or plan.memory is None or plan.effective is None:
-        return
-    if history.setting == "serve.context":
-        yield f"  comes to {plan.effective.context:,} tokens, by the checkpoint"
-    elif words == '"auto"':
-        yield f"  comes to {plan.memory.fraction:g}, what the engine picks"
-    elif memory_outcome(plan.memory) > Outcome.UNCERTAIN:
-        yield f"  comes to {plan.memory.fraction:g}, the most there is: no fraction keeps the promise"
-    else:
-        yield f"  comes to {plan.memory.fraction:g}, the least that keeps the promise"
+    from compiler.cli.whyunset import unset_lines  # noqa: PLC0415 - of a setting that is not set
+
+    yield from unset_lines(history, resolved, session)
 
 
-def _reckoned_with(history: History, session: Session) -> Iterator[str]:
-    """The value that the plan has where nobody sets one."""
-    if history.value is not None or history.default is not None:
-        return
-    from compiler.why.reckoned import reckoned  # noqa: PLC0415 - of a setting that is not set
+def _taken_for(
+    key: str, flag: str | None, resolved: Resolved, session: Session
+) -> tuple[History, ...]:
+    """The histories of what a key stands for that is no setting itself: the last parts of one, a pattern, or a flag."""
+    from compiler.cli.whyflag import setting_of_flag  # noqa: PLC0415 - a setting does without the engines
+    from compiler.cli.whykey import meant  # noqa: PLC0415 - as above
 
-    judged = check_profiles(session.names[:1], session.inputs, advised=False).judged
-    known = reckoned(tuple(each.plan for each in judged if each.plan is not None))
-    told = known.get(history.setting)
-    if told is not None:
-        yield f"  the plan reckons with {told.value}, {told.by}"
+    if flag is None and not key.startswith("-"):
+        found = [each for path in meant(key, resolved) for each in histories(resolved, path)]
+        if found:
+            return tuple(found)
+    setting = setting_of_flag(flag or key, resolved, session.inputs.catalog)
+    return histories(resolved, setting) if setting else ()
 
 
-def _unknown_key(key: str, resolved: Resolved, session: Session) -> Diagnostic:
-    from compiler.cli.whyflag import like_flags  # noqa: PLC0415 - of a slip
+def _unknown(
+    key: str,
+    path: SettingPath | None,
+    several: tuple[History, ...],
+    resolved: Resolved,
+    session: Session,
+) -> Diagnostic | None:
+    """Why there is nothing to explain."""
+    if any(each.steps for each in several) or (several and (not path or path[0] != "targets")):
+        return None
+    from compiler.cli.whykey import unknown_key, unknown_target  # noqa: PLC0415 - of a slip
 
-    flags = like_flags(key, resolved, session.inputs.catalog)
-    similar = near(key, (*(dotted(each.path) for each in all_settings()), *flags))
-    return error(
-        "unknown-key",
-        f"there is no setting `{key}`",
-        help=(f"a setting with a similar name exists: `{similar}`",) if similar else (),
-    )
+    if several and path:
+        return unknown_target(path, resolved)
+    return unknown_key(key, resolved, session.inputs.catalog)
 
 
 def _history(history: History) -> Iterator[str]:

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.catalog import Catalog, Kind
 from compiler.cli.session import Session
+from compiler.cli.whysources import EACH_RELEASE, source_lines
 from compiler.diagnostics import Diagnostic, error
 from compiler.inputs import resolve
 from compiler.judged import Judged
 from compiler.language.merge import Resolved
-from compiler.language.spans import split_key
 from compiler.pipeline import check_profiles, render_profile
 from compiler.plan import Plan
 from compiler.planner import look_up
 from compiler.quantities import counted
 from compiler.tree.places import MANIFEST
 from compiler.why.files import line_of
-from compiler.why.history import histories
 from compiler.why.lines import Context, LineReasons
 from compiler.workspace import OUT
-
-
-_EACH_RELEASE = 4
-"""Of the releases that are known each so many-th is tried: what they count changes seldom, and there are thirty."""
 
 
 def explain_line(path: str, number: int, session: Session) -> list[str] | Diagnostic:
@@ -111,47 +105,12 @@ def _context(
         several=several,
         facts=facts,
         origins=resolved.origins,
-        versions=versions[::_EACH_RELEASE],
+        versions=versions[::EACH_RELEASE],
     )
 
 
 def _said(line: LineReasons, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
     yield from (f"  from {each}" for each in line.notes)
-    rows = [_setting(each.setting, resolved) for each in line.sources if each.setting is not None]
-    wide = max((len(row[0]) for row in rows), default=0)
-    yield from (f"  {head.ljust(wide)}  {place}" for head, place in rows)
-    facts: dict[str, list[str]] = {}
-    for each in line.sources:
-        if each.fact is not None:
-            facts.setdefault(each.fact, []).append(each.key)
-    for fact, keys in facts.items():
-        yield f"  {_file(fact, plan, session.inputs.catalog)}: {', '.join(keys)}"
+    yield from source_lines(line.sources, plan, resolved, session.inputs.catalog)
     if not line.notes and not line.sources:
         yield "  nothing that can be changed a little changes this line"
-
-
-def _setting(setting: str, resolved: Resolved) -> tuple[str, str]:
-    path = split_key(setting) or ()
-    history = next(iter(histories(resolved, path)), None)
-    if history is None or history.value is None:
-        default = history.default if history is not None else None
-        return (f"{setting} = {default}", "the default") if default else (setting, "not set")
-    return f"{setting} = {history.value}", history.steps[0].span.place
-
-
-def _file(fact: str, plan: Plan, catalog: Catalog) -> str:
-    """Where a fact stands."""
-    profile = plan.profile
-    draft = profile.speculative.draft if profile.speculative else None
-    match fact:
-        case "model":
-            entry = catalog.entry_file(Kind.MODEL, profile.model.id)
-        case "gpu":
-            entry = catalog.entry_file(Kind.GPU, profile.gpus.kind)
-        case "draft":
-            entry = catalog.entry_file(Kind.DRAFT, draft or "")
-        case "build":
-            entry = catalog.build_file(profile.engine.name, profile.engine.build or "")
-        case _:
-            entry = catalog.boot_file(fact)
-    return fact if entry is None else entry.shown

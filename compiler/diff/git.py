@@ -48,6 +48,12 @@ def has_revision(root: Path, name: str) -> bool:
     return done is not None and done.returncode == 0
 
 
+def branches_and_tags(root: Path) -> tuple[str, ...]:
+    """The names that a repository around `root` has for its revisions; none where there is no git or no repository."""
+    listed = _git(root, "for-each-ref", "--format=%(refname:short)")
+    return tuple(listed.stdout.decode(errors="replace").split()) if listed else ()
+
+
 def read_revision(root: Path, name: str) -> Revision | Diagnostic:
     """The revision of the repository that `root`, a tree, is in.
 
@@ -204,8 +210,7 @@ def _there_are(names: Sequence[str]) -> tuple[str, ...]:
 def _unknown(name: str, root: Path, *, shallow: bool) -> Diagnostic:
     from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
 
-    listed = _git(root, "for-each-ref", "--format=%(refname:short)")
-    names = listed.stdout.decode(errors="replace").split() if listed else []
+    names = branches_and_tags(root)
     if name == "HEAD":
         advice: tuple[str, ...] = ("commit something first, or compare with a folder",)
     elif shallow:

@@ -238,6 +238,9 @@ class Engine(Protocol):
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         """The fraction the engine picks when none is given; `None` when that is not known."""
 
+    def choices(self, profile: Profile, facts: Facts) -> Mapping[str, int | str]:
+        """By setting what the server takes where a profile leaves it open, whether or not this one does; without what is not known."""
+
     def nodes(self, profile: Profile, release: Release | None) -> int:
         """The hosts that the server spans; its GPUs are shared out evenly over them."""
 

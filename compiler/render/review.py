@@ -24,7 +24,7 @@ VERDICTS = {
     Verdict.REFUSED: "the promise does not hold",
 }
 
-BUT_UNPRICED = "; what is not priced below is left out of it, and takes of the margin"
+BUT_UNPRICED = "; what is not priced below is left out of it, and takes of the reserve's margin"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -68,10 +68,10 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "promise": tuple(_promise(plan)),
         "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
         "pool": _pool_sentence(plan, memory) if memory else None,
-        "cells": _cells(memory) if memory else (),
+        "cells": cell_sentences(memory) if memory else (),
         "static": tuple(map(budget_row, memory.static)) if memory else (),
-        "reserve": tuple(_reserve(memory)) if memory else (),
-        "margin": _margin_sentence(memory) if memory else None,
+        "reserve": tuple(reserve_rows(memory)) if memory else (),
+        "margin": margin_sentence(memory) if memory else None,
         "unpriced": memory.unpriced if memory else (),
         "findings": tuple(_finding(each) for each in first.diagnostics),
         "changes": tuple(_changes(first.diagnostics, of_memory=True)),
@@ -181,7 +181,8 @@ def _pool_sentence(plan: Plan, memory: Memory) -> str:
     )
 
 
-def _cells(memory: Memory) -> tuple[str, ...]:
+def cell_sentences(memory: Memory) -> tuple[str, ...]:
+    """What a token may cost, where that is not known."""
     choices = memory.pool.cell_choices
     return (
         tuple(f"{cell:,} B a token if {why}" for cell, why in choices.items())
@@ -190,7 +191,8 @@ def _cells(memory: Memory) -> tuple[str, ...]:
     )
 
 
-def _reserve(memory: Memory) -> Iterator[Row]:
+def reserve_rows(memory: Memory) -> Iterator[Row]:
+    """The lines of the reserve, then what it needs in all and what there is for it."""
     yield from (budget_row(line) for line in memory.reserve_lines)
     yield _row("needed in all", memory.reserve.needed_gib)
     yield _row("left beside weights and pool", memory.reserve.available_gib)
@@ -212,9 +214,11 @@ def _row(item: str, gib: Range, *, evidence: str = "", formula: str = "") -> Row
     )
 
 
-def _margin_sentence(memory: Memory) -> str:
+def margin_sentence(memory: Memory) -> str:
+    """What is left of the reserve, said so that a first reader knows what it is."""
     margin = memory.reserve.margin_gib
-    return f"Margin {margin.best:.2f} GiB ({margin.low:.2f} to {margin.high:.2f})."
+    figures = f"{margin.best:.2f} GiB ({margin.low:.2f} to {margin.high:.2f})"
+    return f"The reserve's margin, what it has more than it needs: {figures}."
 
 
 def _finding(each: Diagnostic) -> str:

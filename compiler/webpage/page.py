@@ -13,8 +13,15 @@ from compiler.judged import Checked
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
 from compiler.render.picture import picture_title, render_picture
-from compiler.render.review import Row, budget_row
+from compiler.render.review import (
+    Row,
+    budget_row,
+    cell_sentences,
+    margin_sentence,
+    reserve_rows,
+)
 from compiler.render.templates import fill
+from compiler.secrecy import without_secrets
 from compiler.value import Value
 from compiler.webpage.chart import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, Chart, Series, chart
 from compiler.webpage.standings import Standing, standings
@@ -46,10 +53,14 @@ class ServiceView(Value):
     findings: tuple[FindingView, ...]
     static: tuple[Row, ...]
     needs: tuple[Row, ...]
+    margin: str
     steps: str
+    cells: tuple[str, ...]
     picture: str
     charts: tuple[Chart, ...]
     unpriced: tuple[str, ...]
+    accepted: tuple[tuple[str, str], ...]
+    assumptions: tuple[str, ...]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -132,12 +143,22 @@ def _view(number: int, standing: Standing, swept: Sweep | None, *, styled: bool)
         unit=f"{plan.service.unit}.service" if plan and plan.service else "",
         findings=tuple(map(_finding, standing.findings)),
         static=tuple(budget_row(each) for each in memory.static) if memory else (),
-        needs=tuple(budget_row(each) for each in memory.reserve_lines) if memory else (),
+        needs=tuple(reserve_rows(memory)) if memory else (),
+        margin=margin_sentence(memory) if memory else "",
         steps="\n".join(memory.pool.best_formula) if memory else "",
+        cells=cell_sentences(memory) if memory else (),
         picture=_picture(judged.profile_name, number, memory, styled=styled) if memory else "",
         charts=tuple(_charts(plan, swept)) if plan and memory and swept else (),
         unpriced=memory.unpriced if memory else (),
+        accepted=tuple(_accepted(plan)) if plan else (),
+        assumptions=tuple(without_secrets(each, ()) for each in plan.assumptions) if plan else (),
     )
+
+
+def _accepted(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What was accepted, with its reasons: words of a profile, which a page shows where it is refused, too."""
+    for code, reason in sorted(plan.profile.accept.items()):
+        yield code, without_secrets(reason, ())
 
 
 def _picture(name: str, number: int, memory: Memory, *, styled: bool) -> str:

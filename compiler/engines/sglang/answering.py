@@ -99,6 +99,12 @@ class _Sglang(Value):
     def automatic_fraction(self, profile: Profile, facts: Facts) -> float | None:
         return sizing.automatic_fraction(profile, facts)
 
+    def choices(self, profile: Profile, facts: Facts) -> Mapping[str, int | str]:
+        """By setting what the server takes where a profile leaves it open."""
+        from compiler.engines.sglang.choices import choices  # noqa: PLC0415 - only who asks for reasons wants them
+
+        return choices(profile, facts)
+
     def nodes(self, profile: Profile, release: Release | None) -> int:
         from compiler.engines.sglang import footprint  # noqa: PLC0415 - only some runs have several nodes
 

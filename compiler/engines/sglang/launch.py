@@ -137,7 +137,7 @@ def launch(
     guess = speculation(settings, model=model, draft=draft)
     chosen = backend(settings, gpu=gpu, model=model, guess=guess)
     replicas = parallel.data if parallel.dp_attention else 1
-    chunk, batch = _tier(gpu, ranks=parallel.tensor, rule=rule)
+    chunk, batch = default_tier(gpu, ranks=parallel.tensor, rule=rule)
     asked_chunk = profile.memory.chunked_prefill
     chunk = asked_chunk if asked_chunk is not None else chunk
     batches = settings.numbers("cuda-graph-bs-decode", "cuda-graph-bs")
@@ -243,7 +243,8 @@ def _step(chunk: int, *, shares: int, context: int) -> int:
     return max(1, chunk // shares) if chunk > 0 else context
 
 
-def _tier(gpu: Gpu, *, ranks: int, rule: Counting) -> tuple[int, int]:
+def default_tier(gpu: Gpu, *, ranks: int, rule: Counting) -> tuple[int, int]:
+    """The chunk of a prefill step, before replicas divide it, and the largest captured batch, where none is given."""
     wide = ranks >= _WIDE_TENSOR_PARALLEL
     if not rule.table_draft_columns:
         return _old_tier(gpu, wide=wide, rule=rule)
