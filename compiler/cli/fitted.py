@@ -172,20 +172,41 @@ def _way_on(answer: Answer) -> str:
             f"wrote change {answer.chosen} to {file_of(answer.file)}, and nothing else in it{also}"
         )
     if answer.remedies:
-        most = "" if answer.most is None else f" --max {answer.most.value}"
-        into = "" if answer.into is None else f" --in {printable(answer.into)}"
-        dear = given_away(answer)
-        if dear is not None:
-            return f"the first one {dear}; to write it all the same: poolproof fit {name}{most} --write 1{into}"
-        return f"to write the first one: poolproof fit {name}{most} --write{into}"
+        return f"{_to_write(answer, name)}{_fraction_stays(answer)}"
     if answer.spare is not None:
         return "nothing to change"
+    if answer.most is not None and not answer.refused_by:
+        return f"the {answer.most.value} stays as it is, with which the promise holds"
     if answer.most is not None:
         return f"no {answer.most.value} that can be asked for keeps the promise with the rest as it is; what does: poolproof fit {name}"
     if answer.first:
         codes = ", ".join(f"`{each}`" for each in error_codes(answer.first))
         return f"nothing that was tried keeps the promise and passes the check: mend {codes}, and ask again"
     return "nothing that was tried keeps the promise; promise less, or use other GPUs"
+
+
+def _to_write(answer: Answer, name: str) -> str:
+    most = "" if answer.most is None else f" --max {answer.most.value}"
+    into = "" if answer.into is None else f" --in {printable(answer.into)}"
+    first, now = answer.remedies[0].plan.profile, answer.plan.profile
+    if answer.most is not None and (first.serve, first.memory) == (now.serve, now.memory):
+        return "nothing to change: the first one is what the profile asks for"
+    dear = given_away(answer)
+    if dear is not None:
+        return f"the first one {dear}; to write it all the same: poolproof fit {name}{most} --write 1{into}"
+    return f"to write the first one: poolproof fit {name}{most} --write{into}"
+
+
+def _fraction_stays(answer: Answer) -> str:
+    """Where a fraction by its number ends a pool that could be larger: who asks for the most may not think of it."""
+    asked = answer.plan.profile.memory.fraction
+    pools_end = answer.most in (Most.CONTEXT, Most.CONCURRENCY) and any(
+        each.gives.startswith("beyond that the pool") for each in answer.remedies
+    )
+    if isinstance(asked, str) or not pools_end:
+        return ""
+    name = printable(answer.plan.profile_name)
+    return f"; memory.fraction stays at {asked:g}, and a higher one leaves more: poolproof fit {name} --max pool"
 
 
 def given_away(answer: Answer) -> str | None:

@@ -30,8 +30,9 @@ from compiler.remedy.levers import LESS_AT_ONCE, MORE_GPUS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import pairs_of
-from compiler.remedy.ranking import rank
+from compiler.remedy.ranking import rank, undominated
 from compiler.remedy.search import try_lever, try_pair
+from compiler.remedy.stretched import stretched
 from compiler.remedy.trials import Replan, Trials, holds
 
 
@@ -171,9 +172,12 @@ def ranked(plan: Plan, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(sorted(remedies, key=lambda each: rank(plan, each)))
 
 
-def pool_remedies(plan: Plan, trials: Trials) -> Iterator[Remedy]:
+def pool_remedies(plan: Plan, trials: Trials) -> list[Remedy]:
     """What makes the pool hold the promise over its whole range, and the reserve at least by the best estimate."""
-    yield from _remedies(plan, trials, Budget.POOL, alone=LIKELY, together=(CERTAIN, LIKELY))
+    both = (CERTAIN, LIKELY)
+    found = [*_remedies(plan, trials, Budget.POOL, alone=LIKELY, together=both)]
+    found += stretched(plan, trials, both, found=found)
+    return undominated(plan, found)
 
 
 def reserve_remedies(plan: Plan, trials: Trials) -> tuple[Remedy, ...]:

@@ -13,8 +13,9 @@ from compiler.remedy.levers import levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.nearest import nearest
 from compiler.remedy.pairs import pairs_of
-from compiler.remedy.ranking import HALF, given_up, rank
+from compiler.remedy.ranking import HALF, given_up, rank, undominated
 from compiler.remedy.search import try_lever, try_pair
+from compiler.remedy.stretched import stretched
 from compiler.remedy.trials import Trials, holds
 from compiler.value import Value
 
@@ -50,7 +51,10 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
         if not helpful:
             unhelpful += [each for each in several[-1:] if isinstance(each, Unhelpful)]
     remedies += _pairs(plan, trials, goals, alone=remedies)
+    remedies += stretched(plan, trials, goals, found=remedies)
     remedies += nearest(plan, trials, goals, found=remedies)
+    remedies, outdone = _kept(remedies, undominated(plan, remedies))
+    unhelpful += outdone
     if held:
         remedies, too_dear = _affordable(plan, remedies)
         unhelpful += too_dear
@@ -72,12 +76,17 @@ def _once(unhelpful: Sequence[Unhelpful], remedies: Sequence[Remedy]) -> Iterato
 def _affordable(plan: Plan, remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[Unhelpful]]:
     """Without what gives up most of a promise that holds, unless there is nothing else."""
     kept = [each for each in remedies if given_up(plan, each.plan) <= HALF]
-    if not kept:
-        return list(remedies), []
-    dear = [each for each in remedies if each not in kept and len(each.levers) == 1]
-    return kept, [
+    return _kept(remedies, kept or remedies)
+
+
+def _kept(
+    remedies: Sequence[Remedy], kept: Sequence[Remedy]
+) -> tuple[list[Remedy], list[Unhelpful]]:
+    """Those that are kept, and what the others cost where each is of one lever."""
+    left_out = [each for each in remedies if each not in kept and len(each.levers) == 1]
+    return [*kept], [
         Unhelpful(setting=each.levers[0].setting, tried=str(each), why=each.loses[0])
-        for each in dear
+        for each in left_out
     ]
 
 

@@ -200,7 +200,7 @@ MORE_GPUS = Lever(
     moves=moves.more_gpus,
     gives=lambda _, after: pool(after),
     loses=lambda before, after: (
-        f"{counted(after.profile.gpus.count, 'GPU')}, not {before.profile.gpus.count}: more than the host of this profile is said to have"
+        f"{counted(after.profile.gpus.count, 'GPU')}, not {before.profile.gpus.count}: see that the host has them"
         f"{_evidence(after)}"
     ),
 )

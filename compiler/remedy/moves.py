@@ -222,12 +222,17 @@ def more_gpus(plan: Plan) -> Moves | str:
 
     def change(times: int) -> Change:
         count, tensor = gpus.count * times, parallel.tensor * times
+        settings = [("gpus.count", str(count)), ("parallel.tensor", str(tensor))]
+        data = parallel.data
+        if parallel.dp_attention:  # groups of as many GPUs as now, so that each pool grows
+            data *= times
+            settings.append(("parallel.data", str(data)))
         return Change(
-            settings=(("gpus.count", str(count)), ("parallel.tensor", str(tensor))),
+            settings=tuple(settings),
             profile=evolve(
                 plan.profile,
                 gpus=evolve(gpus, count=count),
-                parallel=evolve(parallel, tensor=tensor),
+                parallel=evolve(parallel, tensor=tensor, data=data),
             ),
         )
 

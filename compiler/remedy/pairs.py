@@ -99,7 +99,7 @@ _PAIRS = (
 
 def pairs_of(plan: Plan) -> Iterator[Pair]:
     """Pairs, each tried where neither of its levers is enough alone: those of typed settings, then those of a plan's own levers."""
-    yield from _PAIRS
+    yield from (each for each in _PAIRS if each.first.applies(plan))
     if plan.adapters is not None:
         yield Pair(
             first=LOWER_FRACTION,

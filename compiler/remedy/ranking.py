@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Plan
-from compiler.remedy.change import Remedy
+from compiler.remedy.change import Cost, Remedy
 from compiler.remedy.moves import memory_of
 
 
@@ -22,6 +24,23 @@ def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:
         remedy.cost,
         len(remedy.settings),
     )
+
+
+def undominated(plan: Plan, remedies: Sequence[Remedy]) -> list[Remedy]:
+    """Without what gives up more of the promise than another that gives up a part of it, is as sure, and costs nothing more."""
+    return [
+        each
+        for each in remedies
+        if not any(_beats(other, each, plan) for other in remedies if other is not each)
+    ]
+
+
+def _beats(one: Remedy, other: Remedy, plan: Plan) -> bool:
+    if not 0 < given_up(plan, one.plan) < given_up(plan, other.plan):
+        return False
+    more = [each.cost for each in one.levers if each not in other.levers]
+    sure = memory_outcome(memory_of(one.plan)) <= memory_outcome(memory_of(other.plan))
+    return sure and all(each is Cost.NOTHING for each in more)
 
 
 def given_up(before: Plan, after: Plan) -> float:
