@@ -12,6 +12,7 @@ import click
 from attrs import evolve
 
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
+from compiler.cli.behinddashes import TakesFileOrCommand
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
 from compiler.cli.namedfiles import text_beside
@@ -44,7 +45,7 @@ def _variables(
     return {name: text for name, _, text in pairs}
 
 
-@click.command(name="adopt")
+@click.command(name="adopt", cls=TakesFileOrCommand)
 @click.option(
     "-o",
     "--output",

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from compiler.catalog import Catalog
 from compiler.cli.askedgpu import asked_gpu
 from compiler.cli.bars import print_bars
+from compiler.cli.behinddashes import TakesCommand
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
@@ -53,7 +54,7 @@ _LARGEST_BYTES = 2**24
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(name="predict")
+@click.command(name="predict", cls=TakesCommand)
 @click.option("--gpu", required=True, metavar="KIND", help="GPU id of the catalogue, or `custom`.")
 @_size("--gpu-memory", "Total memory of one GPU, where it is not the catalogue's.")
 @click.option(
