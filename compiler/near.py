@@ -52,7 +52,7 @@ def _is_mistyped_word(word: str, meant: str) -> bool:
     if numbers != _DIGITS.findall(meant) or min(len(word), len(meant)) < _LONG:
         return False
     # What stands behind a number, or is gone from there, may be a name's own: `gemma3n`.
-    return _slips(word, meant) == 1 and (not numbers or len(word) == len(meant))
+    return slips(word, meant) == 1 and (not numbers or len(word) == len(meant))
 
 
 def _plain(name: str) -> str:
@@ -72,7 +72,7 @@ def _is_near(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     mine, theirs = mine[before:], theirs[before:]
     after = len(list(takewhile(_same, zip(reversed(mine), reversed(theirs), strict=False))))
     one, other = ("_".join(each[: len(each) - after]) for each in (mine, theirs))
-    return _slips(one, other) <= _allowed(max(len(one), len(other)))
+    return slips(one, other) <= _allowed(max(len(one), len(other)))
 
 
 def _same(pair: tuple[str, str]) -> bool:
@@ -93,7 +93,7 @@ def _allowed(length: int) -> int:
     return min(3, max(1, length // 4))
 
 
-def _slips(one: str, other: str) -> int:
+def slips(one: str, other: str) -> int:
     """Letters that are missing, too many, wrong, or the wrong way round: the optimal string alignment distance."""
     before: list[int] = []
     row = list(range(len(other) + 1))

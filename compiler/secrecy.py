@@ -19,7 +19,8 @@ _LONGEST_COMMENT = 500
 """Characters of a line that are looked at: one of a million is no comment."""
 _SHORTEST_SURE = 4
 """Of one behind a name that says it, and of what is hidden within other words, too."""
-_HINTS = ("key", "token", "secret", "pass", "credential", "authorization")
+_HINTS = ("key", "api", "tok", "secr", "pas", "cred", "auth", "admin", "access", "private")
+"""Parts of names of secrets that are left where one is mistyped."""
 COVER = "***"
 """Stands for a secret."""
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off"})
@@ -116,11 +117,16 @@ def _held(text: str) -> Iterator[tuple[int, int]]:
     """Where a text holds a secret: by its prefix, in an address, or behind a name."""
     yield from _forms(text)
     low = text.lower()
-    patterns = [_named(), _flagged()] if any(each in low for each in _HINTS) else []
+    patterns = [_named(), _flagged()] if _is_hinted(low) else []
     for pattern in patterns:
         for found in pattern.finditer(text):
             if names_a_secret(found["name"]) and may_be_secret(found["value"]):
                 yield found.span("value")
+
+
+def _is_hinted(low: str) -> bool:
+    """Whether a text in small letters may hold a name of a secret; most do not, which is told fast."""
+    return any(each in low for each in _HINTS)
 
 
 def may_be_secret(value: str) -> bool:
@@ -141,7 +147,7 @@ def is_literal(value: str) -> bool:
 
 def _surely_named(text: str) -> Iterator[str]:
     """The words of a text, its comments aside, behind names that say they are secret, short ones, too."""
-    if not any(each in text.lower() for each in _HINTS):
+    if not _is_hinted(text.lower()):
         return
     for pattern in (_named(), _flagged()):
         for found in pattern.finditer(text):

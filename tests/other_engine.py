@@ -119,6 +119,10 @@ class OtherEngine(Value):
         """It has no relatives."""
         return None
 
+    def needless(self, flag: str) -> str | None:
+        """Nothing is known of others' flags."""
+        return None
+
     def adopter(self, release: Release) -> Adopter | None:
         """None."""
         return None

@@ -10,9 +10,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from compiler.catalog import open_catalog
+from compiler.catalog.moves import releases_with
+from compiler.checks.meant import flag_meant
+from compiler.checks.table import find_flag
+from compiler.cli.adopt import command as adopt
 from compiler.cli.predict import command as predict
 from compiler.diagnostics import Diagnostic
+from compiler.engines.known import ENGINES
+from compiler.engines.sglang import needless
 from compiler.language import elsewhere, settings
+from compiler.plan import Option
 from deployments import check_text
 
 
@@ -245,12 +253,61 @@ def test_a_format_by_another_name(tmp_path: Path, written: str, meant: str) -> N
 
 
 def test_names_of_elsewhere_are_no_names_of_ours() -> None:
-    """Each leads to a setting that there is, from a table where it is none itself."""
+    """Each leads to a setting that there is, from a table where it is none itself; no key of a table of flags is a setting."""
     for path, names in elsewhere.NAMES.items():
         assert settings.find_setting(path) is not None
         for name in names.split():
-            assert settings.find_setting((*path[:-1], name)) is None
+            is_free = path[0] == "flags"
+            assert (settings.find_setting((*path[:-1], name)) is not None) == is_free
             assert elsewhere.called_here((*path[:-1], name)) == path
+
+
+FLAGS_OF_OTHERS = {
+    name: path[1]
+    for path, names in elsewhere.NAMES.items()
+    for name in names.split()
+    if path[0] == "flags"
+}
+"""The flag that another engine's flag stands for, both without dashes."""
+
+
+@pytest.mark.parametrize(("name", "flag"), FLAGS_OF_OTHERS.items())
+def test_a_flag_of_elsewhere_stands_for_one_of_a_release(name: str, flag: str) -> None:
+    """A release takes the counterpart, which no typed setting writes; none takes the other engine's name."""
+    assert releases_with(f"--{flag}", engine="sglang")
+    assert f"--{flag}" not in ENGINES["sglang"].owned_flags()
+    assert not releases_with(f"--{name.replace('_', '-')}", engine="sglang")
+    assert elsewhere.flag_here(f"--{name.replace('_', '-')}") == ("flags", flag)
+
+
+@pytest.mark.parametrize("version", open_catalog().versions("sglang"))
+def test_what_a_flag_of_elsewhere_is_called_is_true_of_each_release(version: str) -> None:
+    """Advice about another engine's flag names none that the release has not."""
+    release, _ = open_catalog().release("sglang", version, None)
+    assert release is not None
+    for name in FLAGS_OF_OTHERS:
+        option = Option(flag=f"--{name.replace('_', '-')}", values=(), setting="")
+        _, advice = flag_meant(option, release=release, outcome="")
+        for each in re.findall(r"`(?:flags\.|--)([a-z0-9-]+)`", " ".join(advice)):
+            assert find_flag(release, f"--{each}") is not None, (name, advice)
+
+
+def test_a_flag_that_no_release_needs() -> None:
+    """What has no counterpart is a flag of no release, and is told why and what to do; a flag in it is one of the newest."""
+    newest, _ = open_catalog().release("sglang", open_catalog().versions("sglang")[-1], None)
+    assert newest is not None
+    for name, said in needless.REASONS.items():
+        assert not releases_with(f"--{name}", engine="sglang")
+        assert elsewhere.flag_here(f"--{name}") is None
+        assert said.count(": ") == 1, name
+        for each in re.findall(r"`(--[a-z-]+)`", said):
+            assert find_flag(newest, each) is not None, each
+
+
+def test_what_is_otherwise_here_is_said_of_names_that_are_known() -> None:
+    """A difference is told of a flag only that has a counterpart."""
+    for name in elsewhere.OTHERWISE:
+        assert elsewhere.flag_here(f"--{name.replace('_', '-')}") is not None
 
 
 def test_a_flag_with_underscores_of_no_known_engine(tmp_path: Path) -> None:
@@ -284,6 +341,11 @@ def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:
         ("--max-model-len", "--context-length"),
         ("--gpu-memory-utilization", "--mem-fraction-static"),
         ("--max-num-seqs", "--max-running-requests"),
+        ("--enforce-eager", "--disable-cuda-graph"),
+        ("--no-enable-prefix-caching", "--disable-radix-cache"),
+        ("--seed", "--random-seed"),
+        ("--tokenizer", "--tokenizer-path"),
+        ("-tp", "--tensor-parallel-size"),
     ],
 )
 def test_a_flag_of_another_engine(flag: str, setting: str) -> None:
@@ -292,6 +354,48 @@ def test_a_flag_of_another_engine(flag: str, setting: str) -> None:
     told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), flag, "1"]
     said = CliRunner().invoke(predict, told, standalone_mode=False).output
     assert f"set `{setting}`: that is what it is called here" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("flag", "why"),
+    [
+        ("--enable-prefix-caching", "prefixes are kept without being asked"),
+        ("--swap-space", "nothing is swapped to the host"),
+        ("--disable-log-requests", "requests are not logged unless `--log-requests` is given"),
+    ],
+)
+def test_a_flag_without_a_counterpart(flag: str, why: str, tmp_path: Path) -> None:
+    """A flag of another engine that has no counterpart is said to have none, and why: in a command and in a profile."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+    told = ["--gpu", "h200", "--engine", "0.5.23", "--", *start.split(), flag]
+    said = " ".join(CliRunner().invoke(predict, told, standalone_mode=False).output.split())
+    advice = f"leave it out: it has no counterpart in sglang, since {why}"
+    assert advice in said
+    (wrong,) = found(tmp_path, profile(more=f"[flags]\n{flag[2:]} = true"), "flag-unknown")
+    assert wrong.help[0].startswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("flag", "meant"),
+    [
+        ("enforce-eager", "set `flags.disable-cuda-graph`: that is what it is called here"),
+        ("gpu-memory-utilization", "set `memory.fraction`: that is what it is called here; its"),
+    ],
+)
+def test_a_flag_of_another_engine_in_a_profile(flag: str, meant: str, tmp_path: Path) -> None:
+    """In a profile the counterpart is a setting, and where its number is another one that is said."""
+    (wrong,) = found(tmp_path, profile(more=f"[flags]\n{flag} = 0.9"), "flag-unknown")
+    assert wrong.help[0].startswith(meant)
+
+
+@pytest.mark.parametrize("words", ["-tp 2", "--tensor_parallel_size 2"])
+def test_a_flag_that_no_profile_can_hold(words: str) -> None:
+    """`launch-lost`: of another engine's spelling the release's own flag is told, and nothing else is said of it."""
+    start = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B"
+    told = ["--check", "--engine", "0.5.23", "--", *start.split(), *words.split()]
+    said = CliRunner().invoke(adopt, told, standalone_mode=False).output
+    assert "`--tensor-parallel-size`" in said
+    assert "flag-unknown" not in said
 
 
 def test_a_command_that_names_no_model() -> None:

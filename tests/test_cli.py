@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,7 +41,7 @@ from checkouts import (
     run,
     run_apart,
 )
-from compiler.cli.commands import GROUPS, VERBS
+from compiler.cli.commands import GROUPS, VERBS, poolproof
 from compiler.cli.explain import index_lines
 from compiler.explain import codes
 from compiler.workspace import Workspace, check_pin
@@ -1173,6 +1174,33 @@ def test_help_names_every_verb(tree: Checkout) -> None:
         done = tree.run(verb, "--help")
         assert (done.code, done.err) == (0, "")
         assert done.out.startswith(f"Usage: poolproof {verb}")
+
+
+OF_A_UNIT = ("switch", "rollback", "generations", "status", "gc", "retire", "verify", "measure")
+
+
+@pytest.mark.parametrize("verb", OF_A_UNIT)
+def test_help_of_the_verbs_of_a_host_says_which_unit(tree: Checkout, verb: str) -> None:
+    """What names the unit, whether it has to be given, and lines to type that the verb takes as they stand."""
+    shown = tree.run(verb, "--help").out
+    told = " ".join(shown.split())
+    assert "arget's `unit`, else one made of the name that its model is served by" in told
+    if verb in {"verify", "measure"}:
+        assert "exactly one of --unit, --url, --log, and `-`" in told
+        assert "by --plan or --profile" in told
+    lines = shown.partition("Such as:\n")[2].splitlines()
+    assert lines
+    command = poolproof.get_command(click.Context(poolproof), verb)
+    assert command is not None
+    for line in lines:
+        first, named, *words = line.split()
+        assert (first, named) == ("poolproof", verb)
+        command.make_context(verb, words)
+
+
+def test_every_verb_of_a_host_is_held_to_its_help() -> None:
+    """A verb that is added to those of the host or of a running server is among the ones above."""
+    assert set(OF_A_UNIT) == {*GROUPS["On the host"], *GROUPS["A running server"]}
 
 
 def test_a_verb_that_is_misspelled(tree: Checkout) -> None:

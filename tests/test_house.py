@@ -16,10 +16,10 @@ PACKAGE = ROOT / "compiler"
 # Each room may import from the rooms in the rows above its own, and from itself; not from its own row.
 ROWS = (
     # values that everything speaks of
-    ("value", "secretnames"),
+    ("value", "near"),
+    ("secretnames",),
     (
         "abreast",
-        "near",
         "same",
         "listening",
         "bisection",

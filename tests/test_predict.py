@@ -760,7 +760,7 @@ def test_a_release_that_is_assumed_stands_in_a_refusal_too() -> None:
     ("words", "said"),
     [
         (["sglang serve --model-path Qwen/Qwen3-8B"], "the whole command is one word"),
-        (["vllm", "serve", "Qwen/Qwen3-8B"], "`vllm serve` starts no engine that is described"),
+        (["vllm", "serve", "Qwen/Qwen3-8B"], "`vllm serve` starts vLLM"),
         (["python", "-m", "vllm.x"], "`python -m vllm.x` starts no engine that is described"),
         (["run.sh"], "`poolproof adopt --check FILE`"),
         (["sglang serve --api-key hunter2hunter2"], "leave the quotes out: `-- COMMAND`"),

@@ -15,6 +15,7 @@ from compiler.adopt.gathering import gathered
 from compiler.adopt.kindofgpu import with_kind
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
+from compiler.adopt.lostflags import meant_for_lost
 from compiler.adopt.placeholders import placeholder_name
 from compiler.adopt.spent import secret_texts
 from compiler.catalog.naming import Names
@@ -246,7 +247,8 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
         fault = flag_name_fault(setting.path[1]) if setting.path[0] == "flags" else None
         if fault is not None:
             owner = folded.owners.get(setting.path)
-            yield _lost(owner.flag if owner else setting.path[1], fault, setting.span)
+            lost = _lost(owner.flag if owner else setting.path[1], fault, setting.span)
+            yield lost if owner is None else meant_for_lost(lost, owner, chosen.release)
     for each in folded.differences:
         span = entry_span(launch)
         yield error(

@@ -20,6 +20,8 @@ _RAW_VARIABLE = re.compile(r"(?<!`)\benv\.(?P<name>\w+) = \"(?P<value>[^\"]*)\""
 _OFF = re.compile(r"(?:set )?`(?P<setting>[a-z_]+\.[a-z_]+) = false`(?P<more> and )?")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
+_NAMED_RAW = re.compile(r"`flags\.(?P<name>[a-z0-9][a-z0-9-]*)`")
+
 _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
 
 
@@ -86,6 +88,7 @@ def _left_out(match: re.Match[str], flags: Mapping[str, str]) -> str:
 
 def _named(text: str, flags: Mapping[str, str]) -> str:
     """The settings that a text names alone, as the flags that set them."""
+    text = _NAMED_RAW.sub(r"`--\g<name>`", text)
     return _NAMED.sub(
         lambda match: f"`{flags[match['setting']]}`" if match["setting"] in flags else match[0],
         text,

@@ -10,6 +10,7 @@ from compiler.adopt.adopted import Adopted
 from compiler.adopt.advice import in_flags
 from compiler.adopt.around import UNKNOWN_GPU
 from compiler.adopt.fitting import fitted
+from compiler.adopt.folding import flag_name_fault
 from compiler.adopt.launchfaults import entry_span
 from compiler.adopt.reading import Read
 from compiler.checks.outside import ABOUT_PROFILES
@@ -48,6 +49,11 @@ def known_findings(read: Read, adopted: Adopted | None) -> tuple[Diagnostic, ...
 def of_launch(judged: Judged, adopted: Adopted, *, flags: Mapping[str, str]) -> Judged:
     """Without what is about a profile that is not written, and with advice in the launch's own lines."""
     by_file = adopted.chosen.reading.secrets_by_file
+    lost = {
+        f"flags.{each.path[1]}"
+        for each in adopted.settings
+        if each.path[0] == "flags" and flag_name_fault(each.path[1])
+    }
     fitting = (
         fitted(in_flags(each, flags), adopted.launch.command, by_file=by_file)
         for each in judged.diagnostics
@@ -55,6 +61,8 @@ def of_launch(judged: Judged, adopted: Adopted, *, flags: Mapping[str, str]) -> 
         and not (each.code == "gpu-unknown" and not has_gpu(adopted))
         # Of a model that is not named a stand-in is judged, which nobody can describe.
         and not (each.code == "model-unknown" and adopted.chosen.reading.missing)
+        # Of a flag that no profile can hold it is said that it is lost, and what was meant.
+        and not (each.code == "flag-unknown" and each.path in lost)
     )
     kept = tuple(each for each in fitting if each is not None)
     return evolve(judged, diagnostics=kept, target_name=None)

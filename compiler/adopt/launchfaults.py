@@ -10,6 +10,7 @@ from compiler.adopt.files import NOTEBOOK, FileKind
 from compiler.adopt.launch import Command, Launch, Sheet
 from compiler.adopt.nested import EVAL
 from compiler.adopt.programming import not_run
+from compiler.adopt.strange import strange_finding
 from compiler.diagnostics import Diagnostic, Label, Span, error, listed, warning
 from compiler.engines.known import ENGINES
 from compiler.source import Source
@@ -66,6 +67,9 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
         other = _other(each)
         if other is not None:
             return _relative(other, each, where_else=top)
+    strange = strange_finding(whole, sheet, top=top)
+    if strange is not None:
+        return strange
     what = _called(whole, kind)
     where = f"on line {line} of this {what}" if line is not None else f"in this {what}"
     return error(

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from compiler.cli import completing
 from compiler.cli.adoptedtext import changes_of, secrets_of, show_changes, show_findings
+from compiler.cli.behinddashes import TakesFileOrCommand
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json
 from compiler.cli.namedfiles import text_beside
@@ -45,7 +46,7 @@ def _variables(
     return {name: text for name, _, text in pairs}
 
 
-@click.command(name="adopt")
+@click.command(name="adopt", cls=TakesFileOrCommand)
 @click.option(
     "-o",
     "--output",

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from compiler.cli import completing
+from compiler.cli.helptext import KEPT_UNIT, epilog
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.diagnostics import Diagnostic
 from compiler.host.finding import live_of_store, stores_of
@@ -38,7 +39,13 @@ def _age(context: click.Context, option: click.Parameter, value: str | None) -> 
         raise click.BadParameter(f"{fault}; or `30d`", ctx=context, param=option) from None
 
 
-@click.command(name="gc")
+@click.command(
+    name="gc",
+    epilog=epilog(
+        f"Without UNIT all units here are looked at. {KEPT_UNIT}",
+        such_as=("gc", "gc kimi-k2.6 --keep 2 --older-than 30d --yes"),
+    ),
+)
 @click.argument("unit", required=False, shell_complete=completing.units)
 @click.option(
     "--keep",

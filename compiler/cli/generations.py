@@ -7,13 +7,17 @@ from pathlib import Path
 import click
 
 from compiler.cli import completing
+from compiler.cli.helptext import KEPT_UNIT, epilog
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import stores_of
 from compiler.host.store import Store
 from compiler.host.troubles import unreadable
 
 
-@click.command(name="generations")
+@click.command(
+    name="generations",
+    epilog=epilog(KEPT_UNIT, such_as=("generations", "generations kimi-k2.6")),
+)
 @click.argument("unit", required=False, shell_complete=completing.units)
 @root_option
 @json_option

@@ -10,6 +10,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
+from compiler.cli.helptext import RUNNING_UNIT, epilog
 from compiler.cli.newfile import write_new
 from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import catalogue_here, show
@@ -34,7 +35,17 @@ def _fields(
     return fields
 
 
-@click.command(name="measure")
+@click.command(
+    name="measure",
+    epilog=epilog(
+        f"{RUNNING_UNIT}, or give by --set what is asked for.",
+        such_as=(
+            "measure --unit kimi-k2.6 -o profiles/boots/ct200.toml",
+            "measure --url http://127.0.0.1:30000 --profile k2.6-200k",
+            "measure --log server.log --set gpu=h100 --set model=Qwen/Qwen3-32B",
+        ),
+    ),
+)
 @of_a_server
 @click.option(
     "--set",

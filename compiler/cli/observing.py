@@ -44,17 +44,31 @@ _OPTIONS: tuple[Decorator, ...] = (
         callback=_unit,
         metavar="UNIT",
         shell_complete=completing.units,
-        help="A unit: its endpoints and its journal.",
+        help="A service of systemd, by its name: its endpoints and its journal.",
     ),
-    click.option("--user", is_flag=True, help="The unit is one of the user's own manager."),
-    click.option("--url", callback=_address, metavar="URL", help="A server, as http://HOST:PORT."),
     click.option(
-        "--log", type=click.Path(path_type=Path), metavar="FILE", help="A log; `-` for stdin."
+        "--user",
+        is_flag=True,
+        help="With --unit: it is one of your own manager, `systemctl --user`.",
+    ),
+    click.option(
+        "--url", callback=_address, metavar="URL", help="A server that runs, as http://HOST:PORT."
+    ),
+    click.option(
+        "--log",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="What a start logged; `-` for stdin.",
     ),
     click.option(
         "--secret", type=_FILE, metavar="FILE", help="A YAML with `api-key:`, if not the plan's."
     ),
-    click.option("--plan", type=_FILE, metavar="FILE", help="The plan.json of the server."),
+    click.option(
+        "--plan",
+        type=_FILE,
+        metavar="FILE",
+        help="The plan.json of the server, else that of its unit.",
+    ),
     click.option(
         "--profile",
         metavar="NAME",

@@ -13,6 +13,7 @@ from compiler.adopt.launch import Command
 from compiler.adopt.launchfaults import IS_RELATIVE
 from compiler.adopt.reading import read_words
 from compiler.adopt.release import other_than_image
+from compiler.adopt.strange import IS_STRANGE
 from compiler.catalog import Catalog
 from compiler.cli.launchfiles import files_here, is_whole_command, one_word
 from compiler.cli.plaincommand import Said
@@ -72,7 +73,8 @@ def _without_options(found: Diagnostic) -> Diagnostic:
 
 def _starts_nothing(words: Sequence[str], others: Sequence[Diagnostic]) -> Diagnostic:
     """`command-refused`, for what starts no engine that is described."""
-    relative = next((each for each in others if each.summary.endswith(IS_RELATIVE)), None)
+    told = (IS_RELATIVE, IS_STRANGE)
+    relative = next((each for each in others if each.summary.endswith(told)), None)
     if relative is not None:
         return error("command-refused", relative.summary, notes=relative.notes, help=relative.help)
     if len(words) == 1 and is_whole_command(words[0]):

@@ -14,6 +14,7 @@ from compiler.catalog import Catalog
 from compiler.cli import completing
 from compiler.cli.askedgpu import asked_gpu
 from compiler.cli.bars import print_bars
+from compiler.cli.behinddashes import TakesCommand
 from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
@@ -54,7 +55,7 @@ _LARGEST_BYTES = 2**24
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(name="predict")
+@click.command(name="predict", cls=TakesCommand)
 @click.option(
     "--gpu",
     required=True,

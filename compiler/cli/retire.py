@@ -9,6 +9,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
+from compiler.cli.helptext import KEPT_UNIT, epilog
 from compiler.cli.hosting import SCHEMA, agreed, end, json_option, root_option, yes_option
 from compiler.diagnostics import Diagnostic
 from compiler.host.finding import find_unit, live_of_store
@@ -20,7 +21,10 @@ from compiler.host.troubles import unreadable
 from compiler.quantities import counted
 
 
-@click.command(name="retire")
+@click.command(
+    name="retire",
+    epilog=epilog(KEPT_UNIT, such_as=("retire kimi-k2.6", "retire kimi-k2.6 --delete --yes")),
+)
 @click.argument("unit", shell_complete=completing.units)
 @click.option("--delete", is_flag=True, help="Delete its generations as well.")
 @yes_option

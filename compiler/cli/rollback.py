@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from compiler.cli import completing
+from compiler.cli.helptext import KEPT_UNIT, epilog
 from compiler.cli.hosting import end, json_option, root_option, yes_option
 from compiler.cli.switch import carry_out, no_intent
 from compiler.diagnostics import Diagnostic
@@ -18,7 +19,13 @@ from compiler.host.site import Manner
 from compiler.host.troubles import unreadable
 
 
-@click.command(name="rollback")
+@click.command(
+    name="rollback",
+    epilog=epilog(
+        f"{KEPT_UNIT} `poolproof generations` has the numbers.",
+        such_as=("rollback --dry-run", "rollback kimi-k2.6", "rollback kimi-k2.6 3"),
+    ),
+)
 @click.argument(
     "unit_and_number", nargs=-1, metavar="[UNIT] [N]", shell_complete=completing.numbers
 )

@@ -9,6 +9,7 @@ import click
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
+from compiler.cli.helptext import KEPT_UNIT, epilog
 from compiler.cli.hosting import SCHEMA, end, json_option, root_option
 from compiler.host.finding import live_of_store, stores_of
 from compiler.host.status import Status, look_at_unit
@@ -16,7 +17,10 @@ from compiler.host.troubles import unreadable
 from compiler.quantities import counted
 
 
-@click.command(name="status")
+@click.command(
+    name="status",
+    epilog=epilog(KEPT_UNIT, such_as=("status", "status kimi-k2.6", "status --json")),
+)
 @click.argument("unit", required=False, shell_complete=completing.units)
 @root_option
 @json_option

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from compiler.cli import completing
 from compiler.cli.exits import Exit
+from compiler.cli.helptext import epilog
 from compiler.cli.hosting import (
     SCHEMA,
     agreed,
@@ -32,7 +33,18 @@ from compiler.host.switching import Switched, switch
 from compiler.host.troubles import unreadable
 
 
-@click.command(name="switch")
+@click.command(
+    name="switch",
+    epilog=epilog(
+        "No unit is named: the compiled target has its name, which --dry-run prints first. It is the target's `unit`, else one "
+        "made of the name that its model is served by.",
+        such_as=(
+            "switch out/k2.6-200k/ct200 --dry-run",
+            "switch k2.6-200k --yes",
+            "switch k2.6-200k/ct200 --no-wait",
+        ),
+    ),
+)
 @click.argument("tree", metavar="OUT/PROFILE/TARGET", shell_complete=completing.targets)
 @click.option(
     "--out",

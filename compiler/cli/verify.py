@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from compiler.cli.exits import Exit, exit_of
+from compiler.cli.helptext import RUNNING_UNIT, epilog
 from compiler.cli.observing import no_such_engine, of_a_server, say
 from compiler.cli.session import print_json, show
 from compiler.diagnostics import Diagnostic, printable
@@ -28,7 +29,17 @@ WIDEST = 40
 """Characters of a flag's value in the table; JSON has all of them."""
 
 
-@click.command(name="verify")
+@click.command(
+    name="verify",
+    epilog=epilog(
+        f"{RUNNING_UNIT}: without one nothing is known to be promised.",
+        such_as=(
+            "verify --unit kimi-k2.6",
+            "verify --url http://127.0.0.1:30000 --profile k2.6-200k",
+            "verify --log server.log --plan out/k2.6-200k/plan.json",
+        ),
+    ),
+)
 @of_a_server
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def command(asked: MeantServer, *, promised: Promised | Diagnostic | None, as_json: bool) -> int:

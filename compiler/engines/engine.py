@@ -222,6 +222,9 @@ class Engine(Protocol):
     def other_program(self, words: Sequence[str]) -> tuple[str, str] | None:
         """The words of a command that start a relative of it, and what that is, a clause; `None` where none does."""
 
+    def needless(self, flag: str) -> str | None:
+        """Why it has no flag for what this one of another engine asks, and, behind a colon, what to do; `None` if not known."""
+
     @property
     def image_names(self) -> tuple[str, ...]:
         """What the images that hold it are called by, a part of each name."""

@@ -18,10 +18,10 @@ from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, valu
 from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
-from compiler.language.elsewhere import flag_here
+from compiler.language.elsewhere import flag_here, otherwise_here
 from compiler.language.written import text_toml
 from compiler.near import near
-from compiler.origins import dotted
+from compiler.origins import SettingPath, dotted
 from compiler.plan import Option
 
 
@@ -51,9 +51,45 @@ def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     if others:
         verb = f"{others[0]} has it" if len(others) == 1 else f"{others[0]} to {others[-1]} have it"
         return (outcome, f"of the releases read, {verb}"), ()
-    named = flag_here(option.flag)
-    if named is not None:
-        return (outcome,), (f"set `{dotted(named)}`: that is what it is called here",)
+    return _of_elsewhere(option.flag, release, outcome) or _of_similar_name(
+        option, release, outcome
+    )
+
+
+def _of_elsewhere(flag: str, release: Release, outcome: str) -> Advice | None:
+    """What the flag of another engine is called here, or why there is no such flag."""
+    named = flag_here(flag)
+    meant = named if named is None or named[0] != "flags" else _taken(named[1], release)
+    if meant is not None:
+        said = f"set `{dotted(meant)}`: that is what it is called here"
+        other = otherwise_here(flag)
+        return (outcome, *_late(meant, release)), (said if other is None else f"{said}; {other}",)
+    engine = ENGINES.get(release.engine)
+    reason = engine.needless(flag) if engine is not None else None
+    if reason is None:
+        return None
+    why, _, instead = reason.partition(": ")
+    return (outcome,), (f"{instead}: it has no counterpart in {release.engine}, since {why}",)
+
+
+def _late(meant: SettingPath, release: Release) -> Iterator[str]:
+    """That a flag is on its way out itself."""
+    table, name = meant
+    known = find_flag(release, f"--{name}") if table == "flags" else None
+    if known is not None and known.deprecated:
+        yield f"`--{name}` is about to go: {known.deprecated}"
+
+
+def _taken(name: str, release: Release) -> tuple[str, str] | None:
+    """The flag of that name, or what took its place in a release; `None` where that has neither."""
+    if find_flag(release, f"--{name}") is not None:
+        return ("flags", name)
+    known = replacement(f"--{name}", release=release)
+    taken = None if known is None else known.name
+    return None if taken is None or find_flag(release, taken) is None else ("flags", taken[2:])
+
+
+def _of_similar_name(option: Option, release: Release, outcome: str) -> Advice:
     similar = _similar(option, release)
     return (outcome,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
 

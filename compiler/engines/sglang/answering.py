@@ -81,6 +81,11 @@ class _Sglang(Value):
 
         return other_program(words)
 
+    def needless(self, flag: str) -> str | None:
+        from compiler.engines.sglang.needless import needless  # noqa: PLC0415 - only a mistake pays for it
+
+        return needless(flag)
+
     def adopter(self, release: Release) -> Adopter:
         from compiler.engines.sglang.adopting import make_adopter  # noqa: PLC0415 - as above
 
