@@ -123,7 +123,7 @@ def _help(
     if not remedies and others:
         return (f"first mend `{others[0].code}`: no single setting mends both", more)
     if not remedies:
-        return (f"{_tried(code, plan)}; more GPUs may, or a change to something else", more)
+        return (f"{_tried(code, plan)}; two changes together may, or more GPUs", more)
     width = max(len(str(each)) for each in remedies)
     lines = [f"{str(each).ljust(width)}  {_gives(each)}{_waived(each, plan)}" for each in remedies]
     which = "this" if len(remedies) == 1 else "any one of these"
