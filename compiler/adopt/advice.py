@@ -20,6 +20,8 @@ _RAW_VARIABLE = re.compile(r"(?<!`)\benv\.(?P<name>\w+) = \"(?P<value>[^\"]*)\""
 _OFF = re.compile(r"(?:set )?`(?P<setting>[a-z_]+\.[a-z_]+) = false`(?P<more> and )?")
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
+_TWICE = re.compile(r"(`(?P<flag>--[\w-]+)(?: [^`]*)?`) \(`(?P=flag)`\)")
+
 _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
 
 
@@ -73,7 +75,7 @@ def _told(line: str, flags: Mapping[str, str]) -> str:
         ),
         line,
     )
-    return _named(line, flags)
+    return _TWICE.sub(r"\1", _named(line, flags))
 
 
 def _left_out(match: re.Match[str], flags: Mapping[str, str]) -> str:
