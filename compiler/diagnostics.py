@@ -101,9 +101,7 @@ def unpadded(text: str) -> str:
     """A text without the padding of columns, for where they do not line up; what stands in backticks is as it was."""
     if "  " not in text:
         return text
-    return re.sub(
-        r"(`[^`\n]*`)|(?<=\S) {2,}(?=\S)", lambda found: found[1] if found[1] else ": ", text
-    )
+    return re.sub(r"(`[^`\n]*`)|(?<=\S) {2,}(?=\S)", lambda found: found[1] or ": ", text)
 
 
 def error(  # noqa: PLR0913 - the fields of a finding
