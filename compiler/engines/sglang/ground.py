@@ -64,7 +64,12 @@ class Ground(Value):
     def request_tokens(self) -> int:
         """Slots that one request of full context needs."""
         launch = self.launch
-        return promise.request_tokens(self.profile, width=launch.verify_width, page=launch.page)
+        return promise.request_tokens(
+            self.profile,
+            width=launch.verify_width,
+            page=launch.page,
+            promised=self.facts.request_tokens,
+        )
 
     @cached_property
     def required_tokens(self) -> int:
