@@ -128,7 +128,6 @@ def command(  # noqa: PLR0913 - click hands over each option
     """Judge a launch command: will it start, and will its pool hold what is promised?
 
     That is one request of its full context, unless `--concurrency` and `--context` promise something else.
-
     Variables and a container in front of it count. Who reaches it and who reads its key is judged by `adopt --check`.
     """
     read = read_named(model_config=model_config, checkpoint=checkpoint, boots=boot)
@@ -165,8 +164,7 @@ def command(  # noqa: PLR0913 - click hands over each option
         flags = predictor.release.flags if predictor.release is not None else ()
         hidden |= said.hidden | _secrets(said.words, flags=flags)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
-    promise = Promise(concurrency=concurrency, context=context)
-    _print(checked, promise, as_json=as_json, hidden=hidden)
+    _print(checked, Promise(concurrency, context), as_json=as_json, hidden=hidden)
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK

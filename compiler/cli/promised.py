@@ -10,7 +10,7 @@ from compiler.quantities import counted
 from compiler.value import Value
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Promise(Value):
     """Requests at once, and the tokens of each; the server's own context where that is `None`."""
 

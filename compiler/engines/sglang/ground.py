@@ -63,12 +63,9 @@ class Ground(Value):
     @cached_property
     def request_tokens(self) -> int:
         """Slots that one request of full context needs."""
-        launch = self.launch
+        profile, launch, promised = self.profile, self.launch, self.facts.request_tokens
         return promise.request_tokens(
-            self.profile,
-            width=launch.verify_width,
-            page=launch.page,
-            promised=self.facts.request_tokens,
+            profile, promised, width=launch.verify_width, page=launch.page
         )
 
     @cached_property

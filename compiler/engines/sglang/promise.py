@@ -8,7 +8,7 @@ from compiler.plan import Pool
 from compiler.profile import Profile
 
 
-def request_tokens(profile: Profile, *, width: int, page: int, promised: int | None = None) -> int:
+def request_tokens(profile: Profile, promised: int | None, *, width: int, page: int) -> int:
     """Slots that one request of full context needs, in whole pages; or one of what is `promised`, where that is less.
 
     A request holds at most `context - 2` tokens of input and output; at its last step `context - 4` of them are in the pool
