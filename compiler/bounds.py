@@ -8,6 +8,7 @@ from math import isfinite
 
 from attrs import fields
 
+from compiler.diagnostics import Diagnostic, error
 from compiler.profile import Memory, Parallel, Profile, Serve, Speculative
 
 
@@ -37,6 +38,12 @@ def beyond_bounds(profile: Profile) -> Iterator[tuple[str, float, str]]:
     for name, given in profile.flags.items():
         if type(given) is float and not isfinite(given):
             yield f"flags.{name}", given, "a finite number"
+
+
+def senseless(profile: Profile) -> Iterator[Diagnostic]:
+    """The same as findings: `bad-value`."""
+    for setting, value, expected in beyond_bounds(profile):
+        yield error("bad-value", f"`{setting}`: expected {expected}, found {value}", path=setting)
 
 
 @cache

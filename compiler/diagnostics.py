@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -94,6 +95,13 @@ class Diagnostic(Value):
     def is_error(self) -> bool:
         """Whether this finding refuses the profile."""
         return self.severity is Severity.ERROR
+
+
+def unpadded(text: str) -> str:
+    """A text without the padding of columns, for where they do not line up; what stands in backticks is as it was."""
+    if "  " not in text:
+        return text
+    return re.sub(r"(`[^`\n]*`)|(?<=\S) {2,}(?=\S)", lambda found: found[1] or ": ", text)
 
 
 def error(  # noqa: PLR0913 - the fields of a finding

@@ -51,6 +51,17 @@ class Judged(Value):
         return self.plan
 
 
+def unjudged(*found: Diagnostic) -> Judged:
+    """What comes of a command that these errors leave nothing to judge of."""
+    return Judged(
+        profile_name="",
+        target_name=None,
+        verdict=Verdict.UNKNOWN,
+        plan=None,
+        diagnostics=found,
+    )
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Checked(Value):
     """What came of some profiles: their services, and what belongs to none of them.

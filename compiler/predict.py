@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import evolve, field, frozen
 
 from compiler.accept import verdict
-from compiler.bounds import beyond_bounds
+from compiler.bounds import beyond_bounds, senseless
 from compiler.catalog import Catalog
 from compiler.catalog.naming import Names, model_names
 from compiler.catalog.unknowns import beside_catalogue
 from compiler.checks import check
 from compiler.checks.outside import ABOUT_DEPLOYMENT, ABOUT_PROFILES
-from compiler.checks.unknown import placeless
+from compiler.checks.unknown import READ_FLAGS, placeless
 from compiler.diagnostics import Diagnostic, error
 from compiler.engines.engine import (
     Asked,
@@ -31,7 +31,7 @@ from compiler.engines.engine import (
 from compiler.engines.known import ENGINES
 from compiler.engines.logged import impossible
 from compiler.facts import Boot, Gpu, Model, Release
-from compiler.judged import Judged, Verdict
+from compiler.judged import Judged, unjudged
 from compiler.memory.cards import CUSTOM, MIB, custom, other_sizes, resized
 from compiler.memory.weights import Split
 from compiler.origins import NOWHERE
@@ -59,6 +59,7 @@ class Question(Value):
         boots: recorded boots beside those of the catalogue.
         public: whether the catalogue's public boots count too.
         assumed: what is taken for granted because nobody says it; it stands beside the verdict.
+        concurrency, context: the promise: such requests at once, of so many tokens; of the server's context where that is `None`.
     """
 
     gpu: str
@@ -72,6 +73,8 @@ class Question(Value):
     boots: tuple[Boot, ...] = ()
     public: bool = True
     assumed: tuple[str, ...] = ()
+    concurrency: int = 1
+    context: int | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -99,15 +102,17 @@ class Predictor(Value):
                     notes=(asked.refusal or "",),
                 )
             )
-        wrong = tuple(map(_senseless, beyond_bounds(asked.profile)))
+        serve = evolve(asked.profile.serve, concurrency=question.concurrency)
+        profile = evolve(asked.profile, serve=serve)
+        wrong = tuple(senseless(profile))
         if wrong:
             return unjudged(*wrong)
-        facts = self._facts(asked.profile, question)
-        belied = tuple(impossible(question.measured, facts.gpu))
+        facts = self._facts(profile, question)
+        profile = self._completed(asked, profile, facts)
+        belied = (*impossible(question.measured, facts.gpu), *_too_long(question, profile))
         if belied:
             return unjudged(*belied)
-        profile = self._completed(asked, asked.profile, facts)
-        return self._judge(words, profile, facts, asked, assumed=question.assumed)
+        return self._judge(words, profile, facts, asked, question)
 
     def asked(self, words: Sequence[str], *, gpus: Gpus) -> Asked:
         """What a command asks for; nothing where nobody read its release."""
@@ -149,6 +154,7 @@ class Predictor(Value):
             "release-unknown",
             f"nobody described {question.engine} {question.version}",
             notes=(f"known releases: {known or 'none'}",),
+            help=() if self.engine is None else (READ_FLAGS,),
         )
 
     def _facts(self, profile: Profile, question: Question) -> Facts:
@@ -166,6 +172,7 @@ class Predictor(Value):
             release=self.release,
             boots=known_boots(self._boots(profile, question), profile, self.catalog),
             measured=question.measured,
+            request_tokens=question.context,
             weights=question.weights,
         )
 
@@ -220,12 +227,12 @@ class Predictor(Value):
         profile: Profile,
         facts: Facts,
         asked: Asked,
-        *,
-        assumed: Sequence[str],
+        question: Question,
     ) -> Judged:
         given = Spelled(command=tuple(words), options=(), environment=tuple(_variables(profile)))
         plan = plan_of("", profile, facts, self.engine, asked.unknowns, spelled=given)
-        assumptions = (*assumed, *self._of_the_card(profile, plan), *_assumptions(asked, plan))
+        own = (*self._of_the_card(profile, plan), *_assumptions(asked, plan, question))
+        assumptions = (*question.assumed, *own)
         if plan.unknowns or assumptions:
             plan = evolve(
                 plan,
@@ -264,12 +271,13 @@ def _variables(profile: Profile) -> Iterator[Variable]:
         yield Variable(name=name, value=profile.env[name], setting=f"env.{name}")
 
 
-def _assumptions(asked: Asked, plan: Plan) -> Iterator[str]:
+def _assumptions(asked: Asked, plan: Plan, question: Question) -> Iterator[str]:
     yield from asked.assumptions
     if not asked.fraction_given and plan.memory is not None and not asked.unknowns:
         yield f"no static fraction is given: the engine picks {plan.memory.fraction:.4g}"
     if not asked.context_given and plan.model is not None:
-        yield f"no context is given: the model's own {plan.model.context:,} tokens are promised"
+        are = "are promised" if question.context is None else "are the server's"
+        yield f"no context is given: the model's own {plan.model.context:,} tokens {are}"
     if plan.gpu is not None and plan.gpu.id == CUSTOM:
         yield "the GPU is one of compute capability 8.0; its kernels, and with them buffers, may be others"
 
@@ -281,17 +289,12 @@ def _findings(plan: Plan) -> Iterator[Diagnostic]:
             yield evolve(placeless(found), primary=None, secondary=())
 
 
-def _senseless(found: tuple[str, float, str]) -> Diagnostic:
-    setting, value, expected = found
-    return error("bad-value", f"`{setting}`: expected {expected}, found {value}", path=setting)
-
-
-def unjudged(*found: Diagnostic) -> Judged:
-    """What comes of a command that these errors leave nothing to judge of."""
-    return Judged(
-        profile_name="",
-        target_name=None,
-        verdict=Verdict.UNKNOWN,
-        plan=None,
-        diagnostics=found,
-    )
+def _too_long(question: Question, profile: Profile) -> Iterator[Diagnostic]:
+    """That requests are promised which the server refuses, whatever its memory."""
+    most = profile.serve.context
+    if question.context is not None and not isinstance(most, str) and question.context > most:
+        yield error(
+            "bad-value",
+            f"`--context`: requests of {question.context:,} tokens are promised, and the server takes {most:,} at most",
+            help=(f"promise less, or set `serve.context = {question.context}`",),
+        )

@@ -177,6 +177,14 @@ def test_a_backend_that_runs_there_in_a_command(
             "mem_fraction_static = 0.7",
             "remove `flags.mem_fraction_static`: `memory.fraction` is set, and writes `--mem-fraction-static`",
         ),
+        (
+            "chunked_prefil_size = 4096",
+            "a flag with a similar name exists: set `memory.chunked_prefill = 4096` (`--chunked-prefill-size`) in its place",
+        ),
+        (
+            "mem_fraction_statik = 0.7",
+            "remove `flags.mem_fraction_statik`: `memory.fraction` is set, and writes `--mem-fraction-static`",
+        ),
         ("tp = 2", None),
         ("tp_size = 2", "set `parallel.tensor = 2` and remove `flags.tp_size`"),
         ("nonsense_of_mine = 1", "remove `flags.nonsense_of_mine`"),
@@ -194,6 +202,42 @@ def test_a_flag_with_underscores(tmp_path: Path, line: str, meant: str | None) -
     key = line.partition(" ")[0]
     if meant is not None and meant.startswith("write "):
         after = check_text(tmp_path / "profiles", text.replace(key, meant[7:-1], 1))
+        assert [each for each in after.all_diagnostics if each.is_error] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (
+            "chunked-prefil-size = 4096",
+            "a flag with a similar name exists: set `memory.chunked_prefill = 4096` (`--chunked-prefill-size`) in its place",
+        ),
+        (
+            "chunked-prefill-siz = 4096",
+            "write it in full: set `memory.chunked_prefill = 4096` (`--chunked-prefill-size`) in its place",
+        ),
+        (
+            "trust-remote-cod = true",
+            "write it in full: set `model.trust_remote_code = true` (`--trust-remote-code`) in its place",
+        ),
+        (
+            "mem-fraction-statik = 0.7",
+            "remove `flags.mem-fraction-statik`: `memory.fraction` is set, and writes `--mem-fraction-static`",
+        ),
+        # A value that the setting cannot hold stands under `[flags]`.
+        ("kv-cache-dtipe = 'fp4_e2m1'", "a flag with a similar name exists: `--kv-cache-dtype`"),
+    ],
+)
+def test_a_flag_nearly_named_that_a_setting_writes(tmp_path: Path, line: str, meant: str) -> None:
+    """The setting is named at once, so that doing what is said does not lead to a flag that is given twice."""
+    text = profile(more=f"[flags]\n{line}")
+    (before,) = found(tmp_path, text, "flag-unknown")
+    assert before.help == (meant,)
+    said = _SET.search(meant)
+    if said is not None:
+        table, _, key = said["setting"].partition(".")
+        mended = profile(more="").replace(f"[{table}]\n", f"[{table}]\n{key} = {said['value']}\n")
+        after = check_text(tmp_path / "profiles", mended)
         assert [each for each in after.all_diagnostics if each.is_error] == []
 
 

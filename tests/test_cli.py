@@ -1370,6 +1370,7 @@ def test_a_tried_release_stands_in_no_file(tree: Checkout) -> None:
     tried = "the release is given by `--engine`, and stands in no file"
     done = tree.run("check", SHORT, "--json", "--engine", "0.9.0")
     (told,) = places_of(done, "release-unknown")
+    assert "`poolproof catalog add-engine PATH`" in done.out
     assert told == (f"profiles/{SHORT}.toml", 1, f"not known: how it counts memory; {tried}")
     done = tree.run("check", SHORT, "--engine", "sglnag@0.5.11")
     assert "help: try `--engine sglang@0.5.11`" in done.err

@@ -45,6 +45,17 @@ def written(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
+def offered_in(made: Done) -> list[str]:
+    """The lines that a refusal offers; that each of them passes is said only where no verdict is another."""
+    head, _, lines = re.split(r"(each of these passes|none of these is refused):\n", made.err)
+    offered = lines.splitlines()
+    assert head.endswith("nothing was written; with the rest as it is, ")
+    assert ("each of these passes" in made.err) is not any(
+        "  uncertain  " in each for each in offered
+    )
+    return offered
+
+
 def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
     """The tree for a known model and GPU passes, compiles, and is then what its profiles give."""
     made = poolproof(tmp_path, "init", *QWEN)
@@ -147,7 +158,7 @@ def test_what_a_refused_tree_may_be_asked_for_instead(
     made = poolproof(tmp_path, "init", *QWEN, *words)
     assert made.code == 1
     assert not set(re.findall(r"memory\.kv_dtype|serve\.\w+|other GPUs|poolproof fit", made.err))
-    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    offered = offered_in(made)
     assert offered
     for number, line in enumerate(offered):
         instead = line.split("  pass")[0].split("  uncertain")[0].split()
@@ -199,13 +210,51 @@ def test_what_keeps_the_whole_promise_is_tried_before_it_is_refused(
     assert poolproof(tmp_path, "fmt", "--check").code == 0
 
 
+def test_a_refusal_says_what_was_tried(tmp_path: Path) -> None:
+    """One line names the layouts, and the finding is of the one that came nearest: about the promise, and nothing else."""
+    words = ("--host", "a", "--context", "131072", "--concurrency", "64")
+    made = poolproof(tmp_path, "init", *V3, *words)
+    assert made.code == 1
+    assert re.findall(r"error\[(.*?)\]", made.err) == ["pool-too-small"]
+    (tried,) = [line for line in made.err.splitlines() if line.startswith("tried: ")]
+    assert tried == (
+        "tried: tensor parallel over 8 GPUs, and data parallel attention in 8, 4, and 2 groups, each also with fewer requests "
+        "at once; data parallel attention in 8 groups came nearest, as said above"
+    )
+    assert "8 of 64 full requests need 1,048,552 slots on each of 8 replicas" in made.err
+    assert "the reserve" not in made.err.partition("tried: ")[0]
+    assert "raised as far as it goes to 0.999" in made.err
+    assert "; reserve" not in made.out
+
+
+def test_one_layout_that_was_tried(tmp_path: Path) -> None:
+    """Heads of keys gain nothing from groups, so that one layout was tried."""
+    made = poolproof(tmp_path, "init", *QWEN, "--context", "40960", "--concurrency", "40")
+    assert "tried: tensor parallel over 2 GPUs, it also with fewer requests at once\n" in made.err
+    assert re.findall(r"error\[(.*?)\]", made.err) == ["pool-too-small"]
+
+
+@pytest.mark.parametrize("below", ["deploy/llm", "."])
+def test_a_tree_inside_a_larger_repository(tmp_path: Path, below: str) -> None:
+    """What GitHub and pre-commit read at the root only is named, with where it has to go; a tree at the root has it there."""
+    (tmp_path / ".git").mkdir()
+    made = poolproof(tmp_path, "init", below, *QWEN)
+    assert made.code == 0, made.err
+    told = "neither GitHub nor pre-commit reads files below its root" in made.err
+    assert told is (below != ".")
+    if told:
+        for name in (".github/workflows/poolproof.yml", ".pre-commit-config.yaml"):
+            assert f"{below}/{name} to {tmp_path / name}, " in made.err
+        assert "`defaults: {run: {working-directory: deploy/llm}}`" in made.err
+
+
 @pytest.mark.slow
 def test_more_is_offered_with_what_else_it_takes(tmp_path: Path) -> None:
     """What passes with fewer requests or groups stands beside what passes without, says so, and is what comes of its options."""
     words = ("--context", "131072", "--concurrency", "16")
     made = poolproof(tmp_path, "init", *KIMI, "--host", "a", *words)
     assert made.code == 1
-    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    offered = offered_in(made)
     most = {each.split()[0]: each for each in offered if each.endswith(" at most")}
     assert [each.split()[0] for each in offered] == [
         "--context",
@@ -269,7 +318,7 @@ def test_a_number_of_gpus_that_does_not_divide(tmp_path: Path) -> None:
     words = ("--model", "Qwen/Qwen3-32B", "--gpu", "l4", "--count", "3", "--host", "a")
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
-    offered = made.err.partition("each of these passes:\n")[2].splitlines()
+    offered = offered_in(made)
     assert [each.split("  ")[1] for each in offered] == ["--count 4"]
     assert "With `tensor = 3` alone, " in made.err
     assert written(tmp_path) == set()

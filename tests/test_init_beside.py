@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from checkouts import Done, run
+from test_init import offered_in
 
 
 FIRST = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "node-b")
@@ -207,6 +208,49 @@ def test_a_fragment_of_another_thing_is_named(tree: Path) -> None:
     assert "its `gpus.count` is `4`, not `1` (`--count`)" in done.err
 
 
+@pytest.mark.parametrize("words", [(), ("--engine", "0.5.3")])
+@pytest.mark.parametrize("name", ["base/sglang-0.5.23", "base/sglang", "engines/ours"])
+def test_a_fragment_of_the_engine_is_found_by_what_it_says(
+    tree: Path, name: str, words: tuple[str, ...]
+) -> None:
+    """One that was upgraded or renamed is used, whatever it is called, and said; no second one is written."""
+    replace(tree, "base/sglang-0.5.23", 'version = "0.5.23"', 'version = "0.5.3"')
+    path = tree / f"profiles/{name}.toml"
+    path.parent.mkdir(exist_ok=True)
+    (tree / "profiles/base/sglang-0.5.23.toml").rename(path)
+    replace(tree, "qwen3-32b-node-b", '"base/sglang-0.5.23"', f'"{name}"')
+    before = texts(tree)
+    done = init(tree, *SECOND, "--host", "node-c", *words)
+    assert done.code == 0, done.err
+    added = texts(tree).keys() - before.keys()
+    assert not any("sglang" in each for each in added)
+    assert name in profile(tree, "qwen3-8b-node-c")["extends"]
+    assert f"kept profiles/{name}.toml" in done.err
+    said = f"`profiles/{name}.toml` says sglang 0.5.3: the new service takes its engine from there"
+    assert said in done.err
+
+
+def test_a_fragment_of_more_than_the_engine_is_not_taken(tree: Path) -> None:
+    """What also says the model, or names a build, is of the services that extend it."""
+    replace(
+        tree, "base/qwen3-32b", "[model]", '[engine]\nname = "sglang"\nversion = "0.5.3"\n[model]'
+    )
+    (tree / "profiles/base/ours.toml").write_text(
+        'schema = 1\n\n[engine]\nname = "sglang"\nversion = "0.5.3"\nbuild = "ours"\n', "utf-8"
+    )
+    done = init(tree, *SECOND, "--host", "node-c", "--engine", "0.5.3")
+    assert done.code == 0, done.err
+    assert (tree / "profiles/base/sglang-0.5.3.toml").is_file()
+
+
+def test_a_release_that_nobody_asked_for_is_not_said_to_be(tree: Path) -> None:
+    """Where the usual name is taken by a fragment of another kind, the release is the newest, and no option is blamed."""
+    replace(tree, "base/sglang-0.5.23", 'version = "0.5.23"', 'version = "9.9.9"')
+    done = init(tree, *SECOND, "--host", "node-c")
+    assert done.code == 1
+    assert "not `0.5.23` (the newest, since there is no `--engine`)" in done.err
+
+
 def test_smaller_checkpoints_and_a_smaller_cache_are_offered(tmp_path: Path) -> None:
     """Where a model does not fit, its quantised checkpoints are offered, and an fp8 cache; each passes as it is written."""
     words = ("--gpu", "rtx-4090", "--count", "2", "--host", "a")
@@ -216,7 +260,7 @@ def test_smaller_checkpoints_and_a_smaller_cache_are_offered(tmp_path: Path) -> 
     ):
         done = init(tmp_path, "--model", model, *words, "--context", context)
         assert done.code == 1
-        lines = done.err.partition("each of these passes:\n")[2].splitlines()
+        lines = offered_in(done)
         offered = {line.split("  ")[1] for line in lines}
         assert expected <= offered
         for number, option in enumerate(sorted(expected)):

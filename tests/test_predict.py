@@ -1078,3 +1078,92 @@ def test_an_empty_gpu_is_a_slip(gpu: str) -> None:
     done = CliRunner().invoke(command, ["--gpu", gpu, "--", "python", "-m", "sglang.launch_server"])
     assert done.exit_code == 2
     assert "`--gpu` names nothing" in done.stderr
+
+
+PROMISING = ("--gpu", "l40s", "--count", "1", "--engine", "0.5.23")
+SMALL = server("--model-path Qwen/Qwen3-8B").split()
+
+
+def test_the_promise_is_said() -> None:
+    """Without options it is one request of full context, and the lines say that, and by which options it is another."""
+    _, out, _ = told(*PROMISING, "--", *SMALL)
+    assert (
+        "  promised: 1 request of full context, 40,960 tokens; `--concurrency` and `--context` say another"
+        in out.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said", "needed"),
+    [
+        ("--concurrency 3", 0, "3 requests of full context, 40,960 tokens, at once", "122,871"),
+        ("--concurrency 4", 1, "4 requests of full context, 40,960 tokens, at once", "163,828"),
+        ("--concurrency 4 --context 8000", 0, "4 requests of 8,000 tokens at once", "31,988"),
+        ("--context 8000", 0, "1 request of 8,000 tokens at once", "7,997"),
+    ],
+)
+def test_the_verdict_is_about_the_promise(options: str, code: int, said: str, needed: str) -> None:
+    """So many requests at once, of so many tokens, have room in the pool of that very server, or the command is refused."""
+    done, out, _ = told(*PROMISING, *options.split(), "--", *SMALL)
+    first, *others = out.splitlines()
+    assert (done, f"for {needed} tokens" in first) == (code, True)
+    assert f"  promised: {said}" in others
+    pool = re.search(r"pool ([\d,.]+) for", first)
+    plain = re.search(r"pool ([\d,.]+) for", told(*PROMISING, "--", *SMALL)[1])
+    assert pool is not None
+    assert plain is not None
+    assert pool[1] == plain[1]
+
+
+def test_a_smaller_promise_is_said_by_the_option() -> None:
+    """What no flag of the server says is told as the option that says it."""
+    code, _, err = told(*PROMISING, "--concurrency", "4", "--", *SMALL)
+    assert code == 1
+    assert re.search(r"^ +--concurrency 3 ", err, re.MULTILINE)
+    assert "serve.concurrency" not in err
+
+
+def test_longer_requests_than_the_server_takes() -> None:
+    """They are refused by the server, however much memory there is."""
+    code, _, err = told(*PROMISING, "--context", "99000", "--", *SMALL)
+    assert code == 1
+    assert "requests of 99,000 tokens are promised, and the server takes 40,960 at most" in flat(
+        err
+    )
+    assert "set `--context-length 99000`" in flat(err)
+
+
+def test_a_context_that_is_not_promised_whole() -> None:
+    """The model's own context, where nothing else is given, is the server's, and not said to be promised."""
+    _, out, _ = told(*PROMISING, "--context", "8000", "--", *SMALL)
+    assert "no context is given: the model's own 40,960 tokens are the server's" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "first"),
+    [
+        ((), ("--model-path", "my-org/My-8B"), "`--model-config FILE`"),
+        (("--gpu", "zz9"), ("--model-path", "Qwen/Qwen3-8B"), "`--gpu custom --gpu-memory GIB`"),
+    ],
+)
+def test_what_the_prediction_itself_takes_is_named_first(
+    options: tuple[str, ...], words: tuple[str, ...], first: str
+) -> None:
+    """Where nobody described a model or a GPU, its own options come before a file of the catalogue."""
+    _, out, err = told(*PROMISING, *options, "--", *server(" ".join(words)).split())
+    said = flat(err)
+    assert 0 < said.index(first) < said.index("poolproof catalog add-")
+    assert "32,768" not in out  # a stand-in is nobody's context
+
+
+@pytest.mark.parametrize("version", ["0.5.24", "0.3.3"])
+def test_a_release_that_nobody_described_has_help(version: str) -> None:
+    """How its flags are read is said."""
+    _, _, err = told("--gpu", "l40s", "--count", "1", "--engine", version, "--", *SMALL)
+    assert "[release-unknown]" in err
+    assert "`poolproof catalog add-engine PATH`" in flat(err)
+
+
+def flat(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())

@@ -28,6 +28,22 @@ def test_an_error_is_one_command() -> None:
     )
 
 
+def test_columns_are_not_padded() -> None:
+    """The padding of aligned columns is gone, since an annotation has letters of several widths; code keeps its spaces."""
+    found = error(
+        "x",
+        "y",
+        notes=("`a  =  1` is  so",),
+        help=(
+            "any one of these\nfraction = 0.9         100 tokens\n  context = 8_000  200 tokens",
+        ),
+    )
+    assert render_github([found]) == (
+        "::error title=x::y%0Anote: `a  =  1` is: so%0Ahelp: any one of these"
+        "%0Afraction = 0.9: 100 tokens%0A  context = 8_000: 200 tokens\n"
+    )
+
+
 def test_a_span_over_lines_has_no_columns() -> None:
     """GitHub refuses columns of a span over several lines, so they are left out."""
     found = warning("x", "y", Label(span(end_line=4)))

@@ -19,12 +19,12 @@ from attrs import evolve
 
 from checkouts import FP8, REPOSITORY, SHORT, STORY, Checkout, Done, checkout, run, run_apart
 from compiler.catalog import FolderReader, open_catalog
-from compiler.diagnostics import error
+from compiler.diagnostics import error, unpadded
 from compiler.inputs import Inputs
 from compiler.judged import Checked, Judged, Verdict
 from compiler.language.load import DiskReader
 from compiler.pipeline import check_profiles
-from compiler.quoting.markup import markup_whole
+from compiler.quoting.markup import markup_prose, markup_whole
 from compiler.ranges import Range
 from compiler.remedy.replanning import Replanner
 from compiler.webpage import sweep
@@ -217,7 +217,18 @@ def test_a_finding_has_what_mends_it(page: str) -> None:
     review = (REPOSITORY / "out" / STORY / "PLAN.md").read_text("utf-8")
     block = re.search(r"What would change the verdict:\n\n````text\n(.*?)\n````", review, re.DOTALL)
     assert block is not None
-    assert f"<pre>{html.escape(block[1], quote=False)}</pre>" in page
+    for line in block[1].splitlines():
+        assert f"<p>{markup_prose(unpadded(line))}</p>" in page
+
+
+def test_prose_of_the_page_has_code_and_no_columns(page: str) -> None:
+    """What stands in backticks is code there, and nothing is padded to columns, which would not line up."""
+    prose = re.sub(r"<(script|style|pre|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
+    assert [
+        line for line in prose.splitlines() if "`" in line or re.search(r"\S {2,}\S", line)
+    ] == []
+    assert markup_prose("set `a < b` or `c`") == "set <code>a &lt; b</code> or <code>c</code>"
+    assert markup_prose("one ` alone & ``") == "one ` alone &amp; ``"
 
 
 @pytest.mark.parametrize("name", [STORY, SHORT, FP8])

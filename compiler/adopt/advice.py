@@ -21,6 +21,7 @@ _OFF = re.compile(r"(?:set )?`(?P<setting>[a-z_]+\.[a-z_]+) = false`(?P<more> an
 _NAMED = re.compile(r"`(?P<setting>[a-z_]+\.[a-z_]+)`")
 
 _NAMED_RAW = re.compile(r"`flags\.(?P<name>[a-z0-9][a-z0-9-]*)`")
+_TWICE = re.compile(r"(`(?P<flag>--[\w-]+)(?: [^`]*)?`) \(`(?P=flag)`\)")
 
 _ABOUT_A_TREE = re.compile(r"poolproof fit .*?, (?=poolproof explain )")
 
@@ -75,7 +76,7 @@ def _told(line: str, flags: Mapping[str, str]) -> str:
         ),
         line,
     )
-    return _named(line, flags)
+    return _TWICE.sub(r"\1", _named(line, flags))
 
 
 def _left_out(match: re.Match[str], flags: Mapping[str, str]) -> str:

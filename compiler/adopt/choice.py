@@ -17,6 +17,7 @@ from compiler.adopt.release import (
     tagged,
 )
 from compiler.catalog import Catalog
+from compiler.checks.unknown import READ_FLAGS
 from compiler.diagnostics import Diagnostic, error, listed
 from compiler.engines.adopting import Adopter, ChangeKind, Reading, Unfolded, unread
 from compiler.engines.engine import ReadFile
@@ -270,5 +271,8 @@ def _unknown(launch: Launch, shelf: Shelf, version: str) -> Diagnostic:
         "release-unknown",
         f"nobody described {launch.engine} {version}",
         notes=(f"known releases: {', '.join(versions) or 'none'}",),
-        help=(f"say another: `--engine {launch.engine}@VERSION`",),
+        help=(
+            f"say another: `--engine {launch.engine}@VERSION`",
+            *(() if version == _ANY else (f"or {READ_FLAGS}",)),
+        ),
     )

@@ -79,6 +79,7 @@ def launches_of(
             unit=outer.unit,
             findings=(*outer.findings, *inner.findings),
             called=outer.called or inner.called,
+            part=outer.part or inner.part,
             is_untaken=outer.is_untaken or inner.is_untaken,
         )
         several, faults = launches_of(merged, sources=sources, files=files, said=said)

@@ -19,7 +19,7 @@ from compiler.adopt.interpolation import interpolate
 from compiler.adopt.launch import Change, Command, Kept, Mount, Setting, Sheet, Word
 from compiler.adopt.limits import table_in_unit
 from compiler.adopt.mounts import CHANGING, mount_of, mounts_of
-from compiler.adopt.places import locate
+from compiler.adopt.places import locate, part_between
 from compiler.adopt.sharedmemory import shared_memory
 from compiler.adopt.unreadfiles import optional_file
 from compiler.adopt.volumes import items_of
@@ -69,7 +69,7 @@ def read_compose(source: Source, *, files: Files, given: Mapping[str, str]) -> S
         if fault_of_it is not None:
             found.append(fault_of_it)
             continue
-        command, faults = reader.command(name, service)
+        command, faults = reader.command(name, service, written=written)
         command = network.around(command, name.text or "")
         found += faults
         commands += [command] if command.words else []
@@ -107,8 +107,10 @@ class _Reader(Value):
     given: Mapping[str, str]
     kept: Mapping[str, Kept]
 
-    def command(self, name: Yaml, service: Yaml) -> tuple[Command, tuple[Diagnostic, ...]]:
-        """What one service runs."""
+    def command(
+        self, name: Yaml, service: Yaml, *, written: Yaml
+    ) -> tuple[Command, tuple[Diagnostic, ...]]:
+        """What one service runs; `written` is what stands under its name, without what it extends."""
         entrypoint, faults = self.words(service.get("entrypoint"))
         command, more = self.words(service.get("command"))
         environment, others = self.environment(service)
@@ -138,6 +140,7 @@ class _Reader(Value):
             ports=tuple(ports_of(service, self.word)),
             is_hosts_network=is_hosts_network(service),
             called=self.source.span(name.start, name.end),
+            part=part_between(self.source, name.start, max(name.end, written.end)),
         ), (*faults, *more, *others)
 
     def word(self, node: Yaml) -> Word:

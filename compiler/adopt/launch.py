@@ -133,6 +133,7 @@ class Command(Value):
         unit: the name of its unit, when it is one.
         findings: what is wrong with what it runs in.
         called: where its name stands, when it is one of several that have names; of a function where it is called.
+        part: the lines that are about it: its service, its container, its section, its recipe.
         is_untaken: whether it stands in a branch that is known not to be taken.
         pinned: the release that its file installs.
     """
@@ -152,6 +153,7 @@ class Command(Value):
     unit: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     called: Span | None = None
+    part: Span | None = None
     is_untaken: bool = False
     pinned: Word | None = None
 

@@ -70,7 +70,7 @@ def missing(whole: Source, kind: FileKind, sheet: Sheet, *, line: int | None) ->
     strange = strange_finding(whole, sheet, top=top)
     if strange is not None:
         return strange
-    what = _called(whole, kind)
+    what = called(whole, kind)
     where = f"on line {line} of this {what}" if line is not None else f"in this {what}"
     return error(
         "launch-missing",
@@ -106,7 +106,7 @@ def _instead(whole: Source, kind: FileKind, sheet: Sheet) -> str:
 _NOTEBOOK = "notebook"
 
 
-def _called(whole: Source, kind: FileKind) -> str:
+def called(whole: Source, kind: FileKind) -> str:
     """What a file is called; a notebook is read as a page of cells."""
     return _NOTEBOOK if PurePosixPath(whole.name).suffix == NOTEBOOK else kind.value
 
@@ -148,7 +148,7 @@ def _holds(whole: Source, kind: FileKind) -> str:
     others = {
         FileKind.MAKEFILE: "none of its recipes does",
         FileKind.JUSTFILE: "none of its recipes does",
-        FileKind.PAGE: f"none of its {'cells' if _called(whole, kind) == _NOTEBOOK else 'blocks'} does",
+        FileKind.PAGE: f"none of its {'cells' if called(whole, kind) == _NOTEBOOK else 'blocks'} does",
     }
     return others.get(kind, "it runs nothing")
 

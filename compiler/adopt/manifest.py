@@ -27,7 +27,7 @@ from compiler.adopt.objects import (
     listened_ports,
     objects_of,
 )
-from compiler.adopt.places import locate
+from compiler.adopt.places import locate, part_between
 from compiler.adopt.tasks import files_of, script_of
 from compiler.adopt.volumes import memory_of_pod, ports_of, text_of, volumes_of
 from compiler.diagnostics import Span
@@ -129,6 +129,7 @@ class _Reader(Value):
             if image is not None
             else (),
             called=self.place(task.get("name") or node),
+            part=part_between(self.source, task.start, task.end),
         )
 
     def task(self, node: Yaml) -> Command:
@@ -150,6 +151,7 @@ class _Reader(Value):
             changes=(*changes, *others),
             settings=self.described(node, ()),
             image=self.image(node),
+            part=part_between(self.source, node.start, node.end),
         )
 
     def described(self, node: Yaml, above: tuple[Yaml, ...]) -> tuple[Setting, ...]:

@@ -27,6 +27,17 @@ def locate(source: Source, texts: Iterable[str], *, start: int, end: int) -> Ite
             yield source.span(found, at)
 
 
+def part_between(source: Source, start: int, end: int) -> Span:
+    """The lines between two offsets, without the blank ones and the comments at their end, which are about what follows."""
+    text = source.text[start:end]
+    while text:
+        before, _, last = text.rstrip().rpartition("\n")
+        if not before or not last.lstrip().startswith(("#", ";")):
+            break
+        text = before
+    return source.span(start, start + max(len(text.rstrip()), 1))
+
+
 def _next(whole: str, text: str, *, start: int, end: int) -> int:
     """The next place where a text stands as a word of its own, or as the value of one."""
     at = whole.find(text, start, end)

@@ -21,6 +21,7 @@ from compiler.adopt.launchfaults import (
     several_of,
     too_long,
 )
+from compiler.adopt.lines import beside, on_line
 from compiler.adopt.mounts import on_host
 from compiler.adopt.names import told_names
 from compiler.adopt.places import locate
@@ -117,7 +118,7 @@ def _of_documents(
             sheet, several, faults, kind = inner
         if several or of is FileKind.PAGE:
             sheets.append(sheet)
-            launches += several
+            launches += (_in_part(each, document.text.span) for each in several)
             found += faults if several else ()
             kinds.append(kind)
     if not launches and of is not FileKind.PAGE:
@@ -166,13 +167,11 @@ def _chosen(
 ) -> Read:
     found += [too_long(each) for each in launches if len(each.command.words) > MOST_WORDS]
     launches = _each_once(each for each in launches if len(each.command.words) <= MOST_WORDS)
-    if line is not None:
-        called = [each for each in launches if _is_called(each, line, file=whole.name)]
-        launches = called or [each for each in launches if _covers(each, line, file=whole.name)]
-    else:
-        launches = _taken(launches)
+    every = launches
+    launches = _taken(every) if line is None else on_line(every, line, whole=whole, kind=kind)
     if not launches and not any(each.is_error for each in found):
-        found.append(missing(whole, kind, sheet, line=line))
+        apart = None if line is None else beside(every, line, whole=whole, kind=kind)
+        found.append(apart or missing(whole, kind, sheet, line=line))
     if len(launches) > 1:
         found.append(several_of(launches, kind))
     launch = launches[0] if len(launches) == 1 else None
@@ -199,6 +198,12 @@ def _chosen(
             if each.name and not each.text.unknown
         },
     )
+
+
+def _in_part(launch: Launch, span: Span | None) -> Launch:
+    """The launch of a file that a script writes, with all the lines of that file, where it has no part of its own."""
+    command = launch.command
+    return launch if command.part else evolve(launch, command=evolve(command, part=span))
 
 
 def _beside(launch: Launch, sheet: Sheet) -> Launch:
@@ -251,24 +256,3 @@ def _taken(launches: list[Launch]) -> list[Launch]:
     )
     change = Change(kind=ChangeKind.ASSUMED, text=text, span=entry_span(taken[0]))
     return [each.noting(change) for each in taken]
-
-
-def _is_called(launch: Launch, line: int, *, file: str) -> bool:
-    """Whether the name of a launch stands on a line, or the call that makes it."""
-    called = launch.command.called
-    return called is not None and called.file == file and called.line <= line <= called.end_line
-
-
-def _covers(launch: Launch, line: int, *, file: str) -> bool:
-    """Whether a launch stands on a line; words that came from elsewhere do not count."""
-    spans = [each.span for each in launch.command.words[: launch.found.arguments]]
-    lines = [span for span in spans if span is not None and span.file == file]
-    own = [
-        each.span.end_line
-        for each in launch.command.words
-        if each.span is not None
-        and each.span.file == file
-        and lines
-        and each.span.line >= lines[0].line
-    ]
-    return bool(lines) and lines[0].line <= line <= max(own)

@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from compiler.adopt.form import Form
 from compiler.adopt.launch import Change, Command, Setting, Sheet, Word
-from compiler.adopt.places import locate
+from compiler.adopt.places import locate, part_between
 from compiler.engines.adopting import ChangeKind
 from compiler.source import Source
 from compiler.value import Value
@@ -96,6 +96,7 @@ def _command(program: _Program, source: Source, given: Mapping[str, str]) -> Com
         _formatted(Word(text=text, span=span), program, given)
         for text, span in zip(texts, spans, strict=True)
     )
+    end = max((each.end for each in program.values.values()), default=program.start)
     called = source.span(program.start, program.start + len(f"[program:{program.name}]"))
     return Command(
         words=words,
@@ -104,6 +105,7 @@ def _command(program: _Program, source: Source, given: Mapping[str, str]) -> Com
         changes=tuple(_changes(program, source)),
         settings=(Setting(path=("description",), value=f"{program.name}, run by supervisord"),),
         called=called,
+        part=part_between(source, program.start, end),
     )
 
 

@@ -47,10 +47,11 @@ class Written(Value):
             commands=tuple(
                 evolve(
                     each,
+                    part=self._part(before.part),
                     changes=(*each.changes, *self.changes),
                     settings=tuple(map(self._named, each.settings)),
                 )
-                for each in commands
+                for each, before in zip(commands, sheet.commands, strict=True)
             ),
             documents=tuple(
                 evolve(each, is_exact=False, elsewhere=()) for each in self._mapped(sheet.documents)
@@ -59,6 +60,11 @@ class Written(Value):
             findings=self._mapped(sheet.findings),
             sources={**others, self.script.name: self.script},
         )
+
+    def _part(self, span: Span | None) -> Span | None:
+        """The same lines of the script: the text stands on its own."""
+        is_own = span is not None and span.file == self.source.name
+        return evolve(span, file=self.script.name) if span is not None and is_own else span
 
     def _named(self, setting: Setting) -> Setting:
         """A description names the file that is there."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.checks.table import NEGATIVE, find_flag, full_name, owned_flags, value_fault
+from compiler.checks.table import NEGATIVE, find_flag, full_name, typed_owner, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
-from compiler.engines.engine import Engine
-from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
 from compiler.origins import Origins
 from compiler.plan import Option, Plan
@@ -58,7 +56,12 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         verb = "has no flag" if flag is None else "refuses the flag"
         from compiler.checks.meant import flag_meant  # noqa: PLC0415 - only a mistake pays for it
 
-        notes, advice = flag_meant(option, release=release, outcome=doubt or _STOPS)
+        notes, advice = flag_meant(
+            option,
+            release=release,
+            outcome=doubt or _STOPS,
+            owned=lambda meant: typed_owner(plan, meant),
+        )
         yield Diagnostic(
             code=UNKNOWN,
             severity=Severity.WARNING if doubt else Severity.ERROR,
@@ -169,15 +172,12 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     raw = [option for option in plan.options if option.setting.startswith("flags.")]
     if not raw:
         return
-    engine = ENGINES.get(plan.profile.engine.name)
-    owned = owned_flags(plan.release, engine)
-    others = engine.unwritten_flags(plan.profile) if engine is not None else frozenset()
     seen: dict[str, Option] = {}
     for option in raw:
         full = full_name(plan.release, option.flag)
-        setting = None if full in others else owned.get(full)
-        if setting is not None and engine is not None and _is_owned(plan, option, setting, engine):
-            yield _owned(plan, where, option, setting)
+        owner = typed_owner(plan, option)
+        if owner is not None:
+            yield _owned(plan, where, option, owner.setting)
         elif full in seen:
             yield error(
                 "flag-duplicated",
@@ -189,29 +189,6 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 path=option.setting,
             )
         seen[full] = option
-
-
-def _is_owned(plan: Plan, option: Option, setting: str, engine: Engine) -> bool:
-    """Whether the typed setting is written, or could say the same: it cannot hold every value that a release takes."""
-    if any(each.setting == setting for each in plan.options):
-        return True
-    if _stands_beside_raw(plan, setting, engine):
-        return False
-    return engine.is_typed(option.flag, option.values, release=plan.release)
-
-
-def _stands_beside_raw(plan: Plan, setting: str, engine: Engine) -> bool:
-    """Whether a table that is not there could not be: the draft of an algorithm that `speculative.algorithm` cannot hold."""
-    table = setting.partition(".")[0]
-    if getattr(plan.profile, table, None) is not None:
-        return False
-    owned = owned_flags(plan.release, engine)
-    return any(
-        owned.get(full_name(plan.release, each.flag), "").startswith(f"{table}.")
-        and not engine.is_typed(each.flag, each.values, release=plan.release)
-        for each in plan.options
-        if each.setting.startswith("flags.")
-    )
 
 
 def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:

@@ -6,11 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from attrs import frozen
+
 from compiler.engines.engine import Engine
 from compiler.engines.known import ENGINES
 from compiler.facts import Action, Flag, Release
+from compiler.plan import Option, Plan
 from compiler.profile import Profile
 from compiler.same import Same
+from compiler.value import Value
 
 
 WORDS: Mapping[str, str] = {
@@ -48,6 +52,46 @@ def _owned_flags(release: Same[Release | None], engine: Same[Engine | None]) -> 
     # One release calls it by one of its names first, another by another.
     owned = engine.value.owned_flags() if engine.value else {}
     return {full_name(release.value, name): setting for name, setting in owned.items()}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Owner(Value):
+    """The typed setting that writes a flag, and whether it is written already."""
+
+    setting: str
+    is_written: bool
+
+
+def typed_owner(plan: Plan, option: Option) -> Owner | None:
+    """The typed setting that a raw flag would double: it is written, or could say the same.
+
+    A setting cannot hold every value that a release takes.
+    """
+    engine = ENGINES.get(plan.profile.engine.name)
+    full = full_name(plan.release, option.flag)
+    setting = owned_flags(plan.release, engine).get(full)
+    if engine is None or setting is None or full in engine.unwritten_flags(plan.profile):
+        return None
+    if any(each.setting == setting for each in plan.options):
+        return Owner(setting=setting, is_written=True)
+    if _stands_beside_raw(plan, setting, engine):
+        return None
+    holds = engine.is_typed(option.flag, option.values, release=plan.release)
+    return Owner(setting=setting, is_written=False) if holds else None
+
+
+def _stands_beside_raw(plan: Plan, setting: str, engine: Engine) -> bool:
+    """Whether a table that is not there could not be: the draft of an algorithm that `speculative.algorithm` cannot hold."""
+    table = setting.partition(".")[0]
+    if getattr(plan.profile, table, None) is not None:
+        return False
+    owned = owned_flags(plan.release, engine)
+    return any(
+        owned.get(full_name(plan.release, each.flag), "").startswith(f"{table}.")
+        and not engine.is_typed(each.flag, each.values, release=plan.release)
+        for each in plan.options
+        if each.setting.startswith("flags.")
+    )
 
 
 def flags_of(engine: Engine, release: Release, profile: Profile | None) -> Mapping[str, str]:

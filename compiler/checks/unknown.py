@@ -123,6 +123,20 @@ def _of_its_memory(plan: Plan) -> tuple[str, ...]:
     )
 
 
+READ_FLAGS = "read its flags from its wheel or its source: `poolproof catalog add-engine PATH`"
+"""What can be done about a release that nobody described."""
+
+
+def _of_a_release(plan: Plan) -> Iterator[str]:
+    """How its flags are read, which says nothing of its memory, and the release to take instead."""
+    release, version = plan.release, plan.profile.engine.version
+    if release is None or release.read_version != version:
+        yield READ_FLAGS
+    known = "" if release is None or release.read_version == version else release.read_version
+    take = f"; {known} is known" if known else ""
+    yield f"how it counts memory comes with a newer Poolproof only{take}"
+
+
 def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
@@ -138,6 +152,8 @@ def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
         return (f"say how much it takes by {lines} under `[flags]`",)
     if each.code == "gpu-unknown" and plan.gpu is not None:
         return _of_its_memory(plan)
+    if each.code == "release-unknown":
+        return tuple(_of_a_release(plan))
     if each.is_sure:
         return (f'set `{each.setting} = "{each.near}"`',)
     # What is known by name, and not in full, is nearest to itself.

@@ -71,7 +71,9 @@ def _variables(
     "--target", metavar="NAME", shell_complete=completing.hosts, help="The host it runs on."
 )
 @click.option(
-    "--line", type=click.IntRange(min=1), help="Which launch, where a file holds several."
+    "--line",
+    type=click.IntRange(min=1),
+    help="A line of the launch, or of what it stands in, where a file holds several.",
 )
 @click.option(
     "--var",

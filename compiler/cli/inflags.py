@@ -83,7 +83,10 @@ def with_flags(
         )
         found = advise(plan, found, replan=again, left_out=OUTSIDE)
     by_file = _CONFIG in release.flags
-    flags = flags_of(engine, release, None if plan is None else plan.profile)
+    flags = {
+        **flags_of(engine, release, None if plan is None else plan.profile),
+        **_PROMISES,
+    }
 
     def lined(text: str) -> str:
         return line_in(text, form, by_file=by_file)
@@ -91,8 +94,21 @@ def with_flags(
     return evolve(judged, diagnostics=tuple(_told(each, flags, lined) for each in found))
 
 
-_NAMES = frozenset({"gpu-unknown", "model-unknown", "draft-unknown"})
+_NAMES = frozenset(
+    {"gpu-unknown", "model-unknown", "draft-unknown", "release-unknown", "build-unknown"}
+)
 """What was named by an option or in the command, and how to describe it: no flag mends that."""
+
+_ITSELF: Mapping[str, tuple[str, ...]] = {
+    "model-unknown": (
+        "say what it is: `--model-config FILE`, its config.json; or `--checkpoint DIR`, its files, whose headers price its weights, too",
+    ),
+    "gpu-unknown": ("say what it has: `--gpu custom --gpu-memory GIB`",),
+}
+"""What the prediction itself takes in the place of what nobody described."""
+
+_PROMISES = {"serve.concurrency": "--concurrency"}
+"""What no flag of a server says, and an option does."""
 
 
 _CONFIG = "--config"
@@ -102,7 +118,7 @@ _CONFIG = "--config"
 def _told(found: Diagnostic, flags: Mapping[str, str], lined: Callable[[str], str]) -> Diagnostic:
     """What memory asks for was found among flags; of other advice, what flags and variables can follow."""
     if found.code in _NAMES:
-        return found
+        return evolve(found, help=(*_ITSELF.get(found.code, ()), *found.help))
     told = (
         in_flags(found, flags)
         if found.code in MEMORY_CODES

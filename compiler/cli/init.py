@@ -12,9 +12,10 @@ from attrs import evolve
 from compiler.catalog import Catalog
 from compiler.cli import completing
 from compiler.cli.exits import Exit
-from compiler.cli.session import Session, engine_release, show, write_lines
-from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, laid_out
-from compiler.cli.startplace import Place, disputes, place_of, placed, version_in
+from compiler.cli.session import engine_release, show, write_lines
+from compiler.cli.startengine import by_its_fragment, version_in
+from compiler.cli.startlayout import eased, laid_out
+from compiler.cli.startplace import Place, disputes, place_of, placed
 from compiler.cli.startwanted import HOST, SHORT_NAME, wanted_of
 from compiler.cli.startwriting import write_service
 from compiler.diagnostics import Diagnostic, listed
@@ -126,6 +127,7 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
     wanted = wanted_of(given, place.catalog, version=version_in(place, given["release"][0]))
+    wanted = by_its_fragment(place, wanted)
     in_the_way = tuple(_in_the_way(place, wanted, given))
     if in_the_way:
         click.echo(
@@ -138,7 +140,9 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
     if checked.refused:
         easier = eased(place, wanted)
         if easier is None:
-            return _refuse(wanted, checked, place, session)
+            from compiler.cli.startrefused import refuse  # noqa: PLC0415 - a tree that passes does without it
+
+            return refuse(wanted, checked, place, session)
         wanted = easier
         checked, session = place.judged(wanted)
     filled = _filled(wanted, checked, place.catalog)
@@ -176,35 +180,6 @@ def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstSe
     usual = usual_fraction(plan, trials)
     shares = plan.gpu is not None and plan.gpu.unified
     return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials), shares=shares)
-
-
-def _refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:
-    """Say why, and what may be asked for instead, in the words of the options."""
-    from compiler.cli.offered import in_options, offers  # noqa: PLC0415 - a tree that passes does without it
-
-    texts = place.lacking(wanted)
-    found = tuple(in_options(each, texts) for each in checked.all_diagnostics)
-    show(found, session)
-    if wanted.layout is not None:
-        write_lines((wanted.layout.said(wanted.count),), beside=True)
-    write_lines(verdict_lines(checked.judged))
-    passing = dict(offers(place, wanted, checked.judged[0]))
-    if passing:
-        wide = max(map(len, passing))
-        lines = (f"  {option.ljust(wide)}  {gives}" for option, gives in passing.items())
-        write_lines((_INSTEAD, *lines), beside=True)
-    elif all(each.code in ABOUT_MEMORY for each in found if each.is_error):
-        write_lines((_NOTHING_PASSES,), beside=True)
-    else:
-        click.echo("nothing was written; mend what is said above, and ask again", err=True)
-    return Exit.REFUSED
-
-
-_INSTEAD = "nothing was written; with the rest as it is, each of these passes:"
-_NOTHING_PASSES = (
-    f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer requests at once, and none passes: "
-    "ask for another kind, or for less"
-)
 
 
 def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

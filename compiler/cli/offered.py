@@ -84,7 +84,13 @@ def _note(label: Label, texts: Mapping[str, str]) -> str | None:
         return f"`{_TYPED[key]} {said}`: {label.text}"
     if key in {"tensor", "pipeline", "data", "expert"}:
         return f"`{key} = {said}`: {label.text}"
-    return f"the fraction of the memory {label.text}" if key == "fraction" else None
+    if key != "fraction":
+        return None
+    # Where nothing holds the promise, it was raised as far as it goes.
+    most = label.text.removeprefix("comes to ")
+    if most != label.text:
+        return f"the fraction of the memory, raised as far as it goes to {most}"
+    return f"the fraction of the memory {label.text}"
 
 
 def offers(place: Place, wanted: FirstService, refused: Judged) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
 from compiler.catalog import Catalog
 from compiler.cli import completing
@@ -19,19 +19,17 @@ from compiler.cli.exits import Exit
 from compiler.cli.hiding import print_json, without
 from compiler.cli.namedfiles import named_text
 from compiler.cli.plaincommand import Said, plain_command
+from compiler.cli.predictfiles import read_named
+from compiler.cli.promised import Promise
 from compiler.cli.seengpus import gpus_of, unseen
 from compiler.cli.session import catalogue_here, engine_release, show, write_lines
-from compiler.diagnostics import Diagnostic, error, reason_of
+from compiler.diagnostics import Diagnostic
 from compiler.engines.engine import Measured
 from compiler.engines.known import ENGINES
-from compiler.facts import Boot, Model
-from compiler.judged import Checked, Judged
+from compiler.judged import Checked, Judged, unjudged
 from compiler.memory.cards import CUSTOM
-from compiler.memory.weights import Split
-from compiler.predict import Predictor, Question, make_predictor, unjudged
-from compiler.ranges import Range
+from compiler.predict import Predictor, Question, make_predictor
 from compiler.secrecy import given_secrets, hide, secret_values
-from compiler.value import Value
 
 
 _MOST_GIB = 16_384
@@ -50,8 +48,6 @@ def _size(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, type=float, callback=_gib, metavar="GIB", help=text)
 
 
-_LARGEST_BYTES = 2**24
-"""Of a config.json or a recorded boot, which have a few thousand."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -75,6 +71,18 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     shell_complete=completing.releases,
     metavar="[NAME@]VERSION",
     help="The release it runs on; else the one its image names, or the newest that takes its flags.",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Requests at once that are promised.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(min=16),
+    help="Tokens that each of them may have; else the server's own context.",
 )
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")
 @click.option(
@@ -108,6 +116,8 @@ def command(  # noqa: PLR0913 - click hands over each option
     gpu_memory: float | None,
     count: int | None,
     engine: tuple[str, str] | None,
+    concurrency: int,
+    context: int | None,
     model_config: Path | None,
     checkpoint: Path | None,
     free_before: float | None,
@@ -116,11 +126,12 @@ def command(  # noqa: PLR0913 - click hands over each option
     bars: bool,
     as_json: bool,
 ) -> int:
-    """Judge a launch command: will it start, and will its pool hold its context?
+    """Judge a launch command: will it start, and will its pool hold what is promised?
 
+    That is one request of its full context, unless `--concurrency` and `--context` promise something else.
     Variables and a container in front of it count. Who reaches it and who reads its key is judged by `adopt --check`.
     """
-    read = _read(model_config=model_config, checkpoint=checkpoint, boots=boot)
+    read = read_named(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
     gpu = gpu if gpu == CUSTOM else asked_gpu(gpu, catalog)
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
@@ -147,12 +158,14 @@ def command(  # noqa: PLR0913 - click hands over each option
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
             assumed=(*said.assumed, *gpus.assumed),
+            concurrency=concurrency,
+            context=context,
         )
         judged = (_judged(said, predictor, question, catalog, hides=gpus.hides),)
         flags = predictor.release.flags if predictor.release is not None else ()
         hidden |= said.hidden | _secrets(said.words, flags=flags)
     checked = Checked(judged=judged, diagnostics=read.diagnostics)
-    _print(checked, as_json=as_json, hidden=hidden)
+    _print(checked, Promise(concurrency, context), as_json=as_json, hidden=hidden)
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
@@ -206,86 +219,7 @@ def _judged(
     return with_meant(mended, said, catalog)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class _Read(Value):
-    """What the named files hold."""
-
-    model: Model | None = None
-    weights: Callable[[Split], Range] | None = None
-    boots: tuple[Boot, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def _read(*, model_config: Path | None, checkpoint: Path | None, boots: Sequence[Path]) -> _Read:
-    model: Model | None = None
-    weights: Callable[[Split], Range] | None = None
-    found: list[Diagnostic] = []
-    if model_config is not None:
-        model, faults = _read_config(model_config)
-        found += faults
-    if checkpoint is not None:
-        # Only a run that reads a checkpoint pays for its reader.
-        from compiler.checkpoint import checkpoint_gib, describe_checkpoint  # noqa: PLC0415
-
-        described, doubts = describe_checkpoint(checkpoint, id_=checkpoint.name or "checkpoint")
-        found += doubts
-        if described is not None:
-            model, files = described.model, described.checkpoint
-
-            def weights(split: Split) -> Range:
-                return checkpoint_gib(files, model, split=split)
-
-    recorded: list[Boot] = []
-    for path in boots:
-        boot, faults = _read_boot(path)
-        found += faults
-        recorded += [boot] if boot is not None else []
-    return _Read(model=model, weights=weights, boots=tuple(recorded), diagnostics=tuple(found))
-
-
-def _bytes(path: Path) -> bytes:
-    """What a file holds, as far as any such file is long; a device has no end. Raises `OSError`."""
-    with path.open("rb") as file:
-        return file.read(_LARGEST_BYTES)
-
-
-def _read_config(path: Path) -> tuple[Model | None, tuple[Diagnostic, ...]]:
-    from compiler.checkpoint import Missing, model_from_config  # noqa: PLC0415 - as above
-    from compiler.checkpoint.headers import checkpoint_fault, parse_json  # noqa: PLC0415 - as above
-
-    shown = path.as_posix()
-    try:
-        values = parse_json(_bytes(path))
-    except OSError as fault:
-        reason = reason_of(fault)
-        return None, (checkpoint_fault(shown, f"the file cannot be read: {reason}"),)
-    if isinstance(values, str):
-        return None, (checkpoint_fault(shown, f"the file is no JSON: {values}"),)
-    model = model_from_config(values, id_=path.parent.name or "config")
-    if not isinstance(model, Missing):
-        return model, ()
-    if model.is_described:
-        return None, tuple(checkpoint_fault(shown, each) for each in model.reasons)
-    summary = f"nobody described the architecture `{model.architecture}`"
-    return None, (error("model-unknown", summary, notes=model.reasons),)
-
-
-def _read_boot(path: Path) -> tuple[Boot | None, tuple[Diagnostic, ...]]:
-    from compiler.catalog.entries import read_entry  # noqa: PLC0415 - what only some runs need
-    from compiler.catalog.shelves import EntryFile  # noqa: PLC0415 - as above
-
-    shown = path.as_posix()
-    try:
-        data = _bytes(path)
-    except OSError as fault:
-        reason = reason_of(fault)
-        return None, (error("boot-invalid", f"`{shown}` cannot be read: {reason}"),)
-    file = EntryFile(data=data, shown=shown, shipped=False)
-    given = {"name": path.stem, "file": shown, "shipped": False}
-    return read_entry(file, Boot, id_=None, given=given, code="boot-invalid")
-
-
-def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
+def _print(checked: Checked, promise: Promise, *, as_json: bool, hidden: frozenset[str]) -> None:
     if as_json:
         from compiler.report.contract import predict_json  # noqa: PLC0415 - what only some runs need
 
@@ -297,4 +231,5 @@ def _print(checked: Checked, *, as_json: bool, hidden: frozenset[str]) -> None:
     found = without(checked.all_diagnostics, hidden)
     show(found)
     for each in checked.judged:
-        write_lines(hide(line, hidden) for line in prediction_lines(each))
+        lines = prediction_lines(each, promised=promise.said(each.plan))
+        write_lines(hide(line, hidden) for line in lines)

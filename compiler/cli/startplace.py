@@ -26,7 +26,6 @@ from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
 from compiler.value import Value
-from compiler.versions import version_key
 from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin
 
 
@@ -107,36 +106,33 @@ def _holder(folder: Path) -> Path | None:
     return None
 
 
-def version_in(place: Place, engine: str) -> str | None:
-    """The newest release that the tree has a fragment of, so that one more service is of the same."""
-    found = (place.folder / PROFILES / "base").glob(f"{engine}-*.toml") if place.stands else ()
-    versions = {each.stem.removeprefix(f"{engine}-") for each in found}
-    known = versions & set(place.catalog.versions(engine))
-    return max(known, key=lambda each: version_key(each) or ((), 0, 0), default=None)
-
-
 def disputes(place: Place, wanted: FirstService, given: Mapping[str, Any]) -> Iterator[str]:
     """What a fragment that stands says otherwise than the new service is asked for; what it says beside that is the team's."""
     names = fragments(wanted)
     asked: dict[str, dict[str, tuple[object, str]]] = {
-        names.model: {"model.id": (wanted.model, "--model")},
+        names.model: {"model.id": (wanted.model, "`--model`")},
         names.engine: {
-            "engine.name": (wanted.engine, "--engine"),
-            "engine.version": (wanted.version, "--engine"),
+            "engine.name": (wanted.engine, "`--engine`"),
+            "engine.version": (wanted.version, _version_by(given)),
         },
         names.hardware: {
-            "gpus.kind": (wanted.gpu, "--gpu"),
-            "gpus.count": (wanted.count, "--count"),
+            "gpus.kind": (wanted.gpu, "`--gpu`"),
+            "gpus.count": (wanted.count, "`--count`"),
         },
     }
     if given["model_path"]:
-        asked[names.model]["model.path"] = (wanted.model_path, "--model-path")
+        asked[names.model]["model.path"] = (wanted.model_path, "`--model-path`")
     if given["python"]:
-        asked[names.engine]["engine.python"] = (wanted.python, "--python")
+        asked[names.engine]["engine.python"] = (wanted.python, "`--python`")
     inputs = place.inputs(wanted)
     for name, keys in asked.items():
         if place.has(name):
             yield from _differing(name, keys, inputs)
+
+
+def _version_by(given: Mapping[str, Any]) -> str:
+    """Who says which release it is."""
+    return "`--engine`" if given["release"][1] else "the newest, since there is no `--engine`"
 
 
 def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs) -> Iterator[str]:
@@ -151,7 +147,7 @@ def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs
         there = found.get(short) if isinstance(found, Mapping) else None
         if there != value:
             said = "nothing" if there is None else f"`{there}`"
-            yield f"{file} is there, and its `{key}` is {said}, not `{value}` (`{option}`): rename that file, or ask for what it has"
+            yield f"{file} is there, and its `{key}` is {said}, not `{value}` ({option}): rename that file, or ask for what it has"
 
 
 def placed(place: Place, wanted: FirstService) -> tuple[Place, FirstService]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from compiler.cli.startwanted import ONE_HOST
 from compiler.diagnostics import listed, reason_of
 from compiler.facts import comes_as_code
 from compiler.language.load import file_of
-from compiler.starter import FirstService, files_around, profile_files
+from compiler.starter import HOOKS, WORKFLOW, FirstService, files_around, profile_files
 
 
 def write_service(place: Place, wanted: FirstService) -> int:
@@ -50,6 +51,8 @@ def _told(place: Place, wanted: FirstService) -> Iterator[str]:
         yield wanted.layout.said(wanted.count)
     if wanted.requests is not None:
         yield wanted.requests_said
+    if wanted.engine_fragment:
+        yield f"`{file_of(wanted.engine_fragment)}` says {wanted.engine} {wanted.version}: the new service takes its engine from there"
     if wanted.count > ONE_HOST:
         yield (
             f"few hosts have {wanted.count} GPUs: for a server over several, give each node a profile with `nnodes`, "
@@ -67,7 +70,23 @@ def _told(place: Place, wanted: FirstService) -> Iterator[str]:
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     yield f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/"
     if not place.stands:
+        yield from _at_the_root(folder)
         yield "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml"
+
+
+def _at_the_root(folder: Path) -> Iterator[str]:
+    """That a code host and pre-commit look at the root of a repository only, where the tree lies below one."""
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
+    root = next((each for each in whole.parents if (each / ".git").exists()), None)
+    if root is None or (whole / ".git").exists():
+        return
+    below = shlex.quote(whole.relative_to(root).as_posix())
+    yield f"this tree lies in a repository, `{root}`, and neither GitHub nor pre-commit reads files below its root; so that they work, move"
+    yield f"  {folder / WORKFLOW} to {root / WORKFLOW}, with `defaults: {{run: {{working-directory: {below}}}}}` under `jobs.poolproof`"
+    yield (
+        f"  the hooks of {folder / HOOKS} to {root / HOOKS}, each with `pass_filenames: false`, with {below}/ behind the `^` of its `files`, "
+        f"and with `sh -c 'cd {below} && ...'` around its `entry`"
+    )
 
 
 def _make(path: Path, text: str, made: list[Path]) -> None:

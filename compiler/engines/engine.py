@@ -52,6 +52,7 @@ class Facts(Value):
 
     Attributes:
         measured: of a log of this very start.
+        request_tokens: tokens of a request that are promised, where they are fewer than the server's context.
         weights: what the model's own files take on one GPU, GiB, when their headers were read.
     """
 
@@ -61,6 +62,7 @@ class Facts(Value):
     release: Release | None
     boots: tuple[KnownBoot, ...] = ()
     measured: Measured = Measured()
+    request_tokens: int | None = None
     weights: Callable[[Split], Range] | None = None
 
 

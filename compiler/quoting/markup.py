@@ -24,6 +24,17 @@ def markup_text(value: str) -> Encoded:
     return Encoded(value.translate(_IN_MARKUP))
 
 
+def markup_prose(value: str) -> Encoded:
+    """Text between tags, in which what stands in single backticks is code."""
+    parts = re.split(r"(?<!`)`([^`\n]+)`(?!`)", value)
+    return Encoded(
+        "".join(
+            f"<code>{markup_text(part)}</code>" if number % 2 else markup_text(part)
+            for number, part in enumerate(parts)
+        )
+    )
+
+
 @lru_cache(maxsize=4096)  # what is beside the bars has the same place in most drawings
 def markup_number(value: float) -> Encoded:
     """A length or a place in a drawing, to a tenth: the same text whatever the last bits are."""

@@ -67,6 +67,7 @@ _FILTERS: tuple[Callable[..., encoders.Encoded], ...] = (
     markdown.markdown_lines,
     markdown.markdown_text,
     markup.markup_number,
+    markup.markup_prose,
     markup.markup_text,
     markup.markup_whole,
     encoders.environment_file_path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.diagnostics import Diagnostic, Label, Span
+from compiler.diagnostics import Diagnostic, Label, Span, unpadded
 from compiler.report.cells import shown
 from compiler.report.counting import distinct
 
@@ -35,7 +35,7 @@ def _place(span: Span) -> dict[str, str]:
 
 
 def _message(diagnostic: Diagnostic) -> str:
-    """All that the diagnostic says, a thing a line."""
+    """All that the diagnostic says, a thing a line; an annotation's letters are of several widths, so no columns."""
     if diagnostic.accepted is not None:
         return diagnostic.told
     said = [diagnostic.summary]
@@ -46,7 +46,7 @@ def _message(diagnostic: Diagnostic) -> str:
     said += [
         f"help: {each}" if number == 0 else each for number, each in enumerate(diagnostic.help)
     ]
-    return "\n".join(said)
+    return "\n".join(map(unpadded, said))
 
 
 def _elsewhere(label: Label) -> str:

@@ -48,12 +48,13 @@ def refused_by(codes: Sequence[str], verdict: Verdict, numbers: str) -> str:
     return f"refused by {', '.join(codes)}; memory: {said}"
 
 
-def prediction_lines(judged: Judged) -> Iterator[str]:
-    """What a launch command comes to: its verdict, the arithmetic, and what is not known."""
+def prediction_lines(judged: Judged, *, promised: str = "") -> Iterator[str]:
+    """What a launch command comes to: its verdict, what is `promised`, the arithmetic, and what is not known."""
     plan = judged.plan
     yield _said(judged, wide=0)
     if plan is None:
         return
+    yield from (f"  promised: {each}" for each in (promised,) if each)
     if plan.memory is not None:
         # A finding about the pool has the same steps among its notes.
         told = {note for each in judged.diagnostics for note in each.notes}

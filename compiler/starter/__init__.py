@@ -1,6 +1,6 @@
 """A team's first tree: profiles for their model and GPUs, and what a code host needs to review them."""
 
-from compiler.starter.around import files_around
+from compiler.starter.around import HOOKS, WORKFLOW, files_around
 from compiler.starter.layouts import layouts, shared_attention
 from compiler.starter.profiles import fragments, profile_files
 from compiler.starter.reading import BesideReader, TextReader
@@ -8,6 +8,8 @@ from compiler.starter.wanted import FirstService, Layout
 
 
 __all__ = [
+    "HOOKS",
+    "WORKFLOW",
     "BesideReader",
     "FirstService",
     "Layout",

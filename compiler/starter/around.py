@@ -8,10 +8,12 @@ from importlib.resources import files
 from compiler import __version__
 
 
+HOOKS = ".pre-commit-config.yaml"
+WORKFLOW = ".github/workflows/poolproof.yml"
 _TEXTS: Mapping[str, str] = {
     ".gitattributes": "gitattributes",
-    ".pre-commit-config.yaml": "pre-commit-config.yaml",
-    ".github/workflows/poolproof.yml": "workflow.yml",
+    HOOKS: "pre-commit-config.yaml",
+    WORKFLOW: "workflow.yml",
 }
 """Where each goes, and the file of this package that it is."""
 

@@ -29,7 +29,7 @@ def fragments(wanted: FirstService) -> Fragments:
     return Fragments(
         service="base/service",
         model=f"base/{wanted.name}",
-        engine=f"base/{wanted.engine}-{wanted.version}",
+        engine=wanted.engine_fragment or f"base/{wanted.engine}-{wanted.version}",
         hardware=f"hw/{wanted.count}x-{wanted.gpu}",
     )
 

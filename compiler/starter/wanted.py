@@ -87,6 +87,7 @@ class FirstService(Value):
         own_python: the interpreter, where the one of its engine's fragment has another release on its host.
         taken_python: the usual interpreter, where another service of its host has another release there; else empty.
         kv_dtype: the number format of the KV cache; empty for the model's own.
+        engine_fragment: the profile that says its engine and release already; empty for the one of the usual name.
         fraction: of the memory, once it is found; `None` for the least that keeps the promise.
         picked: the fraction that the engine would take by itself, where `fraction` is one.
         shares: whether the host uses the GPU's memory, too.
@@ -118,6 +119,7 @@ class FirstService(Value):
     requests: int | None = None
     requests_because: str = ""
     kv_dtype: str = ""
+    engine_fragment: str = ""
     fraction: float | None = None
     picked: float | None = None
     shares: bool = False

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import Diagnostic, error_codes, listed
+from compiler.diagnostics import Diagnostic, error_codes, listed, unpadded
 from compiler.judged import Checked
 from compiler.plan import Memory, Plan
 from compiler.ranges import Range
@@ -70,7 +70,7 @@ class FindingView(Value):
     severity: str
     code: str
     summary: str
-    mends: str
+    mends: tuple[str, ...]
     place: str = ""
     notes: tuple[str, ...] = ()
 
@@ -109,7 +109,7 @@ def _finding(found: Diagnostic) -> FindingView:
         severity=found.severity.value,
         code=found.code,
         summary=found.told,
-        mends="\n".join(found.mends),
+        mends=tuple(map(unpadded, found.mends)),
     )
 
 

@@ -6,7 +6,9 @@ It reads the catalogue once more, which only a mistake pays for: `flags` imports
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from attrs import evolve
 
 from compiler.catalog.moves import (
     Replacement,
@@ -14,7 +16,7 @@ from compiler.catalog.moves import (
     replacement,
     value_replacement,
 )
-from compiler.checks.table import WORDS, find_flag, full_name, owned_flags, value_fault
+from compiler.checks.table import WORDS, Owner, find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
@@ -33,8 +35,17 @@ _PLACES = ("-path", "-paths")
 """Ends of the names of flags that take a path, or an id in its place."""
 
 
-def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
-    """What to write for a flag that the parser does not have; `outcome` is what comes of it as it stands."""
+def flag_meant(
+    option: Option,
+    *,
+    release: Release,
+    outcome: str,
+    owned: Callable[[Option], Owner | None] = lambda _: None,
+) -> Advice:
+    """What to write for a flag that the parser does not have; `outcome` is what comes of it as it stands.
+
+    `owned` gives the setting to write where the flag that is meant would double it: a command has none.
+    """
     known = replacement(option.flag, release=release)
     if known is not None:
         return (outcome, *known.notes), tuple(_rewritten(option, known, release=release))
@@ -46,13 +57,13 @@ def flag_meant(option: Option, *, release: Release, outcome: str) -> Advice:
     if len(longer) == 1:
         full = longer.pop()
         note = f"at best the parser takes it for `{full}`, until a release adds a flag of the same beginning"
-        return (note,), (f"write it in full: `{full}`",)
+        return (note,), (_written(option, full, begun="write it in full", owned=owned),)
     others = releases_with(option.flag, engine=release.engine)
     if others:
         verb = f"{others[0]} has it" if len(others) == 1 else f"{others[0]} to {others[-1]} have it"
         return (outcome, f"of the releases read, {verb}"), ()
     return _of_elsewhere(option.flag, release, outcome) or _of_similar_name(
-        option, release, outcome
+        option, release, outcome, owned=owned
     )
 
 
@@ -89,9 +100,32 @@ def _taken(name: str, release: Release) -> tuple[str, str] | None:
     return None if taken is None or find_flag(release, taken) is None else ("flags", taken[2:])
 
 
-def _of_similar_name(option: Option, release: Release, outcome: str) -> Advice:
+def _of_similar_name(
+    option: Option,
+    release: Release,
+    outcome: str,
+    *,
+    owned: Callable[[Option], Owner | None],
+) -> Advice:
     similar = _similar(option, release)
-    return (outcome,), (f"a flag with a similar name exists: `{similar}`",) if similar else ()
+    if similar is None:
+        return (outcome,), ()
+    begun = "a flag with a similar name exists"
+    return (outcome,), (_written(option, similar, begun=begun, owned=owned),)
+
+
+def _written(
+    option: Option, name: str, *, begun: str, owned: Callable[[Option], Owner | None]
+) -> str:
+    """How to write the flag that is meant: by the setting that writes it, so that the first answer is the last."""
+    owner = owned(evolve(option, flag=name))
+    if owner is None:
+        return f"{begun}: `{name}`"
+    if owner.is_written:
+        return f"remove `{option.setting}`: `{owner.setting}` is set, and writes `{name}`"
+    is_secret = owner.setting.startswith("secrets.")
+    told = owner.setting if is_secret else f"{owner.setting} = {words_toml(option.values)}"
+    return f"{begun}: set `{told}` (`{name}`) in its place"
 
 
 def _similar(option: Option, release: Release) -> str | None:

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from compiler.catalog import Catalog
 from compiler.checks.meant import Advice, flag_meant, words_toml
-from compiler.checks.table import find_flag, full_name, owned_flags
+from compiler.checks.table import Owner, find_flag, full_name, owned_flags
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
 from compiler.facts import Release
@@ -58,10 +58,18 @@ def _meant(key: str, name: str, values: Mapping[str, Any], release: Release) -> 
     engine = ENGINES.get(release.engine)
     owned = owned_flags(release, engine)
     if find_flag(release, flag) is None:
-        notes, advice = flag_meant(option, release=release, outcome="")
+        notes, advice = flag_meant(
+            option,
+            release=release,
+            outcome="",
+            owned=lambda other: _owner(other, release, owned, values),
+        )
         said = f"{release.engine} {release.read_version} has no `{flag}`"
+        whole = " ".join(advice)
         typed = (
-            f"`{owned[each]}` writes `{each}`" for each in owned if f"`{each}`" in " ".join(advice)
+            f"`{setting}` writes `{each}`"
+            for each, setting in owned.items()
+            if f"`{each}`" in whole and f"`{setting}" not in whole
         )
         return (said, *filter(None, notes)), (*advice, *typed) or (f"remove `{setting}`",)
     owner = owned.get(full_name(release, flag))
@@ -75,6 +83,19 @@ def _meant(key: str, name: str, values: Mapping[str, Any], release: Release) -> 
     if holds and not owner.startswith("secrets."):
         owner += f" = {words_toml(option.values)}"
     return (), (f"set `{owner}` and remove `{setting}`",)
+
+
+def _owner(
+    option: Option, release: Release, owned: Mapping[str, str], values: Mapping[str, Any]
+) -> Owner | None:
+    """The setting to write for a flag that is meant: it is set already, or can hold such a value."""
+    setting, engine = owned.get(full_name(release, option.flag)), ENGINES.get(release.engine)
+    if setting is None or engine is None:
+        return None
+    is_written = _is_set(setting, values)
+    if not is_written and not engine.is_typed(option.flag, option.values, release=release):
+        return None
+    return Owner(setting=setting, is_written=is_written)
 
 
 def _is_set(setting: str, values: Mapping[str, Any]) -> bool:

@@ -63,8 +63,10 @@ class Ground(Value):
     @cached_property
     def request_tokens(self) -> int:
         """Slots that one request of full context needs."""
-        launch = self.launch
-        return promise.request_tokens(self.profile, width=launch.verify_width, page=launch.page)
+        profile, launch, promised = self.profile, self.launch, self.facts.request_tokens
+        return promise.request_tokens(
+            profile, promised, width=launch.verify_width, page=launch.page
+        )
 
     @cached_property
     def required_tokens(self) -> int:

@@ -8,14 +8,15 @@ from compiler.plan import Pool
 from compiler.profile import Profile
 
 
-def request_tokens(profile: Profile, *, width: int, page: int) -> int:
-    """Slots that one request of full context needs, in whole pages.
+def request_tokens(profile: Profile, promised: int | None, *, width: int, page: int) -> int:
+    """Slots that one request of full context needs, in whole pages; or one of what is `promised`, where that is less.
 
     A request holds at most `context - 2` tokens of input and output; at its last step `context - 4` of them are in the pool
     and one slot for each verified token must be free (managers/tp_worker.py, lines 302-312; managers/scheduler.py, line
     1838; speculative/dflash_worker.py).
     """
-    slots = profile.serve.tokens - 4 + width
+    context = profile.serve.tokens
+    slots = (context if promised is None else min(promised, context)) - 4 + width
     return -(-slots // page) * page
 
 

@@ -40,7 +40,8 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
         page = profile.memory.page_size or 1
-        one = promise.request_tokens(profile, width=guess.verify_width, page=page)
+        most = facts.request_tokens
+        one = promise.request_tokens(profile, most, width=guess.verify_width, page=page)
         asked = over_all(requested_requests(profile, facts.model), profile)
         unsized = Sized(
             memory=None,
