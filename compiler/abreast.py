@@ -31,7 +31,8 @@ def abreast(work: Callable[[Sequence[Item]], Answer], items: Sequence[Item]) -> 
         return [work(items)]
     shares = _shares(items, count=min(_cores(), len(items) // _LEAST))
     # All are started before any is waited for. The first is done here.
-    waiting = [_start(work, share) for share in shares[1:]]
+    ends: list[Connection] = []
+    waiting = [_start(work, share, ends) for share in shares[1:]]
     return [work(shares[0]), *(wait() for wait in waiting)]
 
 
@@ -50,14 +51,20 @@ def _shares(items: Sequence[Item], *, count: int) -> list[Sequence[Item]]:
     return [items[start:end] for start, end in pairwise(ends)]
 
 
-def _start(work: Callable[[Sequence[Item]], Answer], share: Sequence[Item]) -> Callable[[], Answer]:
-    """Begin a share in a process of its own; what is returned waits for its answer."""
+def _start(
+    work: Callable[[Sequence[Item]], Answer], share: Sequence[Item], ends: list[Connection]
+) -> Callable[[], Answer]:
+    """Begin a share in a process of its own; what is returned waits for its answer.
+
+    `ends` are where answers are read, this one's too: a child that kept one open would write for ever once nobody reads.
+    """
     from multiprocessing import get_context  # noqa: PLC0415 - most runs have few items
     from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # noqa: PLC0415 - as above
 
     context = get_context("fork")
     reading, writing = context.Pipe(duplex=False)
-    child = context.Process(target=_answer, args=(writing, work, share), daemon=True)
+    ends.append(reading)
+    child = context.Process(target=_answer, args=(writing, work, share, ends), daemon=True)
     # Who interrupts a run means the process that began it, which ends this one: the fork keeps the signal blocked.
     before = pthread_sigmask(SIG_BLOCK, {SIGINT})
     try:
@@ -79,7 +86,12 @@ def _start(work: Callable[[Sequence[Item]], Answer], share: Sequence[Item]) -> C
 
 
 def _answer(
-    writing: Connection, work: Callable[[Sequence[Item]], Answer], share: Sequence[Item]
+    writing: Connection,
+    work: Callable[[Sequence[Item]], Answer],
+    share: Sequence[Item],
+    ends: Sequence[Connection],
 ) -> None:
+    for each in ends:
+        each.close()
     with suppress(Exception):
         writing.send(work(share))

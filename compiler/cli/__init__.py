@@ -48,8 +48,12 @@ def main() -> NoReturn:
         print(f"the output cannot be written: {fault}", file=sys.stderr)
         code = Exit.MACHINE
     except Exception as bug:  # noqa: BLE001 - whatever comes here is a bug, and must say so
-        _report_bug(bug)
-        code = Exit.BUG
+        if isinstance(bug, FileNotFoundError) and _is_nowhere():
+            print("the working directory is not there any more", file=sys.stderr)
+            code = Exit.REFUSED
+        else:
+            _report_bug(bug)
+            code = Exit.BUG
     gc.freeze()  # nobody misses what cycles hold; looking for them on the way out takes a fifteenth of a `check`
     sys.exit(code)
 
@@ -68,6 +72,14 @@ def _run() -> int:
         return wrong.exit_code
     except click.Abort:  # what click makes of an interrupt
         raise KeyboardInterrupt from None
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def _report_bug(bug: Exception) -> None:

@@ -119,4 +119,12 @@ def files_here() -> Files:
         except (OSError, ValueError):
             return None
 
-    return Files(read=read, beside=beside, is_private=is_private, here=str(Path.cwd()))
+    return Files(read=read, beside=beside, is_private=is_private, here=_here())
+
+
+def _here() -> str:
+    """The working directory; the root where it is not there any more, which has nothing that a name could mean."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return "/"

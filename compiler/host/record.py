@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields_dict, frozen
 from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
@@ -18,6 +18,9 @@ from compiler.host.places import NEW_RECORD, RECORD
 from compiler.host.service import is_unit_name
 from compiler.value import Value
 
+
+T = TypeVar("T")
+_Structure = Callable[[Mapping[str, Any], Any], T]
 
 SCHEMA = 1
 _HIGHEST = 10**12
@@ -116,7 +119,7 @@ def write_record(machine: Machine, state: Path, record: Record) -> None:
 
 @cache
 def _converter() -> Converter:
-    """Records to JSON and back, strictly: what a switch would not write is no record. What is left out has its default."""
+    """Records to JSON and back, strictly: what a switch would not write is no record."""
     converter = Converter(detailed_validation=False)
     converter.register_structure_hook(int, _number)
     converter.register_structure_hook(float, _time)
@@ -130,13 +133,26 @@ def _converter() -> Converter:
         return {str(number): converter.unstructure(note) for number, note in sorted(notes.items())}
 
     notes = override(rename="generations", struct_hook=notes_in, unstruct_hook=notes_out)
-    converter.register_structure_hook(
-        Record, make_dict_structure_fn(Record, converter, notes=notes)
-    )
+    note = make_dict_structure_fn(Note, converter)
+    record = make_dict_structure_fn(Record, converter, notes=notes)
+    converter.register_structure_hook(Note, _whole(note, frozenset(fields_dict(Note))))
+    keys = frozenset(fields_dict(Record)) - {"notes"} | {"generations"}
+    converter.register_structure_hook(Record, _whole(record, keys))
     converter.register_unstructure_hook(
         Record, make_dict_unstructure_fn(Record, converter, notes=notes)
     )
     return converter
+
+
+def _whole(structure: _Structure[T], keys: frozenset[str]) -> _Structure[T]:
+    """Of a table with all of its keys: cattrs alone takes a text for a table, and gives what is missing its default."""
+
+    def whole(value: Mapping[str, Any], kind: Any) -> T:  # noqa: ANN401 - as cattrs has it
+        if not isinstance(value, dict) or not keys <= value.keys():
+            raise ValueError
+        return structure(value, kind)
+
+    return whole
 
 
 def _number(value: object, _: object) -> int:
