@@ -108,6 +108,29 @@ def test_an_interrupt_ends_them_all() -> None:
 
 
 @needs_two_cores
+def test_a_killed_run_leaves_no_child() -> None:
+    """A child with an answer that nobody reads any more ends by itself, and holds no pipe open."""
+    program = (
+        "import os, sys, time\n"
+        "from compiler.abreast import abreast\n"
+        "parent = os.getpid()\n"
+        "def work(run):\n"
+        "    if os.getpid() == parent:\n"
+        "        print('began', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    time.sleep(0.3)\n"
+        "    return 'x' * 2**22\n"
+        "abreast(work, range(200))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == b"began\n"
+        run.kill()
+        left, _ = run.communicate(timeout=20)  # to the end of what its child has open, too
+    assert left == b""
+
+
+@needs_two_cores
 @pytest.mark.parametrize("verb", [("check",), ("compile",), ("compile", "--check")])
 def test_a_tree_on_two_cores_is_the_tree_on_one(verb: tuple[str, ...], tmp_path: Path) -> None:
     """A tree that is large enough to be shared out gives the same bytes and the same words on one core."""

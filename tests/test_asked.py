@@ -74,4 +74,16 @@ def test_a_neighbour_that_cannot_be_planned_is_said(tree: Checkout) -> None:
     tree.write("beside", text_of(tree).replace("context = 200_000", 'context = "long"'))
     done = tree.run("check", STORY)
     assert done.code == 0
-    assert "`beside` on the same host cannot be planned" in done.err
+    assert "`beside` names the same host and cannot be planned" in done.err
+
+
+@pytest.mark.parametrize("broken", ["[broken\n", 'x = "\\q"\n'])
+def test_a_neighbour_that_nobody_can_read_is_said(tree: Checkout, broken: str) -> None:
+    """A file that names the host and is no TOML may be a neighbour: text, JSON, and `fit` say that it was not looked at."""
+    tree.write("beside", text_of(tree) + broken)
+    said = "`beside` names the same host and cannot be planned"
+    assert said in tree.run("check", STORY).err
+    assert tree.run("check", STORY, "--json").json["unseen"] == ["beside"]
+    assert said in tree.run("fit", STORY).err
+    tree.write("beside", broken)
+    assert said not in tree.run("check", STORY).err

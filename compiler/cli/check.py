@@ -70,7 +70,7 @@ def command(
         _print_json(checked)
     else:
         show(checked.all_diagnostics, session, form=chosen)
-        tell_unseen(checked)
+        tell_unseen(checked.unseen)
         _print_verdicts(checked, asked=profiles)
         if bars:
             print_bars(checked.judged)
@@ -80,7 +80,7 @@ def command(
 def _print_json(checked: Checked) -> None:
     from compiler.report.contract import check_json  # noqa: PLC0415 - what only some runs need
 
-    print_json(check_json(checked.diagnostics, judged=checked.judged))
+    print_json(check_json(checked.diagnostics, judged=checked.judged, unseen=checked.unseen))
 
 
 def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:

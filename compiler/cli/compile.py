@@ -69,7 +69,7 @@ def command(
 
 def _check(session: Session) -> Checked:
     checked = check_asked(session)
-    tell_unseen(checked)
+    tell_unseen(checked.unseen)
     if not session.named:
         return checked
     written = {each.profile_name for each in checked.judged}

@@ -11,7 +11,7 @@ from compiler.amend import Amended, Amendment, amend, stranger
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
 from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
-from compiler.cli.neighbours import names_beside
+from compiler.cli.neighbours import names_beside, tell_unseen
 from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error, error_codes
 from compiler.edit.files import refusal, replace
@@ -129,6 +129,9 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     own = [each for each in checked.judged if each.profile_name == name]
     if not own:
         return checked.diagnostics or (_no_target(name),), None
+    tell_unseen(
+        [each.profile_name for each in checked.judged if each.plan is None and each not in own]
+    )
     places = tuple(each.plan for each in own if each.plan is not None)
     others = tuple(
         each.plan for each in checked.judged if each.plan is not None and each not in own

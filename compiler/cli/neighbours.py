@@ -20,11 +20,11 @@ def check_asked(session: Session) -> Checked:
     return check_profiles(session.names, session.inputs, whole=not session.named, beside=beside)
 
 
-def tell_unseen(checked: Checked) -> None:
+def tell_unseen(names: Sequence[str]) -> None:
     """Say which neighbours were not looked at."""
-    for name in checked.unseen:
+    for name in names:
         click.echo(
-            f"`{printable(name)}` on the same host cannot be planned, so what the two do to each other was not looked at: "
+            f"`{printable(name)}` names the same host and cannot be planned, so what the two do to each other was not looked at: "
             f"`poolproof check {printable(name)}` says why",
             err=True,
         )
@@ -39,7 +39,7 @@ def names_beside(asked: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 def names_on(
     hosts: frozenset[str], inputs: Inputs, *, without: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The profiles that have one of these targets.
+    """The profiles that have one of these targets, and those that nobody can read which name such a host.
 
     Targets stand in a profile's own file, since nothing that has one can be extended: only files that hold the name of such a
     host are parsed, so that one service of a large tree is judged as fast as one of a small.
@@ -51,7 +51,7 @@ def names_on(
     except OSError:
         return ()  # whoever checks the tree is told
     others = (each for each in names if each not in without and _may_name(each, hosts, inputs))
-    return tuple(each for each in others if hosts & _targets(each, inputs))
+    return tuple(each for each in others if _has(each, hosts, inputs))
 
 
 def _may_name(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
@@ -61,6 +61,11 @@ def _may_name(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
     except OSError:
         return False  # whoever checks the tree is told
     return b"\\u" in text or b"\\U" in text or any(each.encode() in text for each in hosts)
+
+
+def _has(name: str, hosts: frozenset[str], inputs: Inputs) -> bool:
+    document, _ = load_once(inputs.reader, name, inputs.documents)
+    return document is None or not hosts.isdisjoint(document.directives.targets)
 
 
 def _targets(name: str, inputs: Inputs) -> frozenset[str]:

@@ -55,7 +55,7 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
     if checked.refused:  # the page may be read elsewhere, and an exit of 1 wants its reason here
         lines = (*verdict_lines(checked.judged), *tree_lines(checked.diagnostics))
         click.echo("\n".join(lines), err=True)
-    tell_unseen(checked)
+    tell_unseen(checked.unseen)
     page = render_page(checked, sweeps=_sweeps(checked, session))
     if output is None:
         sys.stdout.write(page)

@@ -62,6 +62,7 @@ class CheckJson(TypedDict):
         outcome: `refused` where there is any error, wherever it stands: the command then exits 1. Else the worst verdict of
             the plans; null where nothing was judged.
         refused_by: the codes of all errors.
+        unseen: profiles that name the same hosts and could not be planned, so that nothing was found between them.
     """
 
     schema: int
@@ -69,11 +70,16 @@ class CheckJson(TypedDict):
     plans: list[PlanJson]
     outcome: str | None
     refused_by: list[str]
+    unseen: list[str]
 
 
-def check_json(top: Iterable[Diagnostic], *, judged: Iterable[Judged]) -> CheckJson:
+def check_json(
+    top: Iterable[Diagnostic], *, judged: Iterable[Judged], unseen: Iterable[str] = ()
+) -> CheckJson:
     """The whole of one check: `top` is what belongs to no plan. Equal diagnostics of one list stand once."""
-    return _check(tuple(top), tuple(judged), beside=())
+    result = _check(tuple(top), tuple(judged), beside=())
+    result["unseen"] = [*unseen]
+    return result
 
 
 def _check(
@@ -88,6 +94,7 @@ def _check(
         "plans": [_plan(each, beside=beside) for each in judged],
         "outcome": None if worst is None and not codes else outcome(codes, worst),
         "refused_by": list(codes),
+        "unseen": [],
     }
 
 
