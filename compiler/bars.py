@@ -1,4 +1,4 @@
-"""Memory as bars: what each part takes, how sure that is, and where the promise or the room ends. Drawn elsewhere."""
+"""Memory as bars: what each part takes, how sure that is, and where the promise or the reserve ends. Drawn elsewhere."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Bar(Value):
 
 
 def memory_bars(memory: Memory) -> tuple[Bar, ...]:
-    """The pool against the promise, the static budget, and the reserve against its room; of one GPU."""
+    """The pool against the promise, the static budget, and what must fit into the reserve against it; of one GPU."""
     pool, reserve = memory.pool, memory.reserve
     static = tuple(Part(name=each.item, size=each.gib) for each in memory.static)
     needs = tuple(Part(name=each.item, size=each.gib) for each in memory.reserve_lines)
@@ -105,10 +105,10 @@ def memory_bars(memory: Memory) -> tuple[Bar, ...]:
             within=memory.free_before_load_gib.scaled(memory.fraction),
         ),
         Bar(
-            title="reserve of one GPU",
+            title="needed in the reserve of one GPU",
             unit="GiB",
             parts=_drawn(needs),
-            mark=Mark(name="room", at=reserve.available_gib),
+            mark=Mark(name="reserve", at=reserve.available_gib),
         ),
     )
 

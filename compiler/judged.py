@@ -7,7 +7,8 @@ from enum import StrEnum
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
-from compiler.plan import Plan
+from compiler.plan import Memory, Plan
+from compiler.ranges import Range
 from compiler.value import Value
 
 
@@ -25,6 +26,21 @@ class Verdict(StrEnum):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Second(Value):
+    """What a service finds that starts when those that share its GPUs have loaded.
+
+    Attributes:
+        others: their profiles.
+        taken: what they may hold of each GPU, GiB; `None` where that is not known.
+        left: both budgets of the service then; `None` where they are not known.
+    """
+
+    others: tuple[str, ...]
+    taken: Range | None
+    left: Memory | None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Judged(Value):
     """A profile on a target, with all that was found about it.
 
@@ -34,6 +50,8 @@ class Judged(Value):
         plan: `None` when the profile could not be planned.
         diagnostics: what belongs to this service, in the order it was found.
         standing: those of them that its files gave before it was planned, which no plan shows.
+        neighbours: what was found between it and others of its host, which `diagnostics` do not hold.
+        second: how it starts beside others on its GPUs; `None` where it has them for itself.
     """
 
     profile_name: str
@@ -42,6 +60,8 @@ class Judged(Value):
     plan: Plan | None
     diagnostics: tuple[Diagnostic, ...]
     standing: tuple[Diagnostic, ...] = ()
+    neighbours: tuple[Diagnostic, ...] = ()
+    second: Second | None = None
 
     @property
     def planned(self) -> Plan:

@@ -71,7 +71,8 @@ def check_profiles(
         inputs.documents.update(documents)
     # Neighbours run what they run, whichever release the named are tried on.
     around, unseen = _plans_beside(beside, inputs)
-    loose += _check_together(judged, around, inputs, advised=advised)
+    judged, between = _check_together(judged, around, inputs, advised=advised)
+    loose += between
     loose += unused_fragments(inputs.documents) if whole else ()
     judged, loose = _with_askers(judged, loose)
     reported = {each for one in judged for each in one.diagnostics}
@@ -136,18 +137,18 @@ def _plans_beside(names: Sequence[str], inputs: Inputs) -> tuple[tuple[Plan, ...
 
 
 def _check_together(
-    judged: Sequence[Judged], others: Sequence[Plan], inputs: Inputs, *, advised: bool
-) -> tuple[Diagnostic, ...]:
-    """What services do to each other, but for what those around them do among themselves.
+    judged: list[Judged], others: Sequence[Plan], inputs: Inputs, *, advised: bool
+) -> tuple[list[Judged], tuple[Diagnostic, ...]]:
+    """What services do to each other, and the services with it, but for what those around them do among themselves.
 
     Origins are not kept for a whole tree: what is found merges again.
     """
     plans = [each.plan for each in judged if each.plan is not None]
-    if others:  # in the order of the tree, so that the same is said of them
-        plans = sorted((*plans, *others), key=lambda each: each.profile_name)
+    # In the order of the tree, so that the same is said of them whichever are named.
+    plans = sorted((*plans, *others), key=lambda each: each.profile_name)
     if len(plans) < 2:  # noqa: PLR2004 - one alone has no neighbour
-        return ()
-    from compiler.checks.neighbours import check_neighbours  # noqa: PLC0415 - as said above
+        return judged, ()
+    from compiler.checks import neighbours  # noqa: PLC0415 - as said above
 
     def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
         from compiler.remedy.beside import capped_at  # noqa: PLC0415 - few trees share a GPU too tightly
@@ -156,11 +157,12 @@ def _check_together(
 
     where = origins_in(inputs, tried={each.profile_name for each in judged})
     again = capped if advised else None
-    found = concealed(check_neighbours(plans, where, capped=again), {})
-    if not others:
-        return found
-    known = set(concealed(check_neighbours(others, where, capped=again), {}))
-    return tuple(each for each in found if each not in known)
+    together = neighbours.judge_together(plans, where, capped=again)
+    found = concealed(together.found, {})
+    if others:
+        known = set(concealed(neighbours.check_neighbours(others, where, capped=again), {}))
+        found = tuple(each for each in found if each not in known)
+    return neighbours.with_neighbours(judged, found, together.seconds), found
 
 
 def _is_fragment(name: str, inputs: Inputs) -> bool:

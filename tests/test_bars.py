@@ -36,7 +36,7 @@ BARS = st.builds(
         title="a bar",
         unit=unit,
         parts=tuple(Part(name=name, size=size) for name, size in sizes),
-        mark=None if mark is None else Mark(name="room", at=mark),
+        mark=None if mark is None else Mark(name="reserve", at=mark),
     ),
     st.sampled_from(["tokens", "GiB"]),
     st.lists(st.tuples(NAMES, RANGES), min_size=1, max_size=30),
@@ -112,7 +112,7 @@ def test_certainty_shows_without_colour() -> None:
         title="x",
         unit="GiB",
         parts=(Part(name="a", size=Range(40, 60, 80)),),
-        mark=Mark(name="room", at=Range.exactly(100)),
+        mark=Mark(name="reserve", at=Range.exactly(100)),
     )
     row = next(line for line in drawing((bar,), width=104, colour=False) if "|" in line)
     cells = row.strip().strip("|")

@@ -14,11 +14,10 @@ from compiler import __version__
 from compiler.catalog import Catalog, FolderReader, open_catalog
 from compiler.checks.neighbours.hosts import Resident, hosts_of
 from compiler.checks.neighbours.interpreters import has_other_release
-from compiler.cli.neighbours import names_on
 from compiler.cli.session import Session, find_tree
 from compiler.cli.startwanted import default_python
 from compiler.diagnostics import Diagnostic
-from compiler.inputs import Inputs, resolve
+from compiler.inputs import Inputs, names_on, resolve
 from compiler.judged import Checked
 from compiler.language.load import DiskReader, Loaded, Reader, file_of
 from compiler.most import LAST_PORT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.cli.neighbours import names_beside
 from compiler.cli.session import Session
 from compiler.cli.whysources import EACH_RELEASE, source_lines
 from compiler.diagnostics import Diagnostic, error
@@ -30,7 +31,8 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
         return ["each line is the hash, the mode, and the profile of a file that a compile wrote"]
     if name is None:
         return _unknown(f"`{OUT}/{path}` is in the folder of no profile")
-    several = check_profiles([name], session.inputs).judged
+    beside = names_beside([name], session.inputs)
+    several = check_profiles([name], session.inputs, beside=beside).judged
     resolved, _ = resolve(name, session.inputs)
     plan = several[0].plan if several else None
     refused = any(each.is_error for judged in several for each in judged.diagnostics)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, error_codes
 from compiler.diff.comparing import Fate, FileState, ServiceChange, appeared, compare, vanished
 from compiler.diff.ingredients import ingredients_of
 from compiler.diff.pairing import Key, Outcome, paired
 from compiler.diff.sides import Side
 from compiler.diff.snapshot import Place, Snapshot, place_of, snapshot
-from compiler.inputs import resolve
+from compiler.inputs import hosts_of, names_on, resolve
 from compiler.judged import Checked, Judged
 from compiler.memory.outcome import MEMORY_CODES
 from compiler.pipeline import check_profiles, render_profile
@@ -53,20 +54,15 @@ def compare_trees(
 ) -> TreeChange:
     """Compare two trees; `checked` is what came of the new one, `only` the profiles that were asked for.
 
-    Of the old tree only what a changed file can reach is compiled.
+    Of the old tree only what a changed file can reach is compiled, and what was beside that.
     """
     inputs = _inputs(old, new)
     both = set(old.names) & set(new.names)
     # What is asked for may have another name on the other side, and is there under it alone.
-    reached = {
-        name
-        for each in inputs
-        for name in each.profiles
-        if not only or name in only or name not in both
-    }
-    before = _outcomes(
-        check_profiles([name for name in old.names if name in reached], old.inputs), old
-    )
+    touched = {name for each in inputs for name in each.profiles}
+    touched |= (_beside(touched, old) | _beside(touched, new)) & _written(checked)
+    reached = {name for name in touched if not only or name in only or name not in both}
+    before = _outcomes(_check_old(old, reached), old)
     after = _outcomes(checked, new, only=reached)
     changes = [
         change
@@ -82,6 +78,30 @@ def compare_trees(
         ),
         notes=(*_notes(old, before, only), *_unchanged(checked, reached, only)),
     )
+
+
+def _beside(names: AbstractSet[str], side: Side) -> frozenset[str]:
+    """The profiles on the hosts of these: what is said of each beside the others may change with them."""
+    if names >= frozenset(side.names):
+        return frozenset(side.names)
+    return frozenset(names_on(hosts_of(names, side.inputs), side.inputs))
+
+
+def _written(checked: Checked) -> frozenset[str]:
+    """The profiles whose files nothing keeps from being written, as far as they and those beside them go."""
+    refused = {
+        each.profile_name
+        for each in checked.judged
+        if each.plan is None or error_codes((*each.diagnostics, *each.neighbours))
+    }
+    return frozenset(each.profile_name for each in checked.judged) - refused
+
+
+def _check_old(old: Side, reached: AbstractSet[str]) -> Checked:
+    """The old side of what is reached, judged beside all that was on its hosts, as it was compiled."""
+    names = [name for name in old.names if name in reached]
+    others = sorted(_beside(set(names), old) - set(names))
+    return check_profiles(names, old.inputs, beside=others)
 
 
 def _inputs(old: Side, new: Side) -> list[InputChange]:

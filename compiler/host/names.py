@@ -138,7 +138,9 @@ def dropped_in(unit: str, files: tuple[str, ...]) -> Diagnostic:
         "unit-drop-in",
         f"`{unit}` does not run as it was reviewed: {several}",
         notes=tuple(f"`{each}`" for each in files),
-        help=("move what should stay into a profile, then remove the file",),
+        help=(
+            "move what should stay into a profile, then remove the file; one that only orders starts (`After=`) may stay",
+        ),
     )
 
 

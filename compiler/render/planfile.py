@@ -11,6 +11,7 @@ from typing import TypedDict
 from compiler.judged import Judged
 from compiler.plan import Plan
 from compiler.planjson import PlanFacts, plan_facts
+from compiler.render.beside import between
 from compiler.writtenplan import SCHEMA
 
 
@@ -35,6 +36,13 @@ class FindingJson(TypedDict):
 
     code: str
     severity: str
+
+
+class NeighbourJson(FindingJson):
+    """What was found between this service and others of a host, whose profiles `others` names."""
+
+    target: str
+    others: list[str]
 
 
 class TargetJson(TypedDict):
@@ -63,6 +71,7 @@ class PlanJson(PlanFacts):
     promise: PromiseJson
     running_requests: int | None
     findings: list[FindingJson]
+    neighbours: list[NeighbourJson]
     accepted: dict[str, str]
     targets: dict[str, TargetJson]
 
@@ -103,6 +112,15 @@ def plan_content(several: Sequence[Judged]) -> PlanJson:
         **plan_facts(plan),
         "findings": [
             {"code": each.code, "severity": each.severity.value} for each in first.diagnostics
+        ],
+        "neighbours": [
+            {
+                "code": each.found.code,
+                "severity": each.found.severity.value,
+                "target": each.target,
+                "others": list(each.others),
+            }
+            for each in between(several)
         ],
         "accepted": dict(sorted(plan.profile.accept.items())),
         "targets": {

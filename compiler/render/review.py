@@ -12,6 +12,7 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
+from compiler.render.beside import between, but_alone, second_sentences, sharers
 from compiler.render.systemd import source
 from compiler.render.templates import fill
 from compiler.value import Value
@@ -63,7 +64,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "name": plan.profile_name,
         "description": plan.profile.description,
         "verdict": first.verdict.value,
-        "meaning": _meaning(first.verdict, memory),
+        "meaning": f"{_meaning(first.verdict, memory)}{but_alone(several)}",
         "deployment": _deployment(plan),
         "promise": tuple(_promise(plan)),
         "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
@@ -76,6 +77,9 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "findings": tuple(_finding(each) for each in first.diagnostics),
         "changes": tuple(_changes(first.diagnostics, of_memory=True)),
         "advice": tuple(_changes(first.diagnostics, of_memory=False)),
+        "beside": tuple(_finding(each.found) for each in between(several)),
+        "shared": bool(sharers(several)),
+        "second": tuple(second_sentences(several)),
         "accepted": tuple(sorted(plan.profile.accept.items())),
         "assumptions": plan.assumptions,
         "services": tuple(_service(each) for each in several),

@@ -199,8 +199,8 @@ def _charts(plan: Plan, swept: Sweep) -> Iterator[Chart]:
         reserve = chart(
             f"reserve, GiB, over the {at}",
             (
-                _series("what there is", "have", points, lambda each: each.available_gib),
-                _series("what must fit", "need", points, lambda each: each.needed_gib),
+                _series("the reserve", "have", points, lambda each: each.available_gib),
+                _series("needed", "need", points, lambda each: each.needed_gib),
             ),
             own=own,
             across=across,

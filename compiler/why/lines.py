@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Facts
 from compiler.judged import Judged
 from compiler.memory.outcome import MEMORY_CODES
@@ -151,8 +151,19 @@ _DRAWN = re.compile(r"(?:bars|width|height)\b")
 """What memory.svg lays out."""
 _BUDGET = re.compile(r"(?:static|reserve)\[")
 _FINDING = re.compile(r"(?:findings|changes)\[")
+_BESIDE = re.compile(r"(?:beside|second|neighbours)\[")
+"""What is said of a service's neighbours."""
 _LISTS = frozenset(
-    {"unknowns", "unpriced", "assumptions", "findings", "accepted", "static", "reserve"}
+    {
+        "unknowns",
+        "unpriced",
+        "assumptions",
+        "findings",
+        "neighbours",
+        "accepted",
+        "static",
+        "reserve",
+    }
 )
 """The keys of `plan.json` that may hold an empty list or table."""
 
@@ -177,10 +188,14 @@ def _special(
     if name in _NOTES:
         return LineReasons(notes=(_NOTES[name],))
     if name in _VERDICT:
-        return LineReasons(sources=_of_figures(influence))
+        shared = name == "meaning" and any(each.second for each in context.several)
+        notes = _beside("second", context).notes if shared else ()
+        return LineReasons(sources=_of_figures(influence), notes=notes)
     if name in _ENGINE:
         shown = ("engine.name", "engine.version") if name == "deployment" else (name,)
         return LineReasons(sources=(*(Source(setting=each) for each in shown), *own))
+    if _BESIDE.match(name):
+        return _beside(name, context)
     if _FINDING.match(name):
         return _finding(name, influence, context)
     if name.startswith("accepted") and _accepted(context):
@@ -222,6 +237,20 @@ def _finding(
     )
 
 
+def _beside(name: str, context: Context) -> LineReasons:
+    """What is found between it and others: the settings of its own that the finding shows, and who the others are."""
+    found = dict.fromkeys(each for judged in context.several for each in judged.neighbours)
+    told = [each for each in found if _tells(each, name)] or [*found]
+    own = context.several[0].profile_name
+    sources = (source for each in told for source in _shown_by(each, context.origins))
+    notes = (
+        f"the finding `{each.code}`, between it and {listed([f'`{other}`' for other in others])}"
+        for each in told
+        if (others := [*dict.fromkeys(other for other, _ in each.between if other != own)])
+    )
+    return LineReasons(sources=tuple(dict.fromkeys(sources)), notes=tuple(dict.fromkeys(notes)))
+
+
 def _accepted(context: Context) -> tuple[str, ...]:
     plan = context.several[0].plan
     return tuple(sorted(plan.profile.accept)) if plan else ()
@@ -248,6 +277,11 @@ def _pointed_at(each: Diagnostic, origins: Origins) -> Iterator[Source]:
     """The settings that a finding is about: its own, and those whose places it shows."""
     if each.path is not None:
         yield Source(setting=each.path)
+    yield from _shown_by(each, origins)
+
+
+def _shown_by(each: Diagnostic, origins: Origins) -> Iterator[Source]:
+    """The settings whose places a finding shows."""
     spans = {label.span for label in (each.primary, *each.secondary) if label is not None}
     for path, origin in origins.by_path.items():
         if origin.winner.value_span in spans:

@@ -9,11 +9,19 @@ from attrs import evolve, frozen
 
 from compiler.bisection import Margins, least
 from compiler.checks.neighbours.hosts import Host, Resident
-from compiler.checks.neighbours.sharing import MOST_SHOWN, Sharing, left_beside, sharings
+from compiler.checks.neighbours.sharing import (
+    MOST_SHOWN,
+    Sharing,
+    held_of,
+    left_beside,
+    said_gib,
+    sharings,
+)
 from compiler.diagnostics import listed
 from compiler.memory.outcome import Outcome, memory_outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
+from compiler.ranges import total
 from compiler.value import Value
 
 
@@ -45,28 +53,41 @@ class _Held(Value):
         return evolve(self, plan=after, settings=settings)
 
 
-def caps_that_hold(sharing: Sharing, host: Host, capped: Capped | None) -> str | None:
-    """The change, in words: a cap on one of the services, on all, or on all with higher fractions; `None` where none is enough.
+@frozen(kw_only=True, eq=False, repr=False)
+class Caps(Value):
+    """What caps do for services that share GPUs.
+
+    Attributes:
+        help: the change, in words; nothing where none is enough.
+        why_none: why that is so, where it can be said in figures.
+    """
+
+    help: tuple[str, ...] = ()
+    why_none: tuple[str, ...] = ()
+
+
+def caps_for(sharing: Sharing, host: Host, capped: Capped | None) -> Caps:
+    """A cap on one of the services, on all, or on all with higher fractions: the least that is enough.
 
     A pool takes all that its fraction leaves, whatever was promised. Held to the promise it leaves the rest to the others; and
     then a higher fraction, which a server that starts second needs, makes no pool larger.
     """
     takers = (sharing.taker, *sharing.others)
     if capped is None or len(takers) > MOST_SHOWN:
-        return None
+        return Caps()
     gpus = frozenset[int]().union(*(each.gpus for each in takers))
     near = tuple(each for each in host.residents if gpus.intersection(each.footprint.gpus or ()))
     host = evolve(host, residents=near)
     group = sorted((each.resident for each in takers), key=lambda each: each.name)
     all_held = [held for each in group if (held := _held(each, capped)) is not None]
     if len(all_held) < len(group):
-        return None
+        return Caps()
     some = [each for each in all_held if each.settings]
     choices = [*([each] for each in some), *([some] if len(some) > 1 else [])]
     for choice in chain(choices, _raised(all_held, host, capped)):
         if _all_pass(choice, group, host):
-            return _said(choice, several=len(group) > 2)  # noqa: PLR2004 - the one, and the other
-    return None
+            return Caps(help=(_said(choice, several=len(group) > 2),))  # noqa: PLR2004 - the one, and the other
+    return Caps(why_none=_too_large(all_held))
 
 
 def _held(resident: Resident, capped: Capped) -> _Held | None:
@@ -144,3 +165,28 @@ def _said(choice: Sequence[_Held], *, several: bool) -> str:
     ]
     others = "others" if several else "other"
     return f"set {listed(changes)}: planned so, each keeps its promise beside the {others}"
+
+
+def _too_large(group: Sequence[_Held]) -> tuple[str, ...]:
+    """That they do not fit together with pools that hold their promises and no more, with what each then takes."""
+    takes = [held_of(each.plan.memory) for each in group if each.plan.memory is not None]
+    free = min(
+        (each.plan.memory.free_before_load_gib for each in group if each.plan.memory is not None),
+        key=lambda each: each.best,
+    )
+    needed = total(takes)
+    if needed.high <= free.low:
+        return ()
+    result = "may not fit together"
+    if needed.best > free.best:
+        result = "do not fit together by the best estimate"
+    if needed.low > free.high:
+        result = "cannot fit together"
+    each_takes = [
+        f"`{one.name}` {said_gib(takes_gib)}" for one, takes_gib in zip(group, takes, strict=True)
+    ]
+    told = (
+        f"no cap is enough: with pools of their promises alone, {listed(each_takes)} come to {said_gib(needed)} "
+        f"of each GPU, where {said_gib(free)} are free: they {result}"
+    )
+    return (told,)

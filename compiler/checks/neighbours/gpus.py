@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.checks.neighbours.hosts import Host, Places, Where, places
+from compiler.checks.neighbours.hosts import Host, Places, Resident, Where, places
 from compiler.checks.neighbours.sharing import (
     MOST_SHOWN,
     Sharing,
     Taker,
-    left_beside,
     numbered,
-    sharings,
+    said_gib,
 )
 from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.memory.outcome import Outcome, memory_outcome
-from compiler.ranges import Range, said
+from compiler.plan import Memory
+from compiler.ranges import said
 
 
 if TYPE_CHECKING:
@@ -38,28 +38,37 @@ class _Told(Places):
     between: tuple[tuple[str, str], ...]
 
 
-def shared_gpus(host: Host, where: Where, capped: Capped | None) -> Iterator[Diagnostic]:
-    """A server takes its fraction of what is free: one that starts beside another finds less, and its pool is smaller."""
-    shared = list(sharings(host))
+def shared_gpus(
+    shared: Sequence[tuple[Sharing, Memory | None]],
+    host: Host,
+    where: Where,
+    capped: Capped | None,
+) -> Iterator[Diagnostic]:
+    """A server takes its fraction of what is free: one that starts beside another finds less, and its pool is smaller.
+
+    `shared` are all that share GPUs of the host, each with what is left for it.
+    """
     told: set[frozenset[str]] = set()
     full: set[frozenset[str]] = set()
-    for each in shared:
+    for each, left in shared:
         # What has no room at all is one finding for all that are in it.
-        broken = None if each.names in full else _broken(each, host, where, capped)
+        broken = None if each.names in full else _broken(each, left, host, where, capped)
         if broken is not None:
             told.add(each.names)
             full |= {each.names} if broken.code == "gpu-overcommitted" else set()
             yield broken
-    for each in shared:
+    for each, _ in shared:
         if each.names not in told:
             told.add(each.names)
             yield _shared(each, host, where)
 
 
-def _broken(sharing: Sharing, host: Host, where: Where, capped: Capped | None) -> Diagnostic | None:
+def _broken(
+    sharing: Sharing, left: Memory | None, host: Host, where: Where, capped: Capped | None
+) -> Diagnostic | None:
     """What becomes of a promise that holds alone. One that is broken already is told elsewhere."""
     plan = sharing.taker.resident.plan
-    memory, taken, left = plan.memory, sharing.taken, left_beside(sharing)
+    memory, taken = plan.memory, sharing.taken
     if memory is None or taken is None or left is None:
         return None
     result = memory_outcome(left)
@@ -67,21 +76,22 @@ def _broken(sharing: Sharing, host: Host, where: Where, capped: Capped | None) -
         return None
     others = _listed(sharing.others)
     whose = f"`{plan.profile_name}` beside {others} on `{host.name}`"
-    from compiler.checks.neighbours.capping import caps_that_hold  # noqa: PLC0415 - where a promise is broken alone
+    from compiler.checks.neighbours.capping import caps_for  # noqa: PLC0415 - where a promise is broken alone
 
-    caps = caps_that_hold(sharing, host, capped)
+    caps = caps_for(sharing, host, capped)
     told: _Told = {
         **_places(sharing, where),
         "notes": (
-            f"free before load {_gib(memory.free_before_load_gib)}; {others} may hold {_gib(taken)} of it",
+            f"free before load {said_gib(memory.free_before_load_gib)}; {others} may hold {said_gib(taken)} of it",
             (
                 f"then `{plan.profile_name}` gets a pool of {said(left.pool.tokens, ',.0f')} tokens for "
-                f"{left.pool.required_tokens:,}, and a reserve of {_gib(left.reserve.available_gib)} "
-                f"for {_gib(left.reserve.needed_gib)}"
+                f"{left.pool.required_tokens:,}, and a reserve of {said_gib(left.reserve.available_gib)} "
+                f"for {said_gib(left.reserve.needed_gib)}"
             ),
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
+            *caps.why_none,
         ),
-        "help": (caps, f"or {_HELP[0]}", _HELP[1]) if caps is not None else _HELP,
+        "help": _or_apart(caps.help),
         "path": "gpus.indices",
         "between": _services(sharing),
     }
@@ -105,10 +115,35 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
             else "nobody can say whether they fit: the memory of one of them is not known",
             "each slows the other down",
         ),
-        help=_HELP,
+        help=_or_apart(_ordered([each.resident for each in several])),
         path="gpus.indices",
         between=_services(sharing),
     )
+
+
+def _or_apart(ways: tuple[str, ...]) -> tuple[str, ...]:
+    """What lets them share the GPU, if anything does, and what ends the sharing."""
+    return (*ways, f"or {_HELP[0]}" if ways else _HELP[0], _HELP[1])
+
+
+def _ordered(residents: Sequence[Resident]) -> tuple[str, ...]:
+    """What starts them one after the other: systemd waits for a probe, and orders what one manager runs."""
+    managers = {manager for manager, _ in (each.unit for each in residents)}
+    probed = all(each.plan.probe is not None for each in residents)
+    if len(managers) > 1 or not probed or len(residents) > MOST_SHOWN:
+        return ()
+    ctl = "systemctl --user" if managers == {"user"} else "systemctl"
+    first, *others = sorted(f"{unit}.service" for _, unit in (each.unit for each in residents))
+    before = [first]
+    lines: list[str] = []
+    for each in others:
+        lines.append(f"`After={' '.join(before)}` to `{each}`")
+        before.append(each)
+    told = (
+        f"where it is meant, order their starts on the host: `{ctl} edit UNIT` adds {listed(lines)}, below `[Unit]`; "
+        f"it starts when {'the other has' if len(before) == 2 else 'those have'} loaded, after a reboot too"  # noqa: PLR2004
+    )
+    return (told,)
 
 
 def _services(sharing: Sharing) -> tuple[tuple[str, str], ...]:
@@ -130,8 +165,3 @@ def _places(sharing: Sharing, where: Where) -> Places:
 
 def _listed(takers: tuple[Taker, ...]) -> str:
     return listed([f"`{each.resident.name}`" for each in takers], most=MOST_SHOWN)
-
-
-def _gib(known: Range) -> str:
-    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
-    return f"{low} GiB" if low == high else f"{low} to {high} GiB"

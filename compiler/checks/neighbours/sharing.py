@@ -73,7 +73,7 @@ def sharings(host: Host) -> Iterator[Sharing]:
             resident=each,
             # None when they cannot be told, so that nothing is claimed.
             gpus=frozenset(each.footprint.gpus or ()),
-            held=_held(memory) if memory else None,
+            held=held_of(memory) if memory else None,
         )
         units.setdefault(each.unit, []).append(taker)
     heaviest_first = {
@@ -97,7 +97,7 @@ def _share(mine: Taker, theirs: Taker) -> bool:
     return mine.kind == theirs.kind and bool(mine.gpus & theirs.gpus)
 
 
-def _held(memory: Memory) -> Range:
+def held_of(memory: Memory) -> Range:
     """What a service comes to hold of each GPU, GiB: all but the margin of its reserve."""
     free, margin = memory.free_before_load_gib, memory.reserve.margin_gib
     best = max(0.0, free.best - margin.best)
@@ -123,3 +123,9 @@ def numbered(gpus: Iterable[int]) -> str:
     if several == list(range(several[0], several[-1] + 1)):
         return f"GPUs {several[0]} to {several[-1]}"
     return f"GPUs {', '.join(map(str, several))}"
+
+
+def said_gib(known: Range) -> str:
+    """A part of a GPU's memory, in words: `7.9 to 8.4 GiB`."""
+    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
+    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
