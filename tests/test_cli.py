@@ -827,7 +827,7 @@ def test_the_keys_of_the_contract(tree: Checkout) -> None:
     done = tree.run("check", "--json")
     assert (done.code, done.err) == (0, "")
     result = done.json
-    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by"]
+    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by", "unseen"]
     assert result["schema"] == 1
     assert [each["profile"] for each in result["plans"]] == sorted(DEPLOYABLE)
     for plan in result["plans"]:
@@ -899,7 +899,7 @@ def test_json_whatever_is_given(tree: Checkout, given: str) -> None:
     done = tree.run("check", "--json", *words)
     assert (done.code, done.err) == (code, "")
     result = done.json
-    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by"]
+    assert list(result) == ["schema", "diagnostics", "plans", "outcome", "refused_by", "unseen"]
     assert all(plan.keys() == PLAN_KEYS for plan in result["plans"])
     found = [
         *result["diagnostics"],
