@@ -6,14 +6,18 @@ No behaviour beyond putting its own parts side by side. Checks judge a plan, tem
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from compiler.buffers import Adapters, StateSlots, Unfolds
 from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.buffers import Adapters, StateSlots, Unfolds
 
 
 PROBE = "ready.py"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from compiler.buffers import Adapters, StateSlots, Unfolds
 from compiler.facts import Unknown
 from compiler.plan import Balance, Memory
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.buffers import Adapters, StateSlots, Unfolds
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.buffers import Adapters
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.facts import Gqa, Model
 from compiler.memory.weights import GIB
 from compiler.profile import Argument
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.buffers import Adapters
 
 
 FLAGS = frozenset({"enable-lora", "lora-paths"})
@@ -84,6 +88,8 @@ def adapters(settings: Settings) -> Adapters | None:
     rank = settings.whole(RANK)
     if rank is None or not _adapts(settings):
         return None
+    from compiler.buffers import Adapters  # noqa: PLC0415 - few plans have any
+
     return Adapters(
         number=settings.whole(_NUMBER) or _ADAPTERS,
         fewest=1 + _pinned(settings.flags.get(_PATHS)),

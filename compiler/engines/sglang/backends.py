@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from compiler.engines.sglang.compressed import PAGE as COMPRESSED_PAGE
 from compiler.engines.sglang.releases import Counting, at_least
 from compiler.engines.sglang.settings import Settings, switch
 from compiler.engines.sglang.speculation import Speculation
@@ -178,7 +177,9 @@ def _pages_on_hip(settings: Settings) -> bool:
 def page(settings: Settings, *, gpu: Gpu, model: Model, backend: str) -> int:
     """Tokens of a page, whatever was asked for."""
     if isinstance(model.attention, Compressed):
-        return COMPRESSED_PAGE
+        from compiler.engines.sglang import compressed  # noqa: PLC0415 - few models compress over time
+
+        return compressed.PAGE
     if is_sparse(model):
         return _SPARSE_PAGE if platform(gpu) is not Platform.HIP or _pages_on_hip(settings) else 1
     if _keeps_states_by_token(settings, model):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.buffers import StateSlots
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
@@ -18,6 +18,10 @@ from compiler.facts import Evidence, Model
 from compiler.profile import Profile
 from compiler.ranges import Range, most
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.buffers import StateSlots
 
 
 @frozen(kw_only=True, eq=False, repr=False, slots=False)
@@ -153,6 +157,8 @@ class Case(Value):
         slots = world.layout.slots(world.rest_gib(self.budget_fraction))
         if states is None or slots is None or states.request_bytes == 0:
             return None
+        from compiler.buffers import StateSlots  # noqa: PLC0415 - few plans have any
+
         return StateSlots(slots=slots, per_request=states.per_request, flag=states.flag)
 
     @property

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from compiler.architecture import Compressed
 from compiler.engines.sglang.adapters import adapters_gib
 from compiler.engines.sglang.architectures import splits_windows
 from compiler.engines.sglang.backends import draft_kv_format
 from compiler.engines.sglang.cells import Token, cells, stepwise_pricing
-from compiler.engines.sglang.compressed import CompressedPool
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.loading import TEXT_ONLY
 from compiler.engines.sglang.pool import EXACT, LAYER_SCALED, NONE, Cell, Layout
@@ -28,6 +28,10 @@ from compiler.engines.sglang.states import Sharing, state_pool
 from compiler.engines.sglang.variables import FEATURE_CACHE, IMAGE_CACHE
 from compiler.facts import Model, Release
 from compiler.memory.cards import MIB
+
+
+if TYPE_CHECKING:
+    from compiler.engines.sglang.compressed import CompressedPool
 
 
 WINDOW_RATIO = 0.8
@@ -101,6 +105,8 @@ def compressed_pool(settings: Settings, launch: Launch, model: Model) -> Compres
     """What decides the pools of attention that compresses over time; `None` for every other."""
     if not isinstance(model.attention, Compressed):
         return None
+    from compiler.engines.sglang.compressed import CompressedPool  # noqa: PLC0415 - few models compress over time
+
     guess = launch.guess
     return CompressedPool(
         shape=model.attention,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from compiler.engines.sglang.compressed import RUNNING_REQUESTS as COMPRESSED_REQUESTS
 from compiler.engines.sglang.speculation import RUNNING_REQUESTS
 from compiler.facts import Compressed, Model
 from compiler.profile import Profile
@@ -28,7 +27,9 @@ def unasked_requests(profile: Profile, model: Model | None) -> Unasked | None:
     if profile.serve.max_running_requests is not None:
         return None
     if model is not None and isinstance(model.attention, Compressed):
-        return Unasked(requests=COMPRESSED_REQUESTS, because="with compressed attention")
+        from compiler.engines.sglang import compressed  # noqa: PLC0415 - few models compress over time
+
+        return Unasked(requests=compressed.RUNNING_REQUESTS, because="with compressed attention")
     if profile.speculative is not None:
         return Unasked(requests=RUNNING_REQUESTS, because="under speculation")
     return None

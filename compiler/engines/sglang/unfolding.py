@@ -12,15 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from compiler.buffers import Unfolds
 from compiler.engines.sglang.backends import Platform, generation, is_sparse, platform
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings, number_in
 from compiler.facts import Gpu, Mla, Model
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.buffers import Unfolds
 
 
 class Copies(StrEnum):
@@ -60,6 +64,8 @@ class Unfolding(Value):
         """What a plan says of it; `None` of nothing."""
         if not self.most:
             return None
+        from compiler.buffers import Unfolds  # noqa: PLC0415 - few plans have any
+
         return Unfolds(tokens=self.most, switch=self.switch, variable=self.variable)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.diagnostics import Diagnostic
-from compiler.engines.sglang.compressed import EVICTION_TOKENS
 from compiler.engines.sglang.given import Given, given_by
 from compiler.engines.sglang.layouts import (
     has_window_pool,
@@ -114,6 +113,8 @@ def _late(given: Given, window: int) -> int:
     """Tokens beyond its window that a request may still keep: once in a window of steps, from 0.5.14 on once in 128."""
     env = given.plan.profile.env
     if given.since(_EVERY_FEW_SINCE):
+        from compiler.engines.sglang.compressed import EVICTION_TOKENS  # noqa: PLC0415 - few releases, and few models
+
         return number_in(env, _EVERY, usual=EVICTION_TOKENS)
     windows = finite(env.get(_WINDOWS, "")) if given.since(_OWN_INTERVAL_SINCE) else None
     return int(window * (1.0 if windows is None else windows))
