@@ -35,7 +35,7 @@ from compiler.language.unused import unused_fragments
 from compiler.memory.outcome import ADVISED_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
-from compiler.planner import plan_profile
+from compiler.planner import outlines_of, plan_profile
 from compiler.profile import Profile
 
 
@@ -70,7 +70,7 @@ def check_profiles(
         fragments += checked.fragments
         inputs.documents.update(documents)
     # Neighbours run what they run, whichever release the named are tried on.
-    around, unseen = _plans_beside(beside, inputs)
+    around, unseen = _plans_beside(judged, beside, inputs)
     judged, between = _check_together(judged, around, inputs, advised=advised)
     loose += between
     loose += unused_fragments(inputs.documents) if whole else ()
@@ -122,18 +122,26 @@ def _check_apart(names: Sequence[str], inputs: Inputs, *, advised: bool) -> Chec
     return Checked(judged=tuple(judged), diagnostics=tuple(loose), fragments=tuple(fragments))
 
 
-def _plans_beside(names: Sequence[str], inputs: Inputs) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
-    """The plans of profiles that are not judged, and which of them have none."""
-    plans: list[Plan] = []
-    unseen: list[str] = []
+def _plans_beside(
+    judged: Sequence[Judged], names: Sequence[str], inputs: Inputs
+) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
+    """The plans of profiles that are not judged, and which of them have none; outlines where nobody asks for more."""
+    if not names:
+        return (), ()
+    from compiler.checks.neighbours.hosts import replace_each_other  # noqa: PLC0415 - one alone has no neighbour
+
+    known: dict[str, Profile] = {}
     for name in names:
         resolved, _ = resolve(name, inputs)
         profile = None if resolved is None else structure_profile(resolved)[0]
-        if profile is None:
-            unseen.append(name)
-        else:
-            plans += plan_profile(name, profile, inputs.catalog).plans
-    return tuple(plans), tuple(unseen)
+        if profile is not None:
+            known[name] = profile
+    unseen = tuple(name for name in names if name not in known)
+    plans = tuple(one for name, each in known.items() for one in outlines_of(name, each))
+    if not replace_each_other((*(each.plan for each in judged if each.plan is not None), *plans)):
+        each_planned = (plan_profile(name, each, inputs.catalog) for name, each in known.items())
+        plans = tuple(one for each in each_planned for one in each.plans)
+    return plans, unseen
 
 
 def _check_together(

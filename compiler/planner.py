@@ -63,14 +63,25 @@ def plans_of(
 ) -> tuple[Plan, ...]:
     """The plans of a profile with what is known about it, one a target; one with no target where there is none."""
     engine = ENGINES.get(profile.engine.name)
-    one = plan_of(name, profile, facts, engine, unknowns, sizer_of=sizer_of)
+    return _on_targets(plan_of(name, profile, facts, engine, unknowns, sizer_of=sizer_of), profile)
+
+
+_NOTHING_KNOWN = Facts(gpu=None, model=None, draft=None, release=None)
+
+
+def outlines_of(name: str, profile: Profile) -> tuple[Plan, ...]:
+    """The same as far as a profile's own settings go: nothing is looked up, nothing is sized, and times to start are usual ones."""
+    return _on_targets(plan_of(name, profile, _NOTHING_KNOWN, None), profile)
+
+
+def _on_targets(plan: Plan, profile: Profile) -> tuple[Plan, ...]:
     targets: list[str | None] = [*sorted(profile.targets)] or [None]
     return tuple(
         evolve(
-            one,
+            plan,
             target_name=target,
             target=profile.targets[target] if target else None,
-            service=service_of(profile, profile.targets[target], model=facts.model)
+            service=service_of(profile, profile.targets[target], model=plan.model)
             if target
             else None,
         )

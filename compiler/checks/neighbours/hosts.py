@@ -73,6 +73,14 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
             yield Host(name=name, residents=tuple(residents))
 
 
+def replace_each_other(plans: Sequence[Plan]) -> bool:
+    """Whether on each host one unit runs one of these, on cards of one kind: then their own settings decide what is said of them."""
+    kinds: dict[str | None, set[tuple[object, ...]]] = {}
+    for each in plans:
+        kinds.setdefault(each.target_name, set()).add((unit_of(each), each.profile.gpus.kind))
+    return all(len(several) == 1 for several in kinds.values())
+
+
 _NOTHING = Footprint(ports=(), gpus=())
 """Of a host where all are alternatives: nobody else is there to take anything from."""
 
