@@ -87,3 +87,15 @@ def test_a_neighbour_that_nobody_can_read_is_said(tree: Checkout, broken: str) -
     assert said in tree.run("fit", STORY).err
     tree.write("beside", broken)
     assert said not in tree.run("check", STORY).err
+
+
+def test_alternatives_are_told_as_in_the_whole_tree(tree: Checkout) -> None:
+    """Another profile of the same unit is outlined only, and the same is said of the two as when both are planned."""
+    text = text_of(tree)
+    tree.write("beside", text.replace("[serve]", "[serve]\nport = 30555", 1))
+    whole = tree.run("check", "--json").json["diagnostics"]
+    assert [each["code"] for each in whole] == ["unit-shared"]
+    assert tree.run("check", STORY, "--json").json["diagnostics"] == whole
+    assert tree.run("check", "beside", "--json").json["diagnostics"] == whole
+    tree.run("compile")
+    assert tree.run("compile", "--check", STORY).code == 0
