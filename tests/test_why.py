@@ -100,7 +100,7 @@ def test_every_line_has_an_answer(path: str) -> None:
 
 UNMOVED = re.compile(
     r"<!-- Generated from .*|# Generated from .*|# k2\.6-\S+|<title .*|<g transform=.*"
-    r'|  "(?:profile|schema)": .*|  "(?:unknowns|findings|unpriced|assumptions|accepted)": (?:\[\]|\{\}),'
+    r'|  "(?:profile|schema)": .*|  "(?:unknowns|findings|neighbours|unpriced|assumptions|accepted)": (?:\[\]|\{\}),'
     r'|    "(?:low|best|high)": [\d.]+,?'
 )
 """The profile's name, a drawing's own places, lists of nothing, and what a GPU has free, which its entry alone says."""

@@ -203,7 +203,7 @@ def _fraction_stays(answer: Answer) -> str:
     pools_end = answer.most in (Most.CONTEXT, Most.CONCURRENCY) and any(
         each.gives.startswith("beyond that the pool") for each in answer.remedies
     )
-    if isinstance(asked, str) or not pools_end:
+    if isinstance(asked, str) or not pools_end or answer.plan.profile.memory.max_pool_tokens:
         return ""
     name = printable(answer.plan.profile_name)
     return f"; memory.fraction stays at {asked:g}, and a higher one leaves more: poolproof fit {name} --max pool"

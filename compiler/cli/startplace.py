@@ -146,7 +146,7 @@ def _differing(name: str, keys: Mapping[str, tuple[object, str]], inputs: Inputs
         there = found.get(short) if isinstance(found, Mapping) else None
         if there != value:
             said = "nothing" if there is None else f"`{there}`"
-            yield f"{file} is there, and its `{key}` is {said}, not `{value}` ({option}): rename that file, or ask for what it has"
+            yield f"{file} is there, and its `{key}` is {said}, not `{value}` ({option}): ask for what it has, or change it there"
 
 
 def placed(place: Place, wanted: FirstService) -> tuple[Place, FirstService]:

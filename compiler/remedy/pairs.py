@@ -20,6 +20,7 @@ from compiler.remedy.levers import (
     SHORTER_CONTEXT,
     SMALLER_CHUNK,
     SMALLER_GRAPHS,
+    SPREAD_ATTENTION,
 )
 from compiler.remedy.raw import fewer_adapters
 from compiler.remedy.saying import reserve_moves
@@ -70,6 +71,13 @@ _PAIRS = (
         then=_ROOM,
         advised=Budget.POOL,
         lead="a narrower cache, and the least for the pool",
+    ),
+    Pair(
+        first=SPREAD_ATTENTION,
+        second=RAISE_FRACTION,
+        then=_ROOM,
+        advised=Budget.POOL,
+        lead="a pool in each group, and the least for it",
     ),
     Pair(
         first=MORE_REQUESTS,

@@ -90,7 +90,7 @@ class Furthest(Value):
 
     Attributes:
         remedies: the changes that ask for it, none for less than is promised now: first the one that holds as surely as
-            the profile does, then what is surer and less, or less sure and more.
+            the profile does, of one that does not hold the certain one; then what is surer and less, or less sure and more.
         short: why nothing less certain, or nothing at all, is among them.
     """
 
@@ -109,7 +109,8 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
         return Furthest(remedies=(), short=(f"{scale.at(1).settings[0][0]}: {held}",))
     found: dict[int, Remedy] = {}
     short: dict[int | None, str] = {}
-    for goal in (CERTAIN, LIKELY) if holds(plan.balance, CERTAIN) else (LIKELY, CERTAIN):
+    uncertain = holds(plan.balance, LIKELY) and not holds(plan.balance, CERTAIN)
+    for goal in (LIKELY, CERTAIN) if uncertain else (CERTAIN, LIKELY):
         number = _furthest(scale, trials, goal)
         if number is None or number < scale.now:
             short.setdefault(number, _too_far(scale, number, trials, goal))

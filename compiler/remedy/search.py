@@ -164,8 +164,14 @@ def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | Non
     if tried.mended is not None or isinstance(moves, str) or trials.held(moves.at(1)):
         return tried.mended
     if moves.count == 1:
-        only = moves.at(1)
-        after, now = margins(trials.balance(only.profile), goal), margins(plan.balance, goal)
-        return only if any(there > here for there, here in zip(after, now, strict=True)) else None
+        return _if_better(moves.at(1), plan, trials, goal)
     number = _least(moves, trials, goal, Budget.POOL, before=plan)
-    return None if number is None else moves.at(number)
+    if number is not None:
+        return moves.at(number)
+    # Of few moves the last may do most of it, and the second lever the rest.
+    return _if_better(moves.at(moves.count), plan, trials, goal) if moves.count <= _FEW else None
+
+
+def _if_better(change: Change, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
+    after, now = margins(trials.balance(change.profile), goal), margins(plan.balance, goal)
+    return change if any(there > here for there, here in zip(after, now, strict=True)) else None

@@ -8,49 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.bisection import Margins, most
 from compiler.plan import Plan
+from compiler.profile import Profile
 from compiler.remedy.change import CERTAIN, Budget, Change, Cost, Goal, Lever, Remedy
 from compiler.remedy.levers import (
     FEWER_REQUESTS,
     LESS_AT_ONCE,
     LOWER_FRACTION,
+    NARROW_CACHE,
     RAISE_FRACTION,
     SHORTER_CONTEXT,
+    SPREAD_ATTENTION,
 )
+from compiler.remedy.ranking import given_up
 from compiler.remedy.saying import reserve_moves
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds, margins
 from compiler.value import Value
 
 
+_PROMISED = (SHORTER_CONTEXT, LESS_AT_ONCE)
+_WHOLE_FIRST = (SPREAD_ATTENTION, NARROW_CACHE)
+"""What makes a pool larger by far, and may leave little of a promise to be given up; the first that there is alone is tried."""
+_WORTH = 0.8  # a fifth less given up; below that nobody takes another change for it
+
+
 @frozen(kw_only=True, eq=False, repr=False)
-class Stretch(Value):
-    """The fraction one way, and what may be moved beside it.
+class _Begun(Value):
+    """Levers that were moved already, and the plan with them."""
 
-    Attributes:
-        bears: the budget that says how far the fraction goes; the other one is short.
-    """
+    plan: Plan
+    settings: tuple[tuple[str, str], ...] = ()
+    levers: tuple[Lever, ...] = ()
 
-    fraction: Lever
-    bears: Budget
-    short: Budget
-    beside: tuple[Lever, ...]
-
-
-_STRETCHES = (
-    Stretch(
-        fraction=RAISE_FRACTION,
-        bears=Budget.RESERVE,
-        short=Budget.POOL,
-        beside=(SHORTER_CONTEXT, LESS_AT_ONCE),
-    ),
-    Stretch(
-        fraction=LOWER_FRACTION, bears=Budget.POOL, short=Budget.RESERVE, beside=(FEWER_REQUESTS,)
-    ),
-)
+    def with_(self, lever: Lever, change: Change, trials: Trials) -> _Begun:
+        """The same with one more."""
+        return _Begun(
+            plan=trials.plan(change.profile),
+            settings=(*self.settings, *change.settings),
+            levers=(*self.levers, lever),
+        )
 
 
 def stretched(
@@ -59,57 +59,109 @@ def stretched(
     """For each lever the change that reaches the first goal that is reached at all.
 
     `found` are the changes that there are already: nothing of a promise is given up where all of it can be kept cheaply, and
-    beside a lever that is enough alone only what is certain is of interest.
+    fewer requests beside a lower fraction are of interest where they are not certain alone.
     """
-    cheap = any(each.cost <= Cost.START for each in found)
     alone = {each.levers[0]: each for each in found if len(each.levers) == 1}
-    for stretch in _STRETCHES:
-        for lever in stretch.beside:
-            if not lever.applies(plan) or (cheap and lever.cost is Cost.PROMISE):
-                continue
-            known = alone.get(lever)
-            if known is None or lever.cost is Cost.PROMISE:
-                wanted = goals
-            elif holds(known.plan.balance, CERTAIN):
-                continue
-            else:
-                wanted = (CERTAIN,)
-            several = (_stretched(stretch, lever, plan, trials, goal) for goal in wanted)
-            found_here = next((each for each in several if each is not None), None)
-            if found_here is not None:
-                yield found_here
+    fewer = alone.get(FEWER_REQUESTS)
+    if fewer is None or not holds(fewer.plan.balance, CERTAIN):
+        wanted = goals if fewer is None else (CERTAIN,)
+        yield from _first(_fewer_requests(plan, trials, goal) for goal in wanted)
+    if any(each.cost <= Cost.START for each in found):
+        return
+    least = 1.0
+    for lever in _PROMISED:
+        several = (_less_promised(None, lever, plan, trials, goal) for goal in goals)
+        for each in _first(several):
+            least = min(least, given_up(plan, each.plan))
+            yield each
+    whole = {one for each in found if not given_up(plan, each.plan) for one in each.levers}
+    lever = LESS_AT_ONCE if plan.profile.serve.concurrency > 1 else SHORTER_CONTEXT
+    first = next((each for each in _WHOLE_FIRST if each.applies(plan) and each not in whole), None)
+    if first is not None:
+        several = (_less_promised(first, lever, plan, trials, goal) for goal in goals)
+        yield from (each for each in _first(several) if _is_worth(each, plan, least))
 
 
-def _stretched(
-    stretch: Stretch, lever: Lever, plan: Plan, trials: Trials, goal: Goal
+def _is_worth(remedy: Remedy, plan: Plan, least: float) -> bool:
+    return given_up(plan, remedy.plan) <= _WORTH * least
+
+
+def _first(several: Iterator[Remedy | None]) -> Iterator[Remedy]:
+    found = next((each for each in several if each is not None), None)
+    if found is not None:
+        yield found
+
+
+def _fewer_requests(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
+    """The lowest fraction that the pool bears, and no fewer requests than the reserve needs then."""
+    if holds(plan.balance, goal, budgets=Budget.RESERVE):
+        return None
+    begun = _Begun(plan=plan)
+    lower = _furthest(LOWER_FRACTION, plan, trials, goal, bears=Budget.POOL)
+    if lower is None:
+        return None
+    begun = begun.with_(LOWER_FRACTION, lower, trials)
+    tried = try_lever(FEWER_REQUESTS, begun.plan, trials, goal=goal)
+    return _remedy(plan, begun, tried) if isinstance(tried, Remedy) else None
+
+
+def _less_promised(
+    first: Lever | None, lever: Lever, plan: Plan, trials: Trials, goal: Goal
 ) -> Remedy | None:
-    if holds(plan.balance, goal, budgets=stretch.short):
+    """The highest fraction that the reserve bears, what is promised at it, and the least fraction that holds that."""
+    if holds(plan.balance, goal, budgets=Budget.POOL):
         return None
-    change = _furthest(stretch, plan, trials, goal)
-    if change is None:
-        return None
-    before = trials.plan(change.profile)
-    tried = try_lever(lever, before, trials, goal=goal)
+    begun = _Begun(plan=plan)
+    if first is not None:
+        moves = first.moves(plan) if first.applies(plan) else ""
+        if isinstance(moves, str) or trials.held(moves.at(moves.count)) is not None:
+            return None
+        begun = begun.with_(first, moves.at(moves.count), trials)
+    higher = _furthest(RAISE_FRACTION, begun.plan, trials, goal, bears=Budget.RESERVE)
+    if higher is None:
+        tried = try_lever(lever, begun.plan, trials, goal=goal) if first is not None else None
+        return _remedy(plan, begun, tried) if isinstance(tried, Remedy) else None
+    tried = try_lever(lever, trials.plan(higher.profile), trials, goal=goal)
     if not isinstance(tried, Remedy):
         return None
-    after = tried.plan
+    if first is not None:  # time: three levers are enough of a change
+        return _remedy(plan, begun.with_(RAISE_FRACTION, higher, trials), tried)
+    less = Change(settings=tried.settings, profile=_promising(tried, begun.plan))
+    settled = begun.with_(lever, less, trials)
+    raised = try_lever(RAISE_FRACTION, settled.plan, trials, goal=goal)
+    if isinstance(raised, Remedy):
+        return _remedy(plan, settled, raised)
+    return _remedy(plan, begun.with_(RAISE_FRACTION, higher, trials), tried)
+
+
+def _promising(remedy: Remedy, plan: Plan) -> Profile:
+    """The profile of a plan, with what a remedy promises."""
+    return evolve(plan.profile, serve=remedy.plan.profile.serve)
+
+
+def _remedy(plan: Plan, begun: _Begun, last: Remedy) -> Remedy:
+    levers = (*begun.levers, *last.levers)
+    after = last.plan
+    promised = [each for each in levers if each.setting != RAISE_FRACTION.setting]
     return Remedy(
-        settings=(*change.settings, *tried.settings),
-        gives=f"{lever.gives(plan, after)}; {reserve_moves(plan, after)}",
-        loses=(stretch.fraction.loses(plan, after), lever.loses(plan, after)),
+        settings=(*begun.settings, *last.settings),
+        gives=f"{promised[-1].gives(plan, after)}; {reserve_moves(plan, after)}",
+        loses=tuple(each.loses(plan, after) for each in levers),
         plan=after,
-        cost=max(stretch.fraction.cost, lever.cost),
-        levers=(stretch.fraction, lever),
+        cost=max(each.cost for each in levers),
+        levers=levers,
     )
 
 
-def _furthest(stretch: Stretch, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
-    moves = stretch.fraction.moves(plan)
+def _furthest(
+    lever: Lever, plan: Plan, trials: Trials, goal: Goal, *, bears: Budget
+) -> Change | None:
+    moves = lever.moves(plan)
     if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
         return None
 
     def over(number: int) -> Margins:
-        return margins(trials.balance(moves.at(number).profile), goal, budgets=stretch.bears)
+        return margins(trials.balance(moves.at(number).profile), goal, budgets=bears)
 
     number = most(low=1, high=moves.count, margins=over)
     return None if not number else moves.at(number)
