@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from checkouts import Checkout
 from compiler.diagnostics import Label, Span, error, warning
 from compiler.report.github import render_github
 
@@ -73,3 +78,18 @@ def test_commands_keep_their_order_and_equals_stand_once() -> None:
     """One command a diagnostic, in the order given; equal ones once."""
     found = [warning("b", "y"), error("a", "y"), warning("b", "y")]
     assert render_github(found) == "::warning title=b::y\n::error title=a::y\n"
+
+
+def test_a_tree_below_the_root_of_its_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workflow's paths count from the repository's root: a tree below it says where it stands, and one elsewhere does not."""
+    tree = Checkout(tmp_path / "infra" / "llm")
+    (tree.root / "profiles").mkdir(parents=True)
+    tree.write("a", "schema = 2\n[targets.x]\n")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    assert "file=infra/llm/profiles/a.toml," in tree.run("check", "--format", "github").out
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "infra" / "llm"))
+    assert "file=profiles/a.toml," in tree.run("check", "--format", "github").out
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "other"))
+    assert "file=profiles/a.toml," in tree.run("check", "--format", "github").out

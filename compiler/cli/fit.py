@@ -30,6 +30,8 @@ from compiler.remedy.room import Most, spare, the_most
 from compiler.remedy.trials import Trials
 
 
+_ABOUT_MEMORY = ("promise-uncertain-beside",)
+"""What neighbours do to the promise that refuses nothing, and that no change here is held to."""
 _UNCHOSEN = 0
 """Stands for the number of a change where none is given."""
 
@@ -138,9 +140,12 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     )
     beside = Neighbours(places=places, others=others) if places and others else None
     found = [each for one in own for each in one.diagnostics]
-    found += (
-        () if beside is None else beside.errors(origins_in(session.inputs), session.inputs.catalog)
-    )
+    if beside is not None:
+        between = beside.findings(origins_in(session.inputs), session.inputs.catalog)
+        found += [each for each in between if each.is_error]
+        show(
+            [each for each in between if not each.is_error and each.code in _ABOUT_MEMORY], session
+        )
     return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
 
 

@@ -120,7 +120,7 @@ def show(
     if form is Format.GITHUB:
         from compiler.report.github import render_github  # noqa: PLC0415 - what only some runs need
 
-        sys.stdout.write(render_github(found))
+        sys.stdout.write(render_github(found, below=_below(session)))
         return
     from compiler.report.counting import summary_line  # noqa: PLC0415 - a run without findings does without it
     from compiler.report.text import render_text  # noqa: PLC0415 - as above
@@ -204,6 +204,15 @@ def write_lines(lines: Iterable[str], *, beside: bool = False) -> None:
         wide = width()
         lines = (row for line in lines for row in narrowed(line, width=wide))
     stream.writelines(f"{line}\n" for line in lines)
+
+
+def _below(session: Session | None) -> str:
+    """Where the tree stands in the repository that a workflow of GitHub runs in, which counts paths from its root."""
+    top = os.environ.get("GITHUB_WORKSPACE", "")
+    if session is None or not top:
+        return ""
+    inside = os.path.relpath(os.path.realpath(session.workspace.folder), os.path.realpath(top))
+    return "" if inside == "." or inside.split("/")[0] == ".." else f"{inside}/"
 
 
 def columns() -> int:

@@ -8,7 +8,6 @@ from attrs import define, evolve, field
 
 from compiler.catalog import Catalog
 from compiler.checks.neighbours import check_neighbours
-from compiler.checks.neighbours.capping import Capped
 from compiler.checks.neighbours.hosts import Where, unit_of
 from compiler.diagnostics import Diagnostic
 from compiler.origins import NOWHERE, Origins
@@ -30,14 +29,14 @@ class Neighbours:
     others: Sequence[Plan]
     _known: frozenset[Diagnostic] | None = field(default=None, init=False)
 
-    def errors(self, where: Where, catalog: Catalog) -> tuple[Diagnostic, ...]:
-        """What is wrong as things stand, and would not be without the service; `where` gives a profile's origins."""
+    def findings(self, where: Where, catalog: Catalog) -> tuple[Diagnostic, ...]:
+        """What is said as things stand, and would not be without the service; `where` gives a profile's origins."""
 
         def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
             return capped_at(plan, tokens, fraction, catalog=catalog)
 
-        known = set(_errors(self.others, where, capped))
-        found = _errors((*self.places, *self.others), where, capped)
+        known = set(check_neighbours(self.others, where, capped=capped))
+        found = check_neighbours((*self.places, *self.others), where, capped=capped)
         return tuple(each for each in found if each not in known)
 
     def __call__(self, plan: Plan) -> tuple[Diagnostic, ...]:
@@ -58,11 +57,8 @@ def _nowhere(_: str) -> Origins:
     return NOWHERE
 
 
-def _errors(
-    plans: Sequence[Plan], where: Where, capped: Capped | None = None
-) -> tuple[Diagnostic, ...]:
-    found = check_neighbours(plans, where, capped=capped)
-    return tuple(each for each in found if each.is_error)
+def _errors(plans: Sequence[Plan], where: Where) -> tuple[Diagnostic, ...]:
+    return tuple(each for each in check_neighbours(plans, where) if each.is_error)
 
 
 def capped_at(plan: Plan, tokens: int, fraction: float, *, catalog: Catalog) -> Plan | None:

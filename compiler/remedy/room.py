@@ -89,8 +89,8 @@ class Furthest(Value):
     """The most of one thing.
 
     Attributes:
-        remedies: the changes that ask for it, none for less than is promised now: first the one that holds as surely as
-            the profile does, of one that does not hold the certain one; then what is surer and less, or less sure and more.
+        remedies: the changes that ask for it, none for less than is promised now: first the one as sure as a profile that holds,
+            or a sure one; then what is surer and less, or less sure and more.
         short: why nothing less certain, or nothing at all, is among them.
     """
 
@@ -104,13 +104,12 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
     With all the rest as it is; never less than is promised now.
     """
     scale = _SCALES[asked](plan)
-    held = trials.held(scale.at(1))
-    if held is not None:
+    if (held := trials.held(scale.at(1))) is not None:
         return Furthest(remedies=(), short=(f"{scale.at(1).settings[0][0]}: {held}",))
     found: dict[int, Remedy] = {}
     short: dict[int | None, str] = {}
-    uncertain = holds(plan.balance, LIKELY) and not holds(plan.balance, CERTAIN)
-    for goal in (LIKELY, CERTAIN) if uncertain else (CERTAIN, LIKELY):
+    certain, likely = (holds(plan.balance, each) for each in (CERTAIN, LIKELY))
+    for goal in (LIKELY, CERTAIN) if likely and not certain else (CERTAIN, LIKELY):
         number = _furthest(scale, trials, goal)
         if number is None or number < scale.now:
             short.setdefault(number, _too_far(scale, number, trials, goal))

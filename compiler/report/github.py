@@ -9,26 +9,26 @@ from compiler.report.cells import shown
 from compiler.report.counting import distinct
 
 
-def render_github(diagnostics: Iterable[Diagnostic]) -> str:
+def render_github(diagnostics: Iterable[Diagnostic], *, below: str = "") -> str:
     """One `::error` or `::warning` command a diagnostic, in the order given, equal ones once.
 
     A command is one line and ends in a newline. It stands at the primary place; its message has the summary, what
-    the labels say, the notes and the help.
+    the labels say, the notes and the help. `below` is the folder of the tree in its repository, with a slash at its end.
     """
-    return "".join(f"{_command(each)}\n" for each in distinct(diagnostics))
+    return "".join(f"{_command(each, below)}\n" for each in distinct(diagnostics))
 
 
-def _command(diagnostic: Diagnostic) -> str:
+def _command(diagnostic: Diagnostic, below: str) -> str:
     """The command of one diagnostic."""
-    place = {} if diagnostic.primary is None else _place(diagnostic.primary.span)
+    place = {} if diagnostic.primary is None else _place(diagnostic.primary.span, below)
     properties = {**place, "title": diagnostic.code}
     given = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     return f"::{diagnostic.severity} {given}::{_escaped(_message(diagnostic))}"
 
 
-def _place(span: Span) -> dict[str, str]:
+def _place(span: Span, below: str) -> dict[str, str]:
     """Where the annotation stands. GitHub takes columns only of a span within one line."""
-    lines = {"file": span.file, "line": str(span.line), "endLine": str(span.end_line)}
+    lines = {"file": f"{below}{span.file}", "line": str(span.line), "endLine": str(span.end_line)}
     if span.line != span.end_line:
         return lines
     return {**lines, "col": str(span.column), "endColumn": str(span.end_column)}
