@@ -158,7 +158,7 @@ NO_DRAFT = Lever(
 )
 SPREAD_ATTENTION = Lever(
     setting="parallel.dp_attention",
-    eases=Budget.BOTH,
+    eases=Budget.POOL,
     cost=Cost.SPREAD,
     advised=Budget.POOL,
     moves=moves.spread_attention,
