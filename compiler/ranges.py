@@ -59,6 +59,12 @@ def most(ranges: Iterable[Range]) -> Range:
     )
 
 
+def said_gib(known: Range) -> str:
+    """A part of a GPU's memory from its least to its most: `7.9 to 8.4 GiB`."""
+    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
+    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
+
+
 def said(known: Range, form: str, *, unit: str = "") -> str:
     """As people read it: `7.32 GiB (5.96 to 7.33)`; the best estimate alone where low and high print the same."""
     low, best, high = (format(each, form) for each in (known.low, known.best, known.high))

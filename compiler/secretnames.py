@@ -94,7 +94,7 @@ def _without_one(word: str) -> set[str]:
 
 _ALL_BUT_ONE = frozenset(_MEANT).union(*map(_without_one, _MEANT))
 """Two words that are one slip apart share one of these; it is found faster than slips are counted."""
-_SHORTEST, _LONGEST = 5, 14
+_SHORTEST, _LONGEST = min(map(len, _MEANT)) - 1, max(map(len, _MEANT)) + 1
 """Letters of what is one slip from any of them."""
 _NO_TOKEN = frozenset({"tokens"})
 """A count."""

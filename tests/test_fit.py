@@ -42,7 +42,8 @@ from compiler.remedy.levers import LESS_AT_ONCE, LEVERS, RAISE_FRACTION, levers_
 from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, given_up
 from compiler.remedy.replanning import Replanner
-from compiler.remedy.room import Most, spare, the_most
+from compiler.remedy.room import spare, the_most
+from compiler.remedy.scales import Most
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
 from deployments import check_text, only_plan

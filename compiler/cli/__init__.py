@@ -49,7 +49,7 @@ def main() -> NoReturn:
         code = Exit.MACHINE
     except Exception as bug:  # noqa: BLE001 - whatever comes here is a bug, and must say so
         if isinstance(bug, FileNotFoundError) and _is_nowhere():
-            print("the working directory is not there any more", file=sys.stderr)
+            print("the working directory is not there any more: go to one that is", file=sys.stderr)
             code = Exit.REFUSED
         else:
             _report_bug(bug)

@@ -26,11 +26,12 @@ from compiler.remedy.fitting import fit
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.replanning import Replanner
-from compiler.remedy.room import Most, spare, the_most
+from compiler.remedy.room import spare, the_most
+from compiler.remedy.scales import Most
 from compiler.remedy.trials import Trials
 
 
-_ABOUT_MEMORY = ("promise-uncertain-beside",)
+_UNCERTAIN_BESIDE = "promise-uncertain-beside"
 """What neighbours do to the promise that refuses nothing, and that no change here is held to."""
 _UNCHOSEN = 0
 """Stands for the number of a change where none is given."""
@@ -143,9 +144,7 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     if beside is not None:
         between = beside.findings(origins_in(session.inputs), session.inputs.catalog)
         found += [each for each in between if each.is_error]
-        show(
-            [each for each in between if not each.is_error and each.code in _ABOUT_MEMORY], session
-        )
+        show([each for each in between if each.code == _UNCERTAIN_BESIDE], session)
     return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
 
 
@@ -184,7 +183,7 @@ def _answer(
     if most is not None:
         furthest = the_most(most, plan, trials)
         answer = evolve(answer, short=furthest.short, remedies=furthest.remedies)
-        return evolve(answer, plans=trials.count)
+        return evolve(answer, pool_ends=furthest.pool_ends, plans=trials.count)
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
     if held:

@@ -14,7 +14,8 @@ from compiler.plan import Plan
 from compiler.planjson import plan_facts
 from compiler.remedy.change import CERTAIN, Cost, Remedy, Unhelpful
 from compiler.remedy.ranking import given_up
-from compiler.remedy.room import Most, Spare
+from compiler.remedy.room import Spare
+from compiler.remedy.scales import Most
 from compiler.report.contract import SCHEMA, diagnostic_json, outcome
 from compiler.report.verdicts import memory_numbers, refused_by
 from compiler.value import Value
@@ -45,6 +46,7 @@ class Answer(Value):
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
         also: the other deployable profiles that are made of this file.
+        pool_ends: whether it is the pool that is short beyond what was asked the most of.
         stood: whether it stood there already, so that nothing was written.
     """
 
@@ -62,6 +64,7 @@ class Answer(Value):
     file: str | None = None
     also: tuple[str, ...] = ()
     stood: bool = False
+    pool_ends: bool = False
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -199,14 +202,11 @@ def _to_write(answer: Answer, name: str) -> str:
 
 def _fraction_stays(answer: Answer) -> str:
     """Where a fraction by its number ends a pool that could be larger: who asks for the most may not think of it."""
-    asked = answer.plan.profile.memory.fraction
-    pools_end = answer.most in (Most.CONTEXT, Most.CONCURRENCY) and any(
-        each.gives.startswith("beyond that the pool") for each in answer.remedies
-    )
-    if isinstance(asked, str) or not pools_end or answer.plan.profile.memory.max_pool_tokens:
+    memory, ends = answer.plan.profile.memory, answer.pool_ends and answer.most is not Most.POOL
+    if isinstance(memory.fraction, str) or memory.max_pool_tokens or not ends:
         return ""
     name = printable(answer.plan.profile_name)
-    return f"; memory.fraction stays at {asked:g}, and a higher one leaves more: poolproof fit {name} --max pool"
+    return f"; memory.fraction stays at {memory.fraction:g}, and a higher one leaves more: poolproof fit {name} --max pool"
 
 
 def given_away(answer: Answer) -> str | None:

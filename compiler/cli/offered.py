@@ -20,7 +20,8 @@ from compiler.quantities import counted
 from compiler.remedy.change import Remedy
 from compiler.remedy.moves import NARROW_KV, with_concurrency, with_requests
 from compiler.remedy.replanning import Replanner
-from compiler.remedy.room import Most, most_that_passes
+from compiler.remedy.room import most_that_passes
+from compiler.remedy.scales import Most
 from compiler.remedy.trials import Trials
 from compiler.report.verdicts import verdict_line
 from compiler.starter import FirstService

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -64,7 +63,7 @@ def _folders(_: _Asked) -> _Found:
 
 def _names() -> tuple[str, ...]:
     workspace = find_tree(()).workspace
-    return () if workspace is None else tuple(DiskReader(workspace.profiles).names())
+    return () if workspace is None else tuple(DiskReader(workspace.profiles_folder).names())
 
 
 def _keys(asked: _Asked) -> _Found:
@@ -90,22 +89,15 @@ def _codes(_: _Asked) -> _Found:
 
 
 def _hosts(_: _Asked) -> _Found:
-    """The targets that profiles name."""
-    from compiler.language.syntax import parse_toml  # noqa: PLC0415 - of two verbs
-    from compiler.source import Source  # noqa: PLC0415 - as above
+    """The targets that profiles name; of one that cannot be read none."""
+    from compiler.language.load import load_document  # noqa: PLC0415 - of two verbs
 
     workspace = find_tree(()).workspace
-    found: list[str] = []
     if workspace is None:
-        return found, None
-    reader = DiskReader(workspace.profiles)
-    for name in reader.names():
-        with suppress(OSError, ValueError):  # the other profiles are offered all the same
-            text = (reader.read(name) or b"").decode()
-            values, _faults = parse_toml(Source(file_of(name), text))
-            targets = (values or {}).get("targets")
-            found += targets if isinstance(targets, Mapping) else ()
-    return sorted(found), None
+        return (), None
+    reader = DiskReader(workspace.profiles_folder)
+    documents = (load_document(reader, name)[0] for name in reader.names())
+    return sorted({name for each in documents if each for name in each.directives.targets}), None
 
 
 def _plans(_: _Asked) -> _Found:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from attrs import evolve
+from attrs import evolve, fields
 
 from compiler.catalog import Catalog
 from compiler.cli import completing
@@ -29,6 +29,7 @@ from compiler.engines.known import ENGINES
 from compiler.judged import Checked, Judged, unjudged
 from compiler.memory.cards import CUSTOM
 from compiler.predict import Predictor, Question, make_predictor
+from compiler.profile import Serve
 from compiler.secrecy import given_secrets, hide, secret_values
 
 
@@ -81,7 +82,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--context",
-    type=click.IntRange(min=16),
+    type=click.IntRange(min=fields(Serve).context.metadata["at_least"]),
     help="Tokens that each of them may have; else the server's own context.",
 )
 @click.option("--model-config", type=_FILE, metavar="FILE", help="The model's own config.json.")

@@ -14,14 +14,13 @@ from compiler.plan import Plan
 from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
 from compiler.remedy.levers import LESS_AT_ONCE, LOWER_FRACTION, RAISE_FRACTION
 from compiler.remedy.pairs import Pair, pairs_of
-from compiler.remedy.ranking import HALF, given_up
+from compiler.remedy.ranking import HALF, LESS, given_up
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials
 
 
 _CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
 _FEW = 8
-_LESS = 0.8  # a fifth less given up; below that nobody takes two more changes for it
 
 
 def nearest(
@@ -57,7 +56,7 @@ def nearest(
 
 def _worth(plan: Plan, alone: Remedy | Unhelpful) -> float:
     """The share of the promise that a change beside others may give up: what it saves must be worth them."""
-    return HALF if isinstance(alone, Unhelpful) else min(HALF, _LESS * given_up(plan, alone.plan))
+    return HALF if isinstance(alone, Unhelpful) else min(HALF, LESS * given_up(plan, alone.plan))
 
 
 def _least(

@@ -12,6 +12,8 @@ from compiler.remedy.moves import memory_of
 
 HALF = 0.5
 """Who gives up more of a promise than that asks for another service."""
+LESS = 0.8
+"""The share of what is given up otherwise; where it is more, nobody takes another change for it."""
 
 
 def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:

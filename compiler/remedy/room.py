@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from compiler.bisection import Margins, least, margin, most
 from compiler.memory.outcome import Outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
-from compiler.planner import THOUSANDTHS
-from compiler.quantities import counted
-from compiler.remedy.change import CERTAIN, LIKELY, Budget, Change, Cost, Goal, Remedy
-from compiler.remedy.moves import (
-    CONTEXT_STEP,
-    asked_each,
-    memory_of,
-    with_concurrency,
-    with_context,
-    with_fraction,
-    with_requests,
-)
+from compiler.remedy.change import CERTAIN, LIKELY, Budget, Cost, Goal, Remedy
+from compiler.remedy.moves import memory_of
+from compiler.remedy.scales import SCALES, Most, Scale, requests
 from compiler.remedy.trials import Trials, holds, margins, shortfall
 from compiler.value import Value
-
-
-_MOST_REQUESTS = 4096
-"""More running requests than that are not tried."""
-_NOT_LOOKED_AT = "larger numbers were not looked at"
-
-
-class Most(StrEnum):
-    """What may be asked the most of."""
-
-    CONTEXT = "context"
-    CONCURRENCY = "concurrency"
-    POOL = "pool"
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Scale(Value):
-    """Everything that one setting may be, numbered from 1; both budgets hold less well the further up.
-
-    Attributes:
-        now: the one that the profile asks for; beyond the last where none may be.
-        budgets: those that go down with it; the pool goes up with the fraction.
-        bound: why nothing beyond the last is tried.
-    """
-
-    count: int
-    now: int
-    at: Callable[[int], Change]
-    budgets: Budget = Budget.BOTH
-    bound: str
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -92,10 +52,12 @@ class Furthest(Value):
         remedies: the changes that ask for it, none for less than is promised now: first the one as sure as a profile that holds,
             or a sure one; then what is surer and less, or less sure and more.
         short: why nothing less certain, or nothing at all, is among them.
+        pool_ends: whether it is the pool that is short beyond one of them.
     """
 
     remedies: tuple[Remedy, ...]
     short: tuple[str, ...]
+    pool_ends: bool = False
 
 
 def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
@@ -103,7 +65,7 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
 
     With all the rest as it is; never less than is promised now.
     """
-    scale = _SCALES[asked](plan)
+    scale = SCALES[asked](plan)
     if (held := trials.held(scale.at(1))) is not None:
         return Furthest(remedies=(), short=(f"{scale.at(1).settings[0][0]}: {held}",))
     found: dict[int, Remedy] = {}
@@ -115,12 +77,14 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
             short.setdefault(number, _too_far(scale, number, trials, goal))
         elif number not in found:
             found[number] = _asking(scale, number, trials, goal)
-    return Furthest(remedies=tuple(found.values()), short=tuple(short.values()))
+    beyond = (scale.at(each + 1).profile for each in found if each < scale.count)
+    ends = any(not holds(trials.balance(each), CERTAIN, budgets=Budget.POOL) for each in beyond)
+    return Furthest(remedies=tuple(found.values()), short=tuple(short.values()), pool_ends=ends)
 
 
 def most_that_passes(asked: Most, plan: Plan, trials: Trials) -> Remedy | None:
     """The most of one thing that passes, be it less than is asked for now; surely if there is any that does."""
-    scale = _SCALES[asked](plan)
+    scale = SCALES[asked](plan)
     for goal in (CERTAIN, LIKELY):
         number = _furthest(scale, trials, goal)
         if number is not None:
@@ -155,7 +119,7 @@ def spare(plan: Plan, trials: Trials) -> Spare:
 
 
 def _rooms(plan: Plan, trials: Trials) -> Iterator[Room]:
-    for make in (*_SCALES.values(), _requests):
+    for make in (*SCALES.values(), requests):
         scale = make(plan)
         number = None if trials.held(scale.at(1)) else _furthest(scale, trials, CERTAIN)
         if number is not None:
@@ -237,64 +201,3 @@ def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> st
     if holds(trials.balance(beyond), goal):  # then it is a rule that stands between
         why = trials.objection(beyond) or why
     return f"{surely}, the most is {scale.at(number)}, less than now: {why}"
-
-
-def _context(plan: Plan) -> Scale:
-    """In whole hundreds, with the longest of all and what is asked for now beside them: that is an answer, too."""
-    limits = [each.context for each in (plan.model, plan.draft) if each is not None]
-    longest, now = min(limits), plan.profile.serve.tokens
-    who = "the model and its draft declare" if plan.draft is not None else "the model declares"
-    bound = f"{who} no more"
-    if now > longest:  # what a variable or a scaling may allow: the rules know
-        bound = f"{who} {longest:,}, and the profile goes beyond that already"
-    values = sorted({*range(CONTEXT_STEP, max(longest, now), CONTEXT_STEP), longest, now})
-    return Scale(
-        count=len(values),
-        now=values.index(now) + 1,
-        at=lambda number: with_context(plan.profile, values[number - 1]),
-        bound=bound,
-    )
-
-
-def _concurrency(plan: Plan) -> Scale:
-    running = plan.running_requests
-    if plan.states is not None and plan.profile.memory.fraction == "fit":
-        running = None  # the states of as many as are promised have room
-    return Scale(
-        count=running or _MOST_REQUESTS,
-        now=plan.profile.serve.concurrency,
-        at=lambda number: with_concurrency(plan.profile, number),
-        bound=f"no more than {counted(running, 'request', does='run')} at once"
-        if running
-        else _NOT_LOOKED_AT,
-    )
-
-
-def _requests(plan: Plan) -> Scale:
-    fewest = plan.profile.parallel.share(plan.profile.serve.concurrency)
-    return Scale(
-        count=_MOST_REQUESTS - fewest + 1,
-        now=max((asked_each(plan) or 0) - fewest + 1, 1),
-        at=lambda number: with_requests(plan.profile, fewest - 1 + number),
-        bound=_NOT_LOOKED_AT,
-    )
-
-
-def _fraction(plan: Plan) -> Scale:
-    """In thousandths, with the one in effect beside them."""
-    now = memory_of(plan).fraction
-    values = sorted({*(each / THOUSANDTHS for each in range(1, THOUSANDTHS)), now})
-    return Scale(
-        count=len(values),
-        now=values.index(now) + 1,
-        at=lambda number: with_fraction(plan.profile, values[number - 1]),
-        budgets=Budget.RESERVE,
-        bound="it is the highest with three decimals",
-    )
-
-
-_SCALES: dict[Most, Callable[[Plan], Scale]] = {
-    Most.CONTEXT: _context,
-    Most.CONCURRENCY: _concurrency,
-    Most.POOL: _fraction,
-}

@@ -23,7 +23,7 @@ from compiler.remedy.levers import (
     SHORTER_CONTEXT,
     SPREAD_ATTENTION,
 )
-from compiler.remedy.ranking import given_up
+from compiler.remedy.ranking import LESS, given_up
 from compiler.remedy.saying import reserve_moves
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds, margins
@@ -31,9 +31,8 @@ from compiler.value import Value
 
 
 _PROMISED = (SHORTER_CONTEXT, LESS_AT_ONCE)
-_WHOLE_FIRST = (SPREAD_ATTENTION, NARROW_CACHE)
+_LARGER = (SPREAD_ATTENTION, NARROW_CACHE)
 """What makes a pool larger by far, and may leave little of a promise to be given up; the first that there is alone is tried."""
-_WORTH = 0.8  # a fifth less given up; below that nobody takes another change for it
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -76,14 +75,11 @@ def stretched(
             yield each
     whole = {one for each in found if not given_up(plan, each.plan) for one in each.levers}
     lever = LESS_AT_ONCE if plan.profile.serve.concurrency > 1 else SHORTER_CONTEXT
-    first = next((each for each in _WHOLE_FIRST if each.applies(plan) and each not in whole), None)
+    first = next((each for each in _LARGER if each.applies(plan) and each not in whole), None)
     if first is not None:
         several = (_less_promised(first, lever, plan, trials, goal) for goal in goals)
-        yield from (each for each in _first(several) if _is_worth(each, plan, least))
-
-
-def _is_worth(remedy: Remedy, plan: Plan, least: float) -> bool:
-    return given_up(plan, remedy.plan) <= _WORTH * least
+        worth = LESS * least
+        yield from (each for each in _first(several) if given_up(plan, each.plan) <= worth)
 
 
 def _first(several: Iterator[Remedy | None]) -> Iterator[Remedy]:
@@ -96,11 +92,10 @@ def _fewer_requests(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
     """The lowest fraction that the pool bears, and no fewer requests than the reserve needs then."""
     if holds(plan.balance, goal, budgets=Budget.RESERVE):
         return None
-    begun = _Begun(plan=plan)
     lower = _furthest(LOWER_FRACTION, plan, trials, goal, bears=Budget.POOL)
     if lower is None:
         return None
-    begun = begun.with_(LOWER_FRACTION, lower, trials)
+    begun = _Begun(plan=plan).with_(LOWER_FRACTION, lower, trials)
     tried = try_lever(FEWER_REQUESTS, begun.plan, trials, goal=goal)
     return _remedy(plan, begun, tried) if isinstance(tried, Remedy) else None
 
@@ -113,7 +108,7 @@ def _less_promised(
         return None
     begun = _Begun(plan=plan)
     if first is not None:
-        moves = first.moves(plan) if first.applies(plan) else ""
+        moves = first.moves(plan)
         if isinstance(moves, str) or trials.held(moves.at(moves.count)) is not None:
             return None
         begun = begun.with_(first, moves.at(moves.count), trials)

@@ -12,7 +12,8 @@ from compiler.planner import THOUSANDTHS
 from compiler.profile import AUTO
 from compiler.remedy.change import CERTAIN
 from compiler.remedy.moves import memory_of, thousandths_of, with_fraction
-from compiler.remedy.room import Most, most_that_passes
+from compiler.remedy.room import most_that_passes
+from compiler.remedy.scales import Most
 from compiler.remedy.trials import Trials, holds
 
 

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, listed
 from compiler.judged import Judged, Second
-from compiler.ranges import Range, said
+from compiler.ranges import said, said_gib
 from compiler.value import Value
 
 
@@ -70,15 +70,10 @@ def _then(second: Second) -> str:
         return ": what it gets is not known, since the memory of one of them is not"
     pool, reserve = left.pool, left.reserve
     return (
-        f", which may hold {_gib(taken)} of each GPU: a pool of {said(pool.tokens, ',.0f')} tokens for "
-        f"{pool.required_tokens:,}, and a reserve of {_gib(reserve.available_gib)} for {_gib(reserve.needed_gib)} needed"
+        f", which may hold {said_gib(taken)} of each GPU: a pool of {said(pool.tokens, ',.0f')} tokens for "
+        f"{pool.required_tokens:,}, and a reserve of {said_gib(reserve.available_gib)} for {said_gib(reserve.needed_gib)} needed"
     )
 
 
 def _named(names: Sequence[str]) -> str:
     return listed([f"`{each}`" for each in names], most=_MOST_NAMED)
-
-
-def _gib(known: Range) -> str:
-    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
-    return f"{low} GiB" if low == high else f"{low} to {high} GiB"

@@ -14,14 +14,13 @@ from compiler.checks.neighbours.sharing import (
     Sharing,
     held_of,
     left_beside,
-    said_gib,
     sharings,
 )
 from compiler.diagnostics import listed
 from compiler.memory.outcome import Outcome, memory_outcome, spare_gib, spare_tokens
 from compiler.plan import Plan
 from compiler.planner import THOUSANDTHS
-from compiler.ranges import total
+from compiler.ranges import said_gib, total
 from compiler.value import Value
 
 

@@ -11,12 +11,11 @@ from compiler.checks.neighbours.sharing import (
     Sharing,
     Taker,
     numbered,
-    said_gib,
 )
 from compiler.diagnostics import Diagnostic, error, listed, warning
 from compiler.memory.outcome import Outcome, memory_outcome
 from compiler.plan import Memory
-from compiler.ranges import said
+from compiler.ranges import said, said_gib
 
 
 if TYPE_CHECKING:

@@ -123,9 +123,3 @@ def numbered(gpus: Iterable[int]) -> str:
     if several == list(range(several[0], several[-1] + 1)):
         return f"GPUs {several[0]} to {several[-1]}"
     return f"GPUs {', '.join(map(str, several))}"
-
-
-def said_gib(known: Range) -> str:
-    """A part of a GPU's memory, in words: `7.9 to 8.4 GiB`."""
-    low, high = f"{known.low:.1f}", f"{known.high:.1f}"
-    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
