@@ -51,6 +51,7 @@ class Judged(Value):
         diagnostics: what belongs to this service, in the order it was found.
         standing: those of them that its files gave before it was planned, which no plan shows.
         neighbours: what was found between it and others of its host, which `diagnostics` do not hold.
+        unseen: profiles that name its host and could not be planned, so that nothing was found between them.
         second: how it starts beside others on its GPUs; `None` where it has them for itself.
     """
 
@@ -61,6 +62,7 @@ class Judged(Value):
     diagnostics: tuple[Diagnostic, ...]
     standing: tuple[Diagnostic, ...] = ()
     neighbours: tuple[Diagnostic, ...] = ()
+    unseen: tuple[str, ...] = ()
     second: Second | None = None
 
     @property

@@ -71,6 +71,7 @@ def check_profiles(
         inputs.documents.update(documents)
     # Neighbours run what they run, whichever release the named are tried on.
     around, unseen = _plans_beside(judged, beside, inputs)
+    judged = [evolve(each, unseen=unseen) for each in judged] if unseen else judged
     judged, between = _check_together(judged, around, inputs, advised=advised)
     loose += between
     loose += unused_fragments(inputs.documents) if whole else ()

@@ -71,6 +71,7 @@ class WrittenFacts(Value):
         static, reserve: the lines of both budgets, GiB per GPU.
         margin_gib: what the reserve has to spare.
         findings: `error pool-too-small` and the like.
+        neighbours: by target, those between the service and others there; an older Poolproof wrote none.
     """
 
     profile: str
@@ -92,6 +93,7 @@ class WrittenFacts(Value):
     argv: tuple[str, ...]
     env: Mapping[str, str]
     findings: tuple[str, ...]
+    neighbours: tuple[tuple[str, str], ...] = ()
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -269,7 +271,13 @@ def _facts(top: _Table) -> WrittenFacts:
         margin_gib=top.known("reserve_margin_gib", top.range),
         argv=top.texts("argv"),
         env={name: top.table("env").text(name) for name in top.table("env").values},
-        findings=tuple(
-            f"{each.text('severity')} {each.text('code')}" for each in top.tables("findings")
+        findings=tuple(map(_finding, top.tables("findings"))),
+        neighbours=tuple(
+            (each.text("target"), _finding(each))
+            for each in top.known("neighbours", top.tables, always=False) or ()
         ),
     )
+
+
+def _finding(table: _Table) -> str:
+    return f"{table.text('severity')} {table.text('code')}"

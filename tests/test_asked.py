@@ -99,3 +99,15 @@ def test_alternatives_are_told_as_in_the_whole_tree(tree: Checkout) -> None:
     assert tree.run("check", "beside", "--json").json["diagnostics"] == whole
     tree.run("compile")
     assert tree.run("compile", "--check", STORY).code == 0
+
+
+def test_a_plan_names_the_neighbour_that_nobody_could_read(tree: Checkout) -> None:
+    """What a team signs says that one was not looked at, and is stale once it can be."""
+    mended = text_of(tree)
+    tree.write("beside", f"{mended}[broken\n")
+    assert tree.run("compile", STORY).code == 0
+    plan = (tree.root / "out" / STORY / "PLAN.md").read_text("utf-8")
+    assert "\n- `beside` names the same host and could not be planned: " in plan
+    assert tree.run("compile", "--check", STORY).code == 0
+    tree.write("beside", mended)
+    assert tree.run("compile", "--check", STORY).code == 3

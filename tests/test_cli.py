@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -1158,6 +1159,19 @@ def test_as_a_module_and_as_a_script(tree: Checkout) -> None:
     assert run_apart("schema", here=tree.root).out == tree.run("schema").out
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["scripts"] == {"poolproof": "compiler.cli:command"}
+
+
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    """Each verb that asks where it stands says so, and what to do; it is no bug of ours."""
+    folder = tmp_path / "gone"
+    for words in (("init", "x"), ("check",), ("diff",)):
+        folder.mkdir()
+        line = f"cd {folder} && rmdir {folder} && exec {shlex.join(command(*words))}"
+        done = subprocess.run(
+            ["sh", "-c", line], env=environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1, words
+        assert "the working directory is not there any more" in done.stderr
 
 
 def test_version(tree: Checkout) -> None:

@@ -13,6 +13,7 @@ import pytest
 from checkouts import Checkout
 from compiler.ranges import said
 from compiler.render.review import render_review
+from compiler.writtenplan import read_plan
 from deployments import check_texts, help_of
 from repositories import commit, git
 from test_neighbours import SHARED, qwen, service
@@ -149,7 +150,7 @@ def test_what_is_left_beside_an_unknown_model_is_not_known(tree: Checkout) -> No
 
 
 def test_a_new_neighbour_changes_no_more_than_the_plan(tree: Checkout) -> None:
-    """`diff` tells the files of those beside it that say other things now, and nothing else of them."""
+    """`diff` tells what was found between them and the files that say it, and nothing else of those that were there."""
     text = tree.profile("b").read_text("utf-8")
     tree.profile("b").unlink()
     tree.write("c", service(gpu=1, port=33000, unit="c"))
@@ -165,13 +166,29 @@ def test_a_new_neighbour_changes_no_more_than_the_plan(tree: Checkout) -> None:
     assert change["change"] == "changed"
     assert change["restart"] is None
     assert {each["path"] for each in change["files"]} == {"out/a/PLAN.md", "out/a/plan.json"}
-    assert change["settings"] == change["findings_new"] == change["findings_gone"] == []
+    assert change["findings_new"] == ["warning gpu-shared"]
+    assert change["settings"] == change["findings_gone"] == []
     commit(tree)
     # Beside the same others the old side is what was compiled then: the unit alone differs.
     text = tree.profile("a").read_text("utf-8")
     tree.write("a", text.replace('unit = "a"', 'unit = "a", restarts = 2'))
     (change,) = tree.run("diff", "--format", "json").json["services"]
     assert change["profile"] == "a"
+
+
+def test_a_written_plan_tells_its_neighbours(tree: Checkout) -> None:
+    """What a host has is held against the same findings, by the target; a plan of an older Poolproof has none."""
+    assert tree.run("compile").code == 0
+    content = (tree.root / "out" / "a" / "plan.json").read_bytes()
+    plan = read_plan(content)
+    assert not isinstance(plan, str)
+    assert not isinstance(plan.facts, str)
+    assert plan.facts.neighbours == (("one", "warning gpu-shared"),)
+    older = {name: each for name, each in json.loads(content).items() if name != "neighbours"}
+    plan = read_plan(json.dumps(older).encode())
+    assert not isinstance(plan, str)
+    assert not isinstance(plan.facts, str)
+    assert plan.facts.neighbours == ()
 
 
 def test_a_line_about_neighbours_is_made_by_them(tree: Checkout) -> None:

@@ -82,7 +82,9 @@ def _snapshot(facts: WrittenFacts, target: WrittenTarget, name: str, *, folder: 
         options=dict(_options(facts.argv)),
         environment=facts.env,
         figures=_figures(facts),
-        findings=facts.findings,
+        findings=tuple(
+            dict.fromkeys((*facts.findings, *(each for on, each in facts.neighbours if on == name)))
+        ),
         start=Start(limit_s=target.start_timeout_s),
         files=None if unit is None else dict(_texts(unit.parent, f"{profile}/{name}")),
     )

@@ -42,6 +42,12 @@ def between(several: Sequence[Judged]) -> Iterator[Between]:
             )
 
 
+def unseen_sentences(several: Sequence[Judged]) -> Iterator[str]:
+    """The profiles that may be neighbours and could not be looked at: a reviewer must not take silence for harmony."""
+    for name in dict.fromkeys(name for each in several for name in each.unseen):
+        yield f"`{name}` names the same host and could not be planned: what the two do to each other was not looked at"
+
+
 def sharers(several: Sequence[Judged]) -> tuple[str, ...]:
     """The profiles that share GPUs with one, on any of its hosts."""
     names = (name for each in several if each.second for name in each.second.others)

@@ -12,7 +12,13 @@ from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
-from compiler.render.beside import between, but_alone, second_sentences, sharers
+from compiler.render.beside import (
+    between,
+    but_alone,
+    second_sentences,
+    sharers,
+    unseen_sentences,
+)
 from compiler.render.systemd import source
 from compiler.render.templates import fill
 from compiler.value import Value
@@ -77,7 +83,10 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "findings": tuple(_finding(each) for each in first.diagnostics),
         "changes": tuple(_changes(first.diagnostics, of_memory=True)),
         "advice": tuple(_changes(first.diagnostics, of_memory=False)),
-        "beside": tuple(_finding(each.found) for each in between(several)),
+        "beside": (
+            *(_finding(each.found) for each in between(several)),
+            *unseen_sentences(several),
+        ),
         "shared": bool(sharers(several)),
         "second": tuple(second_sentences(several)),
         "accepted": tuple(sorted(plan.profile.accept.items())),
