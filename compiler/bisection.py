@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from attrs import define, field
+
 
 Margins = tuple[float, ...]
 """How far a number is above each of several limits; it is good where none is negative."""
@@ -24,6 +26,7 @@ def least(
     margins: Callable[[int], Margins],
     below: Margins | None = None,
     hint: int | None = None,
+    guess: int | None = None,
 ) -> int | None:
     """The least number from `low` to `high` that is good, where goodness changes once; `None` for none.
 
@@ -32,42 +35,74 @@ def least(
     are followed by strides that double. The answer has been asked, and so has the number below it.
 
     `below` are the margins of the number below `low`, where they are known and not good; `hint` is a number near the edge.
-    With both the hint is asked before the far end, which is not asked at all where the hint is good.
+    With both the hint is asked before the far end, which is not asked at all where the hint is good. A `guess` is the edge
+    itself, as far as anybody knows: it and the number below it are asked before all others.
     """
     if low > high:
         return None
-    bad, short, good = low - 1, below, high + 1
-    asked = [] if below is None else [(bad, below)]
+    edge = _Edge(bad=low - 1, good=high + 1, short=below, margins=margins)
+    if guess is not None:
+        guess = max(low, min(guess, high))
+        if edge.ask(guess) and guess > low:
+            edge.ask(guess - 1)
+    elif below is not None and hint is not None and low <= hint < high:
+        edge.ask(hint)
+    if edge.good > high and (edge.bad == high or not edge.ask(high)):
+        return None
+    return _narrowed(edge, first=low if hint is None else hint)
 
-    def ask(number: int) -> bool:
-        nonlocal bad, short, good
-        found = margins(number)
-        asked.append((number, found))
+
+@define(kw_only=True)
+class _Edge:
+    """Between which numbers it is, and what was asked on the way.
+
+    Attributes:
+        bad, good: the nearest numbers that are so, or one beyond the ends, which nobody asked.
+        short: the margins of the bad one, where they are known.
+    """
+
+    bad: int
+    good: int
+    short: Margins | None
+    margins: Callable[[int], Margins]
+    asked: list[tuple[int, Margins]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        if self.short is not None:
+            self.asked.append((self.bad, self.short))
+
+    def ask(self, number: int) -> bool:
+        found = self.margins(number)
+        self.asked.append((number, found))
         if min(found) < 0:
-            bad, short = number, found
+            self.bad, self.short = number, found
             return False
-        good = number
+        self.good = number
         return True
 
-    if below is not None and hint is not None and low <= hint < high:
-        ask(hint)
-    if good > high and not ask(high):
-        return None
-    width, patience, stride, was_good = good - bad, _PATIENCE, 0, False
-    while good - bad > 1:
-        if len(asked) == 1:
-            guess = low if hint is None else hint
+    def crossing(self) -> int | None:
+        """The number at which the last two answers say that it is."""
+        at = _crossing(self.asked[-2], self.asked[-1], self.short)
+        return None if at is None or not self.bad < at <= self.good else math.ceil(at)
+
+
+def _narrowed(edge: _Edge, *, first: int) -> int:
+    """The good one once nothing is left between the two; `first` is asked where a single answer says nothing."""
+    width, patience, stride, was_good = edge.good - edge.bad, _PATIENCE, 0, False
+    while edge.good - edge.bad > 1:
+        if len(edge.asked) == 1:
+            at = first
         else:
-            edge = None if patience == 0 else _crossing(asked[-2], asked[-1], short)
-            guess = (bad + good) // 2 if edge is None or not bad < edge <= good else math.ceil(edge)
+            crossing = None if patience == 0 else edge.crossing()
+            at = (edge.bad + edge.good) // 2 if crossing is None else crossing
             if patience:
-                guess = min(guess, good - stride) if was_good else max(guess, bad + stride)
-        is_good = ask(min(max(guess, bad + 1), good - 1))
+                at = min(at, edge.good - stride) if was_good else max(at, edge.bad + stride)
+        is_good = edge.ask(min(max(at, edge.bad + 1), edge.good - 1))
         stride, was_good = (stride * 2 if is_good == was_good else 1), is_good
         patience -= 1
-        if good - bad <= width / 2:
-            width, patience = good - bad, _PATIENCE
-    return good
+        if edge.good - edge.bad <= width / 2:
+            width, patience = edge.good - edge.bad, _PATIENCE
+    return edge.good
 
 
 def _crossing(
@@ -89,8 +124,19 @@ def _crossing(
 
 
 def most(
-    *, low: int, high: int, margins: Callable[[int], Margins], above: Margins | None = None
+    *,
+    low: int,
+    high: int,
+    margins: Callable[[int], Margins],
+    above: Margins | None = None,
+    guess: int | None = None,
 ) -> int | None:
     """The greatest number from `low` to `high` that is good; as `least`, seen from the other end."""
-    mirrored = least(low=-high, high=-low, margins=lambda value: margins(-value), below=above)
+    mirrored = least(
+        low=-high,
+        high=-low,
+        margins=lambda value: margins(-value),
+        below=above,
+        guess=None if guess is None else -guess,
+    )
     return None if mirrored is None else -mirrored

@@ -121,12 +121,14 @@ class Balance(Value):
         required_tokens: slots the promise needs.
         tokens: slots the pool will have.
         reserve: what the fraction leaves outside.
+        admitted: requests of each replica whose states surely have room; `None` where no layer keeps any.
     """
 
     free_gib: Range
     required_tokens: int
     tokens: Range
     reserve: Reserve
+    admitted: int | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -142,6 +144,7 @@ class Memory(Value):
         beyond: what pools take of the reserve beyond what the static budget counts, which `reserve.available_gib` is less; `None` where
             they take no more.
         unpriced: what is known to exist and has no figure here, as sentences.
+        admitted: requests of each replica whose states surely have room; `None` where no layer keeps any.
         set_aside: the recorded boots that do not fix the weights, since they cannot be of this server: name -> why, a clause.
     """
 
@@ -155,6 +158,7 @@ class Memory(Value):
     beyond: Line | None = None
     unpriced: tuple[str, ...] = ()
     set_aside: Mapping[str, str] = field(factory=dict)
+    admitted: int | None = None
 
     @property
     def balance(self) -> Balance:
@@ -164,6 +168,7 @@ class Memory(Value):
             required_tokens=self.pool.required_tokens,
             tokens=self.pool.tokens,
             reserve=self.reserve,
+            admitted=self.admitted,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve, frozen
@@ -269,7 +270,9 @@ def _least_fraction(size: Sizer) -> float:
         return size.least_spare(thousandths / THOUSANDTHS) or (-1.0,)
 
     highest = THOUSANDTHS - 1
-    found = least(low=1, high=highest, margins=spare, hint=_USUAL)
+    near = size.nearly_least()
+    guess = None if near is None else max(1, min(math.ceil(near * THOUSANDTHS), highest))
+    found = least(low=1, high=highest, margins=spare, hint=_USUAL, guess=guess)
     return (found or highest) / THOUSANDTHS
 
 

@@ -34,9 +34,17 @@ SHAPES: dict[str, Callable[[float], Margins]] = {
     shape=st.sampled_from(sorted(SHAPES)),
     known=st.booleans(),
     hint=st.none() | st.integers(-60, 140),
+    guess=st.none() | st.integers(-90, 170),
 )
 def test_the_edge_is_the_edge(
-    low: int, length: int, edge: int, shape: str, *, known: bool, hint: int | None
+    low: int,
+    length: int,
+    edge: int,
+    shape: str,
+    *,
+    known: bool,
+    hint: int | None,
+    guess: int | None,
 ) -> None:
     """The least and the most are those of a plain search; nothing for an empty range or one with none."""
     high = low + length
@@ -46,10 +54,15 @@ def test_the_edge_is_the_edge(
         return SHAPES[shape](value - edge + 0.5)
 
     below = above(low - 1) if known and edge > low - 1 else None
-    found = least(low=low, high=high, margins=above, below=below, hint=hint)
+    found = least(low=low, high=high, margins=above, below=below, hint=hint, guess=guess)
     assert found == (good[0] if good else None)
     good = [value for value in range(low, high + 1) if value <= edge]
-    found = most(low=low, high=high, margins=lambda value: SHAPES[shape](edge - value + 0.5))
+    found = most(
+        low=low,
+        high=high,
+        margins=lambda value: SHAPES[shape](edge - value + 0.5),
+        guess=guess,
+    )
     assert found == (good[-1] if good else None)
 
 
@@ -96,6 +109,20 @@ def test_a_good_hint_spares_the_far_end(shape: str) -> None:
         below = SHAPES[shape](0 - edge + 0.5)
         assert least(low=1, high=999, margins=margins, below=below, hint=edge) == edge
         assert sorted(asked) == [edge - 1, edge]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_right_guess_takes_two_questions(shape: str) -> None:
+    """Nothing but the edge and the number below it is asked; nor anything but the last, where that is not good."""
+    for edge in (2, 500, 999, 1000):
+        asked: list[int] = []
+
+        def margins(value: int, edge: int = edge, asked: list[int] = asked) -> Margins:
+            asked.append(value)
+            return SHAPES[shape](value - edge + 0.5)
+
+        found = least(low=1, high=999, margins=margins, guess=edge)
+        assert (found, asked) == ((edge, [edge, edge - 1]) if edge <= 999 else (None, [999]))
 
 
 def test_no_shape_takes_long() -> None:

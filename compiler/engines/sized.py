@@ -62,6 +62,9 @@ class Sizer(Protocol):
         Slots of the pool, and slots of states, where a larger budget has more of them.
         """
 
+    def nearly_least(self) -> float | None:
+        """About the fraction from which on nothing is short, as far as it is sooner told than by asking; it may be beyond 1."""
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Fixed(Value):
@@ -81,3 +84,7 @@ class Fixed(Value):
         """What its pool has to spare."""
         balance = self.balance(fraction)
         return None if balance is None else (balance.tokens.low - balance.required_tokens,)
+
+    def nearly_least(self) -> float | None:
+        """No fraction changes it."""
+        return None

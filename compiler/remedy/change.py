@@ -105,11 +105,18 @@ class Moves(Value):
 
     Attributes:
         frees_gib: what each adds to the reserve, nearly, while it eases that alone; it only says where to look first.
+        sparing: the move that asks for so many tokens of a pool less, nearly, and for no more requests than there are states
+            for, where there are any; likewise.
     """
 
     count: int
     at: Callable[[int], Change]
     frees_gib: float | None = None
+    sparing: Callable[[float, int | None], int] | None = None
+
+    def nearest(self, number: int) -> int:
+        """The number itself, or that of the first or the last where it is none of them."""
+        return max(1, min(number, self.count))
 
     @classmethod
     def only(cls, change: Change) -> Moves:
@@ -123,12 +130,14 @@ class Moves(Value):
         change: Callable[[To], Change],
         *,
         frees_gib: float | None = None,
+        sparing: Callable[[float, int | None], int] | None = None,
     ) -> Moves:
         """A move to each of these values, the nearest first."""
         return cls(
             count=len(values),
             at=lambda number: change(values[number - 1]),
             frees_gib=frees_gib,
+            sparing=sparing,
         )
 
 

@@ -187,7 +187,13 @@ def shorter_context(plan: Plan) -> Moves | str:
     shorter = range(longest, 0, -CONTEXT_STEP)
     if not shorter:
         return f"no shorter one than {CONTEXT_STEP} is tried"
-    return Moves.to(shorter, lambda each: with_context(plan.profile, each))
+    requests = plan.profile.parallel.share(plan.profile.serve.concurrency)
+
+    def sparing(tokens: float, _: int | None) -> int:
+        context = plan.profile.serve.tokens - tokens / requests
+        return math.ceil((longest - context) / CONTEXT_STEP) + 1
+
+    return Moves.to(shorter, lambda each: with_context(plan.profile, each), sparing=sparing)
 
 
 def less_at_once(plan: Plan) -> Moves | str:
@@ -195,7 +201,19 @@ def less_at_once(plan: Plan) -> Moves | str:
     now = plan.profile.serve.concurrency
     if now == 1:
         return "one request at a time is promised"
-    return Moves.to(range(now - 1, 0, -1), lambda each: with_concurrency(plan.profile, each))
+    each_replica = plan.profile.parallel.share(now)
+
+    def sparing(tokens: float, requests: int | None) -> int:
+        kept = each_replica - math.ceil(tokens / memory_of(plan).pool.request_tokens)
+        if requests is not None:
+            kept = min(kept, requests)
+        return now - kept * plan.profile.parallel.data
+
+    return Moves.to(
+        range(now - 1, 0, -1),
+        lambda each: with_concurrency(plan.profile, each),
+        sparing=sparing,
+    )
 
 
 def spread_attention(plan: Plan) -> Moves | str:

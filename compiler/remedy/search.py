@@ -10,6 +10,7 @@ from attrs import evolve
 from compiler.bisection import Margins, least, margin
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
+from compiler.remedy.guessing import nearly_enough
 from compiler.remedy.pairs import Pair
 from compiler.remedy.trials import Trials, holds, margins, shortfall
 
@@ -79,7 +80,8 @@ def _least(
     if min(here) >= 0:
         return least(low=1, high=moves.count, margins=over)
     hint = None if moves.frees_gib is None else math.ceil(-here[-1] / moves.frees_gib)
-    return least(low=1, high=moves.count, margins=over, below=here, hint=hint)
+    guess = nearly_enough(moves, before, trials, goal)
+    return least(low=1, high=moves.count, margins=over, below=here, hint=hint, guess=guess)
 
 
 def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | None:
@@ -163,6 +165,8 @@ def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | Non
     moves = lever.moves(plan)
     if tried.mended is not None or isinstance(moves, str) or trials.held(moves.at(1)):
         return tried.mended
+    if lever.eases is Budget.POOL and holds(plan.balance, goal, budgets=Budget.POOL):
+        return None  # it mends nothing
     if moves.count == 1:
         return _if_better(moves.at(1), plan, trials, goal)
     number = _least(moves, trials, goal, Budget.POOL, before=plan)

@@ -137,6 +137,9 @@ class _Noting(Value):
     def least_spare(self, fraction: float) -> tuple[float, ...] | None:
         return self.sizer.least_spare(fraction)
 
+    def nearly_least(self) -> float | None:
+        return self.sizer.nearly_least()
+
 
 def _another(sized: Sized) -> Sized:
     """A size with nothing in it the same."""

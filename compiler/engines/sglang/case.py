@@ -11,9 +11,10 @@ from attrs import frozen
 from compiler.engines.engine import Facts, KnownBoot, Measured
 from compiler.engines.sglang import boots
 from compiler.engines.sglang.doubts import ROUNDING_GIB
-from compiler.engines.sglang.ground import UNLOGGED_GIB, Ground
+from compiler.engines.sglang.ground import Ground
 from compiler.engines.sglang.launch import Launch
 from compiler.engines.sglang.pool import Hypothesis, combine, spread, together
+from compiler.engines.sglang.weighing import UNLOGGED_GIB
 from compiler.facts import Evidence, Model
 from compiler.profile import Profile
 from compiler.ranges import Range, most
@@ -60,7 +61,7 @@ class Case(Value):
     @property
     def has_log(self) -> bool:
         """Whether a log of this very start says what the weights are."""
-        return self.ground.has_log
+        return self.ground.weighing.has_log
 
     @property
     def budget_fraction(self) -> float:
@@ -90,7 +91,7 @@ class Case(Value):
     @property
     def free_gib(self) -> Range:
         """Free memory before the load."""
-        return self.ground.free_gib(self.known)
+        return self.ground.weighing.free_gib(self.known)
 
     @cached_property
     def worlds(self) -> tuple[Hypothesis, ...]:
@@ -98,8 +99,10 @@ class Case(Value):
         if self.has_log:
             return tuple(combine(_logged(self.facts.measured), self.ground.layouts))
         if self.known is not None:
-            return self.ground.carried(self.known, fraction=self.budget_fraction)
-        doubts = together(self.free_gib, self.ground.weights_gib, fraction=self.budget_fraction)
+            return self.ground.weighing.carried(self.known, fraction=self.budget_fraction)
+        doubts = together(
+            self.free_gib, self.ground.weighing.weights_gib, fraction=self.budget_fraction
+        )
         return tuple(combine(doubts, self.ground.layouts))
 
     @cached_property
@@ -130,13 +133,13 @@ class Case(Value):
         """What the load leaves on the card, the draft's where it is loaded then."""
         if self.has_log or self.known is not None:
             return spread(world.weights_gib for world in self.worlds)
-        return self.ground.weights_gib
+        return self.ground.weighing.weights_gib
 
     @property
     def load_gib(self) -> Range:
         """The most the load needs at once: a checkpoint that is quantized while loading is there whole before that."""
         after = self.weights_gib
-        before = self.ground.unquantized_gib
+        before = self.ground.weighing.unquantized_gib
         if before is None or self._was_loaded:
             return after
         # Whether they are there at the same time differs: one log has room for less, another ran out of memory.
@@ -161,6 +164,18 @@ class Case(Value):
 
         return StateSlots(slots=slots, per_request=states.per_request, flag=states.flag)
 
+    @cached_property
+    def _shares(self) -> tuple[StateSlots, ...]:
+        """The pool of states in each world; none when no layer has one."""
+        if not self.ground.has_states:
+            return ()
+        return tuple(states for world in self.worlds if (states := self.states(world)))
+
+    @property
+    def admitted(self) -> int | None:
+        """Requests whose states surely have room; `None` when no layer has one."""
+        return min((each.requests for each in self._shares), default=None)
+
     @property
     def spare_slots(self) -> int | None:
         """Slots of states that are surely there beside those of the promise; `None` where no larger budget has more."""
@@ -170,8 +185,7 @@ class Case(Value):
         promised = self.profile.parallel.share(self.profile.serve.concurrency)
         asked = self.launch.running_requests
         wanted = promised if asked is None else min(promised, asked)
-        shares = [states for world in self.worlds if (states := self.states(world))]
-        return min((each.slots - wanted * each.per_request for each in shares), default=None)
+        return min((each.slots - wanted * each.per_request for each in self._shares), default=None)
 
 
 def _logged(measured: Measured) -> Iterator[tuple[float, float]]:
@@ -184,5 +198,7 @@ def _logged(measured: Measured) -> Iterator[tuple[float, float]]:
 
 def make_case(ground: Ground, *, fraction: float) -> Case:
     """A fraction, and the recorded boot that says most about it."""
-    known = boots.nearest(ground.profile, ground.launch, ground.matching, fraction=fraction)
+    known = boots.nearest(
+        ground.profile, ground.launch, ground.weighing.matching, fraction=fraction
+    )
     return Case(ground=ground, known=known, fraction=fraction)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from compiler.architecture import Compressed
@@ -59,10 +59,8 @@ def layouts(
         )
     token = token_of(settings, launch, model)
     pricings = _pricings(settings, launch, model=model, release=release, split=token.splits_windows)
-    return tuple(
-        _layout(settings, launch, model=model, cell=cell, token=token)
-        for cell in cells(token, launch.guess, pricings=pricings)
-    )
+    several = cells(token, launch.guess, pricings=pricings)
+    return tuple(_layouts(settings, launch, model=model, cells=several, token=token))
 
 
 # Stages of models with states are sized by their own full layers, and have pools for those alone (0.5.8 and 0.5.9
@@ -149,9 +147,10 @@ def _is_even(settings: Settings, model: Model) -> bool:
     )
 
 
-def _layout(
-    settings: Settings, launch: Launch, *, model: Model, cell: Cell, token: Token
-) -> Layout:
+def _layouts(
+    settings: Settings, launch: Launch, *, model: Model, cells: Iterable[Cell], token: Token
+) -> Iterator[Layout]:
+    """The layout of each cell."""
     rule = launch.rule
     limit = settings.profile.memory.max_pool_tokens
     if limit is not None and token.splits_windows and rule.windows is WindowPools.BY_LAYERS:
@@ -159,24 +158,23 @@ def _layout(
         limit = int(limit * _dealt(token))
     if is_bounded_by_context(settings.profile, model):
         limit = limit or settings.profile.serve.tokens
-    return Layout(
-        cell=cell,
-        page=launch.page,
-        taken=tuple(_taken(settings, launch, model)),
-        states=state_pool(
-            settings,
-            model=model,
-            rule=rule,
-            guess=launch.guess,
-            sharing=Sharing(
-                ranks=launch.attention_ranks,
-                replicas=launch.replicas,
-                requests=launch.running_requests,
-            ),
+    taken = tuple(_taken(settings, launch, model))
+    states = state_pool(
+        settings,
+        model=model,
+        rule=rule,
+        guess=launch.guess,
+        sharing=Sharing(
+            ranks=launch.attention_ranks,
+            replicas=launch.replicas,
+            requests=launch.running_requests,
         ),
-        added=_added(launch),
-        limit=limit,
     )
+    added = _added(launch)
+    for cell in cells:
+        yield Layout(
+            cell=cell, page=launch.page, taken=taken, states=states, added=added, limit=limit
+        )
 
 
 def _taken(settings: Settings, launch: Launch, model: Model) -> Iterator[tuple[str, float]]:

@@ -31,11 +31,14 @@ from compiler.ranges import Range, total
 from compiler.value import Value
 
 
+_ANY_FRACTION, _ROUNDS = 0.9, 2
+"""The worlds of any fraction are nearly those of another; those of the fraction that they lead to are nearer."""
+
+
 def sizer(profile: Profile, facts: Facts) -> Sizer:
     """What sizes one GPU at a fraction, or says what nobody described; what no fraction changes is worked out once."""
     settings = settings_of(profile, facts.release)
     unknowns = limits.unknowns(settings, facts)
-    assumptions = limits.assumptions(settings, facts)
     rule = counting(profile.engine.version)
     if unknowns or facts.gpu is None or facts.model is None or rule is None:
         guess = speculation(settings, model=facts.model, draft=facts.draft)
@@ -51,7 +54,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
             sized_for=asked,
             attention_backend=profile.engine.attention_backend,
             unknowns=unknowns,
-            assumptions=(*assumptions, *promise.dealt_out(profile)),
+            assumptions=(*limits.assumptions(settings, facts), *promise.dealt_out(profile)),
         )
         return Fixed(sized=unsized)
     started = launch(
@@ -61,12 +64,7 @@ def sizer(profile: Profile, facts: Facts) -> Sizer:
         model=as_loaded(facts.model, settings),
         draft=facts.draft,
     )
-    handing = handing_assumption(settings, started)
-    return _Sizer(
-        ground=make_ground(settings, facts, started=started),
-        assumptions=assumptions if handing is None else (*assumptions, handing),
-        unpriced=limits.unpriced(settings, started, facts),
-    )
+    return _Sizer(ground=make_ground(settings, facts, started=started))
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -74,16 +72,14 @@ class _Sizer(Value):
     """Sizes one GPU at a fraction; the reserve is priced once for each number of rows."""
 
     ground: Ground
-    assumptions: tuple[str, ...]
-    unpriced: tuple[str, ...]
     _priced: dict[int, tuple[tuple[Line, ...], Range]] = field(factory=dict, init=False)
 
     def __call__(self, fraction: float) -> Sized:
-        started = self.ground.launch
-        case = make_case(self.ground, fraction=fraction)
+        ground, started = self.ground, self.ground.launch
+        case = make_case(ground, fraction=fraction)
         rows = _rows(case)
         lines, needed = self._reserve(rows)
-        memory = _memory(case, lines, _balance(case, needed), self.unpriced)
+        memory = _memory(case, lines, _balance(case, needed))
         return Sized(
             memory=memory,
             required_tokens=memory.pool.required_tokens,
@@ -94,13 +90,9 @@ class _Sizer(Value):
             attention_backend=started.backend,
             prefill_chunk=started.chunk,
             unfolds=started.unfolding.unfolds,
-            adapters=adapters(self.ground.settings),
+            adapters=adapters(ground.settings),
             assumptions=(
-                *self.assumptions,
-                *(
-                    f"the recorded boot `{name}` is set aside: {why}"
-                    for name, why in self.ground.doubted.items()
-                ),
+                *_assumptions(ground),
                 *promise.dealt_out(case.profile, pool=memory.pool, rows=rows),
             ),
         )
@@ -116,11 +108,37 @@ class _Sizer(Value):
         slots = case.spare_slots if self.ground.has_states else None
         return (tokens,) if slots is None else (tokens, slots)
 
+    def nearly_least(self) -> float | None:
+        ground = self.ground
+        if ground.has_states:
+            return None  # whole slots of them make steps, which take as long as asking does
+        rests = {
+            id(each): next(iter(each.rests_gib(ground.required_tokens))) for each in ground.layouts
+        }
+        fraction, scale = _ANY_FRACTION, ground.launch.fraction_scale
+        for _ in range(_ROUNDS):
+            shares = [
+                (rests[id(each.layout)] + each.weights_gib) / each.free_gib
+                for each in make_case(ground, fraction=fraction).worlds
+            ]
+            fraction = max(shares, default=0.0) / scale
+        return fraction
+
     def _reserve(self, rows: int) -> tuple[tuple[Line, ...], Range]:
         if rows not in self._priced:
             lines = _reserve_lines(self.ground, rows)
             self._priced[rows] = lines, total(line.gib for line in lines)
         return self._priced[rows]
+
+
+def _assumptions(ground: Ground) -> Iterator[str]:
+    """What is taken for granted at every fraction."""
+    yield from limits.assumptions(ground.settings, ground.facts)
+    handing = handing_assumption(ground.settings, ground.launch)
+    if handing is not None:
+        yield handing
+    for name, why in ground.weighing.doubted.items():
+        yield f"the recorded boot `{name}` is set aside: {why}"
 
 
 def automatic_fraction(profile: Profile, facts: Facts) -> float | None:
@@ -142,7 +160,7 @@ def _balance(case: Case, needed: Range) -> Balance:
     """The static budget, then the reserve that it leaves."""
     fraction = case.budget_fraction
     left = (
-        world.left_gib(tokens, fraction=fraction) + case.ground.released_gib
+        world.left_gib(tokens, fraction=fraction) + case.ground.weighing.released_gib
         for world, tokens in zip(case.worlds, case.pools, strict=True)
     )
     return Balance(
@@ -150,12 +168,11 @@ def _balance(case: Case, needed: Range) -> Balance:
         required_tokens=case.ground.required_tokens,
         tokens=spread(case.pools),
         reserve=Reserve(available_gib=spread(left), needed_gib=needed),
+        admitted=case.admitted,
     )
 
 
-def _memory(
-    case: Case, lines: tuple[Line, ...], balance: Balance, unpriced: tuple[str, ...]
-) -> Memory:
+def _memory(case: Case, lines: tuple[Line, ...], balance: Balance) -> Memory:
     """Both budgets line by line."""
     return Memory(
         fraction=case.fraction,
@@ -166,8 +183,9 @@ def _memory(
         reserve_lines=lines,
         load_gib=case.load_gib,
         beyond=_beyond(case),
-        unpriced=unpriced,
-        set_aside=case.ground.doubted,
+        unpriced=limits.unpriced(case.ground.settings, case.launch, case.facts),
+        set_aside=case.ground.weighing.doubted,
+        admitted=balance.admitted,
     )
 
 
@@ -265,8 +283,8 @@ def _reserve_lines(ground: Ground, rows: int) -> tuple[Line, ...]:
             model=ground.model,
             rows=rows,
             batches=ground.launch.captured_batches(rows),
-            split=ground.split,
+            split=ground.weighing.split,
             unified=asks_unified(ground.profile),
-            fetched_gib=fetched_gib(ground.settings, ground.model, split=ground.split),
+            fetched_gib=fetched_gib(ground.settings, ground.model, split=ground.weighing.split),
         )
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from compiler.engines.sglang.releases import Counting, StatePools, at_least
 from compiler.engines.sglang.settings import Settings
@@ -71,6 +71,7 @@ class StatePool(Value):
     requests: int
     per_request: int
     flag: str | None = None
+    _shares: dict[float, Share] = field(factory=dict, init=False, eq=False)
 
     @property
     def request_gib(self) -> float:
@@ -83,7 +84,13 @@ class StatePool(Value):
         return 1 if self.rule is StatePools.PADDED else 0
 
     def split(self, rest_gib: float) -> Share:
-        """Divide a rest between states and KV."""
+        """Divide a rest between states and KV; asked for tokens, for slots, and for what they take, it is worked out once."""
+        known = self._shares.get(rest_gib)
+        if known is None:
+            known = self._shares[rest_gib] = self._split(rest_gib)
+        return known
+
+    def _split(self, rest_gib: float) -> Share:
         each = self.request_gib
         if each == 0:
             return Share(left_gib=rest_gib, taken_gib=0.0, slots=0)
@@ -109,7 +116,7 @@ class StatePool(Value):
         low, high = left_gib, left_gib * (2 + self.ratio) + most * self.request_gib
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if self.split(middle).left_gib < left_gib:
+            if self._split(middle).left_gib < left_gib:
                 low = middle
             else:
                 high = middle
@@ -128,7 +135,7 @@ class StatePool(Value):
         yield from (
             other
             for other in sorted(beside - {one})
-            if abs(self.split(other).left_gib - left_gib) < _NEAR_GIB
+            if abs(self._split(other).left_gib - left_gib) < _NEAR_GIB
         )
 
     def _given_running(self) -> int:

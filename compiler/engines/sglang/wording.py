@@ -118,9 +118,9 @@ def weights_formula(case: Case, best: Hypothesis) -> str:
         )
     if case.known is None:
         source = "tensors" if case.facts.weights is None else "the checkpoint's own tensors"
-        moved = case.ground.moved_gib.best
+        moved = case.ground.weighing.moved_gib.best
         less = f", less {moved:.2f} GiB in host memory" if moved else ""
-        freed = case.ground.released_gib
+        freed = case.ground.weighing.released_gib
         later = f"; {freed:.2f} GiB of them are freed once the pool is sized" if freed else ""
         return f"{source} of {case.model.id} over {counted(case.launch.ranks, 'rank')}, and the allocator's rounding{less}{later}"
     boot = case.known.boot
