@@ -12,14 +12,21 @@ from functools import cache
 from compiler.bisection import Margins, least, margin
 from compiler.plan import Plan
 from compiler.remedy.change import Cost, Goal, Moves, Remedy, Unhelpful
-from compiler.remedy.levers import LESS_AT_ONCE, LOWER_FRACTION, RAISE_FRACTION
+from compiler.remedy.levers import (
+    FEWER_REQUESTS,
+    LESS_AT_ONCE,
+    LOWER_FRACTION,
+    RAISE_FRACTION,
+    SMALLER_CHUNK,
+    SMALLER_GRAPHS,
+)
 from compiler.remedy.pairs import Pair, pairs_of
 from compiler.remedy.ranking import HALF, LESS, given_up
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.trials import Trials
 
 
-_CHEAP = (RAISE_FRACTION, LOWER_FRACTION)
+_CHEAP = (RAISE_FRACTION, LOWER_FRACTION, SMALLER_GRAPHS, FEWER_REQUESTS, SMALLER_CHUNK)
 _FEW = 8
 
 
