@@ -36,7 +36,7 @@ def least(
 
     `below` are the margins of the number below `low`, where they are known and not good; `hint` is a number near the edge.
     With both the hint is asked before the far end, which is not asked at all where the hint is good. A `guess` is the edge
-    itself, as far as anybody knows: it and the number below it are asked before all others.
+    itself, as far as anybody knows, or beyond an end: it and the number below it are asked before all others.
     """
     if low > high:
         return None

@@ -271,7 +271,7 @@ def _least_fraction(size: Sizer) -> float:
 
     highest = THOUSANDTHS - 1
     near = size.nearly_least()
-    guess = None if near is None else max(1, min(math.ceil(near * THOUSANDTHS), highest))
+    guess = None if near is None else math.ceil(near * THOUSANDTHS)
     found = least(low=1, high=highest, margins=spare, hint=_USUAL, guess=guess)
     return (found or highest) / THOUSANDTHS
 

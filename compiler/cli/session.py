@@ -168,7 +168,7 @@ def wants_colour(stream: object) -> bool:
     return bool(getattr(stream, "isatty", lambda: False)()) and environ.get("TERM") != "dumb"
 
 
-_NARROWEST = 40
+_NARROWEST, _COLUMNS = 40, 100
 """A narrower terminal wraps by itself: words and places have to stay whole."""
 
 
@@ -216,7 +216,14 @@ def _below(session: Session | None) -> str:
 
 
 def columns() -> int:
-    """The terminal's width; 100 where there is none."""
-    from shutil import get_terminal_size  # noqa: PLC0415 - a run without findings does without it
+    """The terminal's width; 100 where there is none.
 
-    return get_terminal_size((100, 24)).columns
+    As `shutil` asks for it, which loads three kinds of archives: a fiftieth of a `check` that has findings.
+    """
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):  # no terminal, or no file at all
+        return _COLUMNS

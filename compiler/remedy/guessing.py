@@ -53,9 +53,8 @@ def _highest(profile: Profile, trials: Trials, goal: Goal, *, near: int) -> int 
         return margins(balance, goal, budgets=Budget.RESERVE)
 
     balance = trials.balance(with_fraction(profile, near / THOUSANDTHS).profile)
-    if balance is None:
+    if balance is None or balance.free_gib.best <= 0:
         return None
     (spare_gib,) = margins(balance, goal, budgets=Budget.RESERVE)
     higher = math.floor(spare_gib / balance.free_gib.best * THOUSANDTHS)
-    guess = max(1, min(near + higher, THOUSANDTHS - 1))
-    return most(low=1, high=THOUSANDTHS - 1, margins=over, guess=guess)
+    return most(low=1, high=THOUSANDTHS - 1, margins=over, guess=near + higher)

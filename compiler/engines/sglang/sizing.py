@@ -117,10 +117,12 @@ class _Sizer(Value):
         }
         fraction, scale = _ANY_FRACTION, ground.launch.fraction_scale
         for _ in range(_ROUNDS):
-            shares = [
-                (rests[id(each.layout)] + each.weights_gib) / each.free_gib
-                for each in make_case(ground, fraction=fraction).worlds
-            ]
+            worlds = make_case(ground, fraction=fraction).worlds
+            if any(each.free_gib <= 0 for each in worlds):
+                return None
+            shares = (
+                (rests[id(each.layout)] + each.weights_gib) / each.free_gib for each in worlds
+            )
             fraction = max(shares, default=0.0) / scale
         return fraction
 
