@@ -44,6 +44,10 @@ UNIT = """\
 [Service]
 ExecStart=/opt/sglang/bin/python -m sglang.launch_server --tp {{ tensor }} --context-length {{ context }}
 """
+KAPITAN_UNIT = """\
+[Service]
+ExecStart=/opt/sglang/bin/python -m sglang.launch_server --tp {{ inventory.parameters.tensor }} --context-length {{ inventory.parameters.context }}
+"""
 INVENTORY = """\
 parameters:
   context: 200000
@@ -88,7 +92,7 @@ ALL = (
         files={
             "inventory/targets/kimi.yml": INVENTORY,
             "inventory/classes/.keep": "",
-            "templates/unit.j2": UNIT,
+            "templates/unit.j2": KAPITAN_UNIT,
         },
     ),
     Peer(
