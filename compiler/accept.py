@@ -156,7 +156,11 @@ def strictly(checked: Checked) -> Checked:
     return evolve(
         checked,
         judged=tuple(
-            evolve(each, diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics))
+            evolve(
+                each,
+                diagnostics=tuple(_strict(found, each.plan) for found in each.diagnostics),
+                neighbours=tuple(_strict(found, None) for found in each.neighbours),
+            )
             for each in checked.judged
         ),
         diagnostics=tuple(_strict(found, None) for found in checked.diagnostics),

@@ -79,6 +79,11 @@ class Diagnostic(Value):
     between: tuple[tuple[str, str], ...] = ()
 
     @property
+    def word(self) -> str:
+        """How it stands, and its code: `error pool-too-small`, `accepted pool-likely-short`."""
+        return f"{self.severity.value if self.accepted is None else 'accepted'} {self.code}"
+
+    @property
     def told(self) -> str:
         """Its summary, and why it is accepted, where it is."""
         return (

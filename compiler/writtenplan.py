@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Final, TypeVar
 
 from attrs import frozen
@@ -248,6 +248,7 @@ def _facts(top: _Table) -> WrittenFacts:
     pool = top.known("pool", top.table)
     told = promise if "required_tokens" in promise.values else pool
     context = promise.values["context"]
+    accepted = top.known("accepted", top.table, always=False) or _Table({})
     return WrittenFacts(
         profile=top.text("profile"),
         verdict=top.text("verdict"),
@@ -271,7 +272,7 @@ def _facts(top: _Table) -> WrittenFacts:
         margin_gib=top.known("reserve_margin_gib", top.range),
         argv=top.texts("argv"),
         env={name: top.table("env").text(name) for name in top.table("env").values},
-        findings=tuple(map(_finding, top.tables("findings"))),
+        findings=tuple(_finding(each, accepted=accepted.values) for each in top.tables("findings")),
         neighbours=tuple(
             (each.text("target"), _finding(each))
             for each in top.known("neighbours", top.tables, always=False) or ()
@@ -279,5 +280,6 @@ def _facts(top: _Table) -> WrittenFacts:
     )
 
 
-def _finding(table: _Table) -> str:
-    return f"{table.text('severity')} {table.text('code')}"
+def _finding(table: _Table, *, accepted: Container[str] = ()) -> str:
+    severity, code = table.text("severity"), table.text("code")
+    return f"{'accepted' if severity == 'warning' and code in accepted else severity} {code}"

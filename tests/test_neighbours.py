@@ -17,7 +17,7 @@ from compiler.language.load import DiskReader
 from compiler.memory.weights import GIB
 from compiler.pipeline import check_profiles
 from compiler.ranges import Range
-from compiler.report.verdicts import tree_lines
+from compiler.report.verdicts import tree_lines, verdict_lines
 from deployments import check_texts, codes_of, help_of, only_plan
 
 
@@ -176,14 +176,23 @@ def test_an_address_keeps_its_host(profiles: Path) -> None:
     assert "port-clash" not in codes_of(check_texts(profiles, {"a": mended}))
 
 
-def test_a_tree_is_refused_whose_services_pass(profiles: Path) -> None:
-    """What two of them do to each other stands behind the verdict of each."""
+def test_services_that_pass_are_refused_together(profiles: Path) -> None:
+    """What two of them do to each other refuses the row of each; what is of none that is shown refuses the tree."""
     checked = check_texts(profiles, {f"p{n}": service(gpu=n, unit=f"u{n}") for n in range(2)})
-    assert list(tree_lines(checked.diagnostics)) == [
+    rows = list(verdict_lines(checked.judged))
+    assert [
+        f"refused by port-clash; memory: {each.verdict}" in row
+        for each, row in zip(checked.judged, rows, strict=True)
+    ] == [True, True]
+    assert list(tree_lines(checked.diagnostics, checked.judged)) == []
+    assert list(tree_lines(checked.diagnostics, ())) == [
         "the tree  refused by port-clash: see the errors"
     ]
+    warned = [each for each in checked.diagnostics if each.code == "bind-open"]
+    assert list(tree_lines(warned, checked.judged)) == []
     alone = check_texts(profiles, {"p0": service(gpu=0, unit="u0")})
-    assert list(tree_lines(alone.diagnostics)) == []
+    assert "refused" not in "".join(verdict_lines(alone.judged))
+    assert list(tree_lines(alone.diagnostics, alone.judged)) == []
 
 
 def test_every_finding_between_services_says_between_which(profiles: Path) -> None:

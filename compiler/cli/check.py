@@ -88,7 +88,7 @@ def _print_verdicts(checked: Checked, *, asked: Sequence[str]) -> None:
 
     write_lines(verdict_lines(checked.judged))
     if checked.judged:
-        write_lines(tree_lines(checked.diagnostics))
+        write_lines(tree_lines(checked.diagnostics, checked.judged))
     if asked or not checked.judged:
         write_lines(
             f"{name}  not judged: a fragment without a target; its keys and types are checked, its promise is not"

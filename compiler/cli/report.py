@@ -53,7 +53,7 @@ def command(profiles: tuple[str, ...], *, output: str | None) -> int:
         return Exit.REFUSED
     show(checked.all_diagnostics if checked.refused else checked.diagnostics, session)
     if checked.refused:  # the page may be read elsewhere, and an exit of 1 wants its reason here
-        lines = (*verdict_lines(checked.judged), *tree_lines(checked.diagnostics))
+        lines = (*verdict_lines(checked.judged), *tree_lines(checked.diagnostics, checked.judged))
         click.echo("\n".join(lines), err=True)
     tell_unseen(checked.unseen)
     page = render_page(checked, sweeps=_sweeps(checked, session))

@@ -90,7 +90,7 @@ class Snapshot(Value):
         identity: what tells it from others: model, host, GPUs, unit, engine, in this order.
         settings: every setting that a file sets, but for other targets' own; `None` where only a plan is left.
         command: the whole command line; `options` are its flags, each with its words.
-        findings: `error pool-too-small` and the like, those between it and its neighbours too.
+        findings: `error pool-too-small`, `accepted pool-likely-short`, and the like, those between it and its neighbours too.
         files: the texts of its files by path below `out/`; `None` where they are not known, or not written.
     """
 
@@ -133,10 +133,7 @@ def snapshot(judged: Judged, resolved: Resolved, *, files: list[OutFile] | None)
         environment=facts["env"],
         figures=_figures(facts, replicas=plan.profile.parallel.data),
         findings=tuple(
-            dict.fromkeys(
-                f"{each.severity.value} {each.code}"
-                for each in (*judged.diagnostics, *judged.neighbours)
-            )
+            dict.fromkeys(each.word for each in (*judged.diagnostics, *judged.neighbours))
         ),
         start=_start(plan),
         files=None

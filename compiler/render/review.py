@@ -8,7 +8,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic
 from compiler.judged import Judged, Verdict
-from compiler.memory.outcome import MEMORY_CODES
+from compiler.memory.outcome import MEMORY_CODES, Outcome, memory_outcome
 from compiler.plan import Line, Memory, Plan
 from compiler.quantities import Duration, counted
 from compiler.ranges import Range, said
@@ -97,8 +97,22 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
 
 def _meaning(verdict: Verdict, memory: Memory | None) -> str:
     """What a verdict says, and what it leaves out."""
-    left_out = verdict in (Verdict.PASS, Verdict.UNCERTAIN) and memory and memory.unpriced
-    return f"{VERDICTS[verdict]}{BUT_UNPRICED if left_out else ''}"
+    if memory is None or verdict in (Verdict.UNKNOWN, Verdict.REFUSED):
+        return VERDICTS[verdict]
+    short = memory_outcome(memory) > Outcome.UNCERTAIN
+    said = f"by the best estimate {_short(memory)}; accepted" if short else VERDICTS[verdict]
+    return f"{said}{BUT_UNPRICED if memory.unpriced else ''}"
+
+
+def _short(memory: Memory) -> str:
+    """What is short by the best estimate."""
+    tokens = memory.pool.required_tokens - memory.pool.tokens.best
+    gib = -memory.reserve.margin_gib.best
+    said = (
+        f"the pool is {counted(tokens, 'token')} short" if tokens > 0 else "",
+        f"the reserve is {gib:.2f} GiB short" if gib > 0 else "",
+    )
+    return " and ".join(filter(None, said))
 
 
 def _deployment(plan: Plan) -> str:

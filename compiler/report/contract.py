@@ -43,7 +43,7 @@ class PlanJson(PlanFacts):
 
     Attributes:
         verdict: about memory only.
-        outcome: `refused` where any error refuses it, else the verdict.
+        outcome: `refused` where any error refuses it, one between it and another service too; else the verdict.
         refused_by: the codes of those errors.
     """
 
@@ -195,7 +195,7 @@ def _span(label: Label) -> SpanJson:
 
 
 def _plan(judged: Judged, *, beside: tuple[Diagnostic, ...]) -> PlanJson:
-    codes = error_codes((*beside, *judged.diagnostics))
+    codes = error_codes((*beside, *judged.diagnostics, *judged.neighbours))
     return {
         "profile": judged.profile_name,
         "target": judged.target_name,

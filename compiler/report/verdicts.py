@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compiler.diagnostics import Diagnostic, error_codes, printable
 from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.ranges import Range
 
@@ -18,9 +19,10 @@ def verdict_lines(judged: Sequence[Judged], *, beside: Sequence[Diagnostic] = ()
         yield f"{name.ljust(wide)}  {_said(each, beside=beside)}".rstrip()
 
 
-def tree_lines(beside: Sequence[Diagnostic]) -> Iterator[str]:
-    """What refuses a tree whose services pass one by one, such as a port that two of them share."""
-    codes = error_codes(beside)
+def tree_lines(beside: Sequence[Diagnostic], judged: Sequence[Judged]) -> Iterator[str]:
+    """What refuses a tree and none of its services that are shown."""
+    told = {code for each in judged for code in error_codes(each.neighbours)}
+    codes = [code for code in error_codes(beside) if code not in told]
     if codes:
         yield f"the tree  refused by {', '.join(codes)}: see the errors"
 
@@ -31,14 +33,15 @@ def verdict_line(judged: Judged) -> str:
 
 
 def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -> str:
-    """The worst first: what refuses a service whose memory passes; then the verdict, which is about memory."""
-    codes = error_codes((*beside, *judged.diagnostics))
+    """The worst first: what refuses a service whose memory passes, be it between it and others; then the verdict on memory."""
+    codes = error_codes((*beside, *judged.diagnostics, *judged.neighbours))
     if judged.plan is None and not codes:
         return judged.verdict.value
     if judged.plan is None:
         return f"refused by {', '.join(codes)}; not planned: see the errors"
     if not codes or judged.verdict is Verdict.REFUSED:
-        return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
+        told = "; ".join(filter(None, (accepted(judged), _numbers(judged))))
+        return f"{judged.verdict.value:<{wide}}  {told}".rstrip()
     return refused_by(codes, judged.verdict, _numbers(judged))
 
 
@@ -61,6 +64,13 @@ def prediction_lines(judged: Judged, *, promised: str = "") -> Iterator[str]:
         yield from (f"  {step}" for step in plan.memory.pool.best_formula if step not in told)
         yield from (f"  not priced: {each}" for each in plan.memory.unpriced)
     yield from (f"  assumed: {each}" for each in plan.assumptions)
+
+
+def accepted(judged: Judged) -> str:
+    """What of its memory is short, and accepted."""
+    codes = (each.code for each in judged.diagnostics if each.accepted is not None)
+    named = [code for code in dict.fromkeys(codes) if code in MEMORY_CODES]
+    return f"accepted: {', '.join(named)}" if named else ""
 
 
 def _name(judged: Judged) -> str:

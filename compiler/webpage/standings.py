@@ -6,6 +6,7 @@ from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, error_codes, listed
 from compiler.judged import Checked, Judged, Verdict
+from compiler.report.verdicts import accepted
 from compiler.value import Value
 
 
@@ -33,10 +34,10 @@ class Standing(Value):
 
     @property
     def why(self) -> str:
-        """What refuses a service whose memory is not refused; empty where the word says all."""
+        """What refuses a service whose memory is not refused, or what of it is accepted; empty where the word says all."""
         verdict = self.judged.verdict
         if not self._codes or verdict is Verdict.REFUSED:
-            return ""
+            return accepted(self.judged)
         memory = "not planned" if self.judged.plan is None else f"memory: {verdict.value}"
         return f"by {listed(self._codes)}; {memory}"
 
