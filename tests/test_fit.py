@@ -608,6 +608,53 @@ def test_fit_names_the_caps_that_check_names(tmp_path: Path) -> None:
     assert f"first mend `promise-broken-beside`: {caps}\n" in tree.run("fit", "a").out
 
 
+def test_more_gpus_where_experts_do_not_divide(tree: Checkout) -> None:
+    """Where blocks cannot be cut over more ranks, experts stand in as many groups more; what is said of the rest is so, too."""
+    tree.write("blocks", BLOCKS)
+    done = tree.run("fit", "blocks")
+    assert (
+        "  gpus.count = 4 and parallel.tensor = 4 and parallel.expert = 2 and memory.fraction = 0.8"
+        in done.out
+    )
+    alone = BLOCKS.replace("count = 2", "count = 4").replace("tensor = 2", "tensor = 4")
+    tree.write("blocks", alone)
+    assert "error[block-tiles]" in tree.run("check", "blocks").err
+    tree.write("blocks", alone.replace("tensor = 4", "tensor = 4\nexpert = 2"))
+    assert tree.run("check", "blocks").code == 0
+
+
+BLOCKS = """schema = 1
+[model]
+id = "Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8"
+path = "/srv/models/one"
+[gpus]
+kind = "rtx-4090"
+count = 2
+[parallel]
+tensor = 2
+[engine]
+name = "sglang"
+version = "0.5.11"
+python = "/opt/sglang/bin/python"
+[serve]
+context = 131_072
+concurrency = 2
+[memory]
+fraction = 0.877
+[targets.h]
+kind = "systemd"
+user = "sglang"
+"""
+
+
+def test_nothing_is_said_of_requests_without_a_pool(tree: Checkout) -> None:
+    """Where weights leave no pool, how many would run at once, and which batches are captured, is not known."""
+    tree.write("blocks", BLOCKS.replace("rtx-4090", "rtx-4080"))
+    done = tree.run("fit", "blocks")
+    assert "serve.max_running_requests: not known how many run at once, as long as" in done.out
+    assert "memory.cuda_graph_max_batch: not known which batches are captured" in done.out
+
+
 def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     """What is offered passes the check of the whole tree: a higher fraction would break the service beside it."""
     write_two(tree, first=0.45, second=0.49)

@@ -104,6 +104,7 @@ class Moves(Value):
     """The moves of a lever from where it stands, numbered from 1, the smallest first.
 
     Attributes:
+        instead: the same move another way, tried where a rule refuses the first.
         frees_gib: what each adds to the reserve, nearly, while it eases that alone; it only says where to look first.
         sparing: the move that asks for so many tokens of a pool less, nearly, and for no more requests than there are states
             for, where there are any; likewise.
@@ -111,6 +112,7 @@ class Moves(Value):
 
     count: int
     at: Callable[[int], Change]
+    instead: Callable[[int], Change] | None = None
     frees_gib: float | None = None
     sparing: Callable[[float, int | None], int] | None = None
 
@@ -129,6 +131,7 @@ class Moves(Value):
         values: Sequence[To],
         change: Callable[[To], Change],
         *,
+        instead: Callable[[To], Change] | None = None,
         frees_gib: float | None = None,
         sparing: Callable[[float, int | None], int] | None = None,
     ) -> Moves:
@@ -136,6 +139,7 @@ class Moves(Value):
         return cls(
             count=len(values),
             at=lambda number: change(values[number - 1]),
+            instead=None if instead is None else lambda number: instead(values[number - 1]),
             frees_gib=frees_gib,
             sparing=sparing,
         )

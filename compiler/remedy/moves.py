@@ -110,11 +110,11 @@ def lower_fraction(plan: Plan) -> Moves | str:
 
 
 def asked_each(plan: Plan) -> int | None:
-    """Running requests on each replica; those that it is sized for where no pool is left that would bound them."""
+    """Running requests on each replica; where no pool is left that would bound them those that it is sized for, if that is told."""
     sized_for, running = plan.sized_for, plan.running_each
-    if running is None or sized_for is None or memory_of(plan).pool.tokens.best > 0:
+    if running is None or memory_of(plan).pool.tokens.best > 0:
         return running
-    return max(running, sized_for // plan.profile.parallel.data)
+    return None if sized_for is None else max(running, sized_for // plan.profile.parallel.data)
 
 
 def fewer_requests(plan: Plan) -> Moves | str:
@@ -122,7 +122,7 @@ def fewer_requests(plan: Plan) -> Moves | str:
     promised = plan.profile.serve.concurrency
     now, fewest = asked_each(plan), plan.profile.parallel.share(promised)
     if now is None:
-        return "not known how many run at once"
+        return "not known how many run at once, as long as there is no pool"
     if now <= fewest:
         return f"{plan.running_requests} run at once, and {promised} are promised"
     fewer = range(now - 1, fewest - 1, -1)
@@ -142,7 +142,9 @@ def smaller_graphs(plan: Plan) -> Moves | str:
     """The largest captured batch, down to one."""
     asked, running = plan.profile.memory.cuda_graph_max_batch, asked_each(plan)
     now = asked if running is None else min(asked or running, running)
-    if now is None or now <= 1:
+    if now is None:
+        return "not known which batches are captured, as long as there is no pool"
+    if now <= 1:
         return "no larger batch than one is captured"
 
     def change(batch: int) -> Change:
@@ -233,26 +235,34 @@ def spread_attention(plan: Plan) -> Moves | str:
 
 
 def more_gpus(plan: Plan) -> Moves | str:
-    """Twice the GPUs and ranks, and twice again."""
+    """Twice the GPUs and ranks, and twice again; where a rule refuses that, with as many times the groups of experts."""
     gpus, parallel = plan.profile.gpus, plan.profile.parallel
     if gpus.indices:
         return "`gpus.indices` names the GPUs"
 
-    def change(times: int) -> Change:
+    def change(times: int, *, expert: int = parallel.expert) -> Change:
         count, tensor = gpus.count * times, parallel.tensor * times
         settings = [("gpus.count", str(count)), ("parallel.tensor", str(tensor))]
         data = parallel.data
         if parallel.dp_attention:  # groups of as many GPUs as now, so that each pool grows
             data *= times
             settings.append(("parallel.data", str(data)))
+        if expert != parallel.expert:
+            settings.append(("parallel.expert", str(expert)))
         return Change(
             settings=tuple(settings),
             profile=evolve(
                 plan.profile,
                 gpus=evolve(gpus, count=count),
-                parallel=evolve(parallel, tensor=tensor, data=data),
+                parallel=evolve(parallel, tensor=tensor, data=data, expert=expert),
             ),
         )
 
+    def in_groups(times: int) -> Change:
+        return change(times, expert=parallel.expert * times)
+
     times = [2**each for each in range(1, (_MOST_GPUS // gpus.count).bit_length())]
-    return Moves.to(times, change) if times else f"no more than {_MOST_GPUS} are tried"
+    if not times:
+        return f"no more than {_MOST_GPUS} are tried"
+    has_experts = plan.model is not None and plan.model.moe is not None
+    return Moves.to(times, change, instead=in_groups if has_experts else None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
 from compiler.bisection import Margins, least, margin
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.remedy.change import Budget, Change, Goal, Lever, Moves, Remedy, Unhelpful
 from compiler.remedy.guessing import nearly_enough
@@ -49,10 +50,10 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
         )
     against = trials.objection(change.profile)
     if against is not None:
-        further = _unopposed(moves, number, trials, goal)
-        if further is None:
+        allowed = _allowed(moves, number, trials, goal)
+        if allowed is None:
             return Unhelpful(setting=lever.setting, tried=str(change), why=against)
-        change = moves.at(further)
+        change = allowed
     after = trials.plan(change.profile)
     return Remedy(
         settings=change.settings,
@@ -84,21 +85,37 @@ def _least(
     return least(low=1, high=moves.count, margins=over, below=here, hint=hint, guess=guess)
 
 
-def _unopposed(moves: Moves, number: int, trials: Trials, goal: Goal) -> int | None:
-    """The smallest move beyond one that is refused which is not, and reaches the goal too.
+def _allowed(moves: Moves, number: int, trials: Trials, goal: Goal) -> Change | None:
+    """The smallest move from one that is refused on which is not, be it another way, and reaches the goal too.
 
     What refuses the first is a bound that the lever moves away from, or has nothing to do with it and refuses the last.
     """
+
+    def reaches(change: Change) -> bool:
+        return holds(trials.balance(change.profile), goal) and (
+            trials.objection(change.profile) is None
+        )
+
+    if moves.instead is not None:
+        ways = (
+            way(each)
+            for each in range(number, moves.count + 1)
+            for way in (moves.at, moves.instead)
+        )
+        return next((each for each in ways if reaches(each)), None)
 
     def admitted(each: int) -> Margins:
         return margin(good=trials.objection(moves.at(each).profile) is None)
 
     found = least(low=number + 1, high=moves.count, margins=admitted)
-    return found if found and holds(trials.balance(moves.at(found).profile), goal) else None
+    return moves.at(found) if found and reaches(moves.at(found)) else None
 
 
 def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhelpful:
     last = moves.at(moves.count)
+    against = None if moves.instead is None else trials.objection(last.profile)
+    if moves.instead is not None and against and against.partition(",")[0] not in MEMORY_CODES:
+        last = moves.instead(moves.count)
     balance = trials.balance(last.profile)
     return Unhelpful(
         setting=lever.setting,
@@ -109,30 +126,35 @@ def _too_little(lever: Lever, moves: Moves, trials: Trials, goal: Goal) -> Unhel
 
 def try_pair(pair: Pair, plan: Plan, trials: Trials, *, goals: Sequence[Goal]) -> Remedy | None:
     """Changes of which the first mends what it can and the second the rest, with a third if need be; the first goal reached."""
-    first, second = pair.first, pair.second
-    for goal in goals:
-        begun = _begin(first, plan, trials, goal)
-        if begun is None:
-            continue
-        before = trials.plan(begun.profile)
-        tried = try_lever(second, before, trials, goal=goal)
-        ended = tried if isinstance(tried, Remedy) else _then(pair, tried, trials, goal)
-        if ended is not None:
-            middle = tried.mended if isinstance(tried, Unhelpful) else None
-            steps = (before,) if middle is None else (before, trials.plan(middle.profile))
-            moved = zip(ended.levers, steps, strict=True)
-            return Remedy(
-                settings=(*begun.settings, *ended.settings),
-                gives=pair.gives(plan, ended.plan),
-                loses=(
-                    first.loses(plan, ended.plan),
-                    *(_price(each, ended.plan, now=plan, before=step) for each, step in moved),
-                ),
-                plan=ended.plan,
-                cost=max(first.cost, ended.cost),
-                levers=(first, *ended.levers),
-            )
-    return None
+    several = (
+        _ended(pair, begun, plan, trials, goal)
+        for goal in goals
+        for begun in _begin(pair.first, plan, trials, goal)
+    )
+    return next((each for each in several if each is not None), None)
+
+
+def _ended(pair: Pair, begun: Change, plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
+    """What the rest of a pair makes of its beginning."""
+    before = trials.plan(begun.profile)
+    tried = try_lever(pair.second, before, trials, goal=goal)
+    ended = tried if isinstance(tried, Remedy) else _then(pair, tried, trials, goal)
+    if ended is None:
+        return None
+    middle = tried.mended if isinstance(tried, Unhelpful) else None
+    steps = (before,) if middle is None else (before, trials.plan(middle.profile))
+    moved = zip(ended.levers, steps, strict=True)
+    return Remedy(
+        settings=(*begun.settings, *ended.settings),
+        gives=pair.gives(plan, ended.plan),
+        loses=(
+            pair.first.loses(plan, ended.plan),
+            *(_price(each, ended.plan, now=plan, before=step) for each, step in moved),
+        ),
+        plan=ended.plan,
+        cost=max(pair.first.cost, ended.cost),
+        levers=(pair.first, *ended.levers),
+    )
 
 
 def _price(lever: Lever, after: Plan, *, now: Plan, before: Plan) -> str:
@@ -157,25 +179,33 @@ def _then(pair: Pair, ended: Unhelpful, trials: Trials, goal: Goal) -> Remedy | 
     return None
 
 
-def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
-    """The smallest move that mends one budget and leaves the other short; a single move that eases anything is one, too."""
+def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Iterator[Change]:
+    """The smallest move that mends one budget and leaves the other short, and that another way where there is one.
+
+    A single move that eases anything is one, too.
+    """
     tried = try_lever(lever, plan, trials, goal=goal)
     if isinstance(tried, Remedy):
-        return None
+        return
     moves = lever.moves(plan)
-    if tried.mended is not None or isinstance(moves, str) or trials.held(moves.at(1)):
-        return tried.mended
+    if tried.mended is not None:
+        yield tried.mended
+        return
+    if isinstance(moves, str) or trials.held(moves.at(1)):
+        return
     if lever.eases is Budget.POOL and holds(plan.balance, goal, budgets=Budget.POOL):
-        return None  # it mends nothing
-    if moves.count == 1:
-        return _if_better(moves.at(1), plan, trials, goal)
-    number = _least(moves, trials, goal, Budget.POOL, before=plan)
-    if number is not None:
-        return moves.at(number)
+        return  # it mends nothing
+    number = None
+    if moves.count > 1:
+        number = _least(moves, trials, goal, Budget.POOL, before=plan)
     # Of few moves the last may do most of it, and the second lever the rest.
-    return _if_better(moves.at(moves.count), plan, trials, goal) if moves.count <= _FEW else None
+    if number is None and moves.count <= _FEW:
+        number = moves.count if _eases(moves.at(moves.count), plan, trials, goal) else None
+    if number is not None:
+        yield moves.at(number)
+        yield from () if moves.instead is None else (moves.instead(number),)
 
 
-def _if_better(change: Change, plan: Plan, trials: Trials, goal: Goal) -> Change | None:
+def _eases(change: Change, plan: Plan, trials: Trials, goal: Goal) -> bool:
     after, now = margins(trials.balance(change.profile), goal), margins(plan.balance, goal)
-    return change if any(there > here for there, here in zip(after, now, strict=True)) else None
+    return any(there > here for there, here in zip(after, now, strict=True))
