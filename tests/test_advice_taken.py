@@ -432,6 +432,56 @@ def test_a_flag_of_another_engine_in_a_profile(flag: str, meant: str, tmp_path: 
     assert wrong.help[0].startswith(meant)
 
 
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        (
+            'kv-cache-dtype = "fp8"',
+            "set `memory.kv_dtype` in place of `flags.kv-cache-dtype`: it writes `--kv-cache-dtype`; values that begin so exist",
+        ),
+        (
+            'kv-cache-dtype = "fp8_e4m"',
+            'set `memory.kv_dtype = "fp8_e4m3"` in place of `flags.kv-cache-dtype`: it writes',
+        ),
+        (
+            'kv-cache-dtype = "none"',
+            "set `memory.kv_dtype` in place of `flags.kv-cache-dtype`: it writes `--kv-cache-dtype`, with all of these values but",
+        ),
+        ('kv-cache-dtype = "nvfp"', "a similar value exists: `nvfp4`"),
+        ('page-size = "x"', "set `memory.page_size` in place of `flags.page-size`: it writes"),
+        (
+            'speculative-algorithm = "EAGL"',
+            'set `speculative.algorithm = "eagle"` in place of `flags.speculative-algorithm`',
+        ),
+        ('grammar-backend = "xgrama"', "a similar value exists: `xgrammar`"),
+    ],
+)
+def test_a_raw_value_that_is_none_is_told_the_typed_setting_first(
+    tmp_path: Path, flag: str, said: str
+) -> None:
+    """`flag-value` names the setting that writes the flag, so that nobody mends a value that has to move; not where it may stay."""
+    (wrong,) = found(tmp_path, profile(more=f"[flags]\n{flag}"), "flag-value")
+    assert wrong.help[0].startswith(said)
+
+
+def test_a_raw_value_that_has_to_go_is_not_judged(tmp_path: Path) -> None:
+    """`flag-duplicated` alone is said of a flag that a setting of the file writes, whatever its value is."""
+    text = profile(more='[flags]\ncontext-length = "long"')
+    assert [each.path for each in found(tmp_path, text, "flag-duplicated")] == [
+        "flags.context-length"
+    ]
+    assert not found(tmp_path, text, "flag-value")
+
+
+@pytest.mark.parametrize("flag", ['kv-cache-dtype = "nvfp4"', "attn-cp-size = 0"])
+def test_what_a_flag_does_is_not_known_at_the_flag(tmp_path: Path, flag: str) -> None:
+    """`flag-unpriced` stands where the flag is written, by whichever of its names."""
+    text = profile(more=f"[flags]\n{flag}")
+    (unknown,) = found(tmp_path, text, "flag-unpriced")
+    assert unknown.primary is not None
+    assert text.splitlines()[unknown.primary.span.line - 1] == flag
+
+
 @pytest.mark.parametrize("words", ["-tp 2", "--tensor_parallel_size 2"])
 def test_a_flag_that_no_profile_can_hold(words: str) -> None:
     """`launch-lost`: of another engine's spelling the release's own flag is told, and nothing else is said of it."""

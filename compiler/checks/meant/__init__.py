@@ -6,7 +6,7 @@ It reads the catalogue once more, which only a mistake pays for: `flags` imports
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
@@ -21,10 +21,12 @@ from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
 from compiler.language.elsewhere import flag_here, otherwise_here
+from compiler.language.typed import structure_value
 from compiler.language.written import text_toml
 from compiler.near import near
 from compiler.origins import SettingPath, dotted
 from compiler.plan import Option
+from compiler.profile import Profile
 
 
 Advice = tuple[tuple[str, ...], tuple[str, ...]]
@@ -163,15 +165,61 @@ def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str
             yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
             yield from (f"`{each}` is gone: {note}" for note in known.notes)
             return
+    similar = _alike(option, flag)
+    if len(similar) > 1:
+        yield f"values that begin so exist: {listed([f'`{each}`' for each in similar])}"
+    elif similar:
+        yield f"a similar value exists: `{similar[0]}`"
+
+
+def _alike(option: Option, flag: Flag) -> tuple[str, ...]:
+    """The choices that begin like a value that is none, else the one that is near it."""
     if not option.values or option.values[0] in flag.choices:
-        return
+        return ()
     given = option.values[0]
     longer = [each for each in flag.choices if given and each.startswith(f"{given}_")]
-    similar = near(given, flag.choices)
-    if len(longer) > 1:
-        yield f"values that begin so exist: {listed([f'`{each}`' for each in longer])}"
-    elif longer or similar:
-        yield f"a similar value exists: `{longer[0] if longer else similar}`"
+    similar = None if longer else near(given, flag.choices)
+    return tuple(longer) if similar is None else (similar,)
+
+
+_SOME: Mapping[str, tuple[str, ...]] = {"int": ("1",), "int-with-suffix": ("1",), "float": ("0.5",)}
+"""A value of each kind of flag that takes a number."""
+
+
+def typed_value(
+    option: Option, *, flag: Flag, release: Release, owned: Callable[[Option], Owner | None]
+) -> str | None:
+    """What to set in place of a raw flag whose value is none; `None` where no setting writes what is likely meant.
+
+    Else whoever mends the value is told of the setting only then.
+    """
+    known = [value_replacement(option.flag, each, release=release) for each in option.values]
+    meant = tuple(each.name for each in known if each and each.name) or _alike(option, flag)
+    some = meant or flag.choices or _SOME.get(flag.takes or "", ())
+    owners = {each: owned(evolve(option, values=(each,))) for each in some}
+    fitting = [each for each, owner in owners.items() if owner is not None]
+    owner = next(filter(None, owners.values()), None)
+    if owner is None:
+        return None
+    said = f"in place of `{option.setting}`: it writes `{option.flag}`"
+    if meant and len(fitting) == 1:
+        # What the command line has in capitals a setting may have in small letters.
+        words = (fitting, [fitting[0].lower()])
+        told = next((each for each in words if _takes(owner.setting, each[0])), fitting)
+        return f"set `{owner.setting} = {words_toml(told)}` {said}"
+    others = [f"`{each}`" for each in some if each not in fitting]
+    if meant:
+        said += f"; values that begin so exist: {listed([f'`{each}`' for each in fitting])}"
+    elif others:
+        said += f", with all of these values but {listed(others)}"
+    return f"set `{owner.setting}` {said}"
+
+
+def _takes(setting: str, word: str) -> bool:
+    """Whether a setting can hold a word."""
+    table, _, key = setting.partition(".")
+    _, faults = structure_value({table: {key: word}}, Profile)
+    return not any(each.path[:2] == (table, key) for each in faults)
 
 
 def _rewritten(option: Option, known: Replacement, *, release: Release) -> Iterator[str]:
