@@ -16,6 +16,7 @@ from compiler.catalog.moves import (
     replacement,
     value_replacement,
 )
+from compiler.checks.meant.advised import told_by
 from compiler.checks.table import WORDS, Owner, find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
@@ -72,11 +73,14 @@ def flag_meant(
 def _of_elsewhere(flag: str, release: Release, outcome: str) -> Advice | None:
     """What the flag of another engine is called here, or why there is no such flag."""
     named = flag_here(flag)
-    meant = named if named is None or named[0] != "flags" else _taken(named[1], release)
-    if meant is not None:
-        said = f"set `{dotted(meant)}`: that is what it is called here"
+    meant = None if named is None else _written_here(named, release)
+    if meant:
+        whole = "" if "." in meant[0].partition(" = ")[0] else " under `[flags]`"
+        said = (
+            f"set {listed([f'`{each}`' for each in meant])}{whole}: that is what it is called here"
+        )
         other = otherwise_here(flag)
-        return (outcome, *_late(meant, release)), (said if other is None else f"{said}; {other}",)
+        return (outcome,), (said if other is None else f"{said}; {other}",)
     engine = ENGINES.get(release.engine)
     reason = engine.needless(flag) if engine is not None else None
     if reason is None:
@@ -85,12 +89,24 @@ def _of_elsewhere(flag: str, release: Release, outcome: str) -> Advice | None:
     return (outcome,), (f"{instead}: it has no counterpart in {release.engine}, since {why}",)
 
 
-def _late(meant: SettingPath, release: Release) -> Iterator[str]:
-    """That a flag is on its way out itself."""
-    table, name = meant
-    known = find_flag(release, f"--{name}") if table == "flags" else None
-    if known is not None and known.deprecated:
-        yield f"`--{name}` is about to go: {known.deprecated}"
+def _written_here(named: SettingPath, release: Release) -> tuple[str, ...]:
+    """What to set for a setting in a release: of a flag that is on its way out what that release says to use; empty if it has neither."""
+    setting, engine = dotted(named), ENGINES.get(release.engine)
+    if named[0] != "flags":
+        owned = engine.owned_flags() if engine is not None else {}
+        names = [name for name, owner in owned.items() if owner == setting]
+        has_it = not names or any(find_flag(release, name) is not None for name in names)
+        return (setting,) if has_it else ()
+    taken = _taken(named[1], release)
+    if taken is None:
+        return ()
+    flag = find_flag(release, f"--{taken[1]}")
+    later = told_by(flag, release) if flag is not None and flag.deprecated else ()
+    told = (
+        f"{name[2:]} = {words_toml(values)}" if values else dotted(("flags", name[2:]))
+        for name, values in later
+    )
+    return tuple(told) or (dotted(taken),)
 
 
 def _taken(name: str, release: Release) -> tuple[str, str] | None:
@@ -154,7 +170,18 @@ def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
     """Why a flag is on its way out, and what to write instead."""
     known = replacement(option.flag, release=release)
     notes = known.notes if known and known.notes else (flag.deprecated or "",)
-    return notes, tuple(_rewritten(option, known, release=release)) if known else ()
+    if known is not None:
+        return notes, tuple(_rewritten(option, known, release=release))
+    told = told_by(flag, release)
+    # Of one without a value nobody said that it does the same.
+    if not told or not all(values for _, values in told) or option.values:
+        return notes, ()
+    is_raw = option.setting.startswith("flags.")
+    lines = [
+        f"`{name[2:]} = {words_toml(values)}`" if is_raw else f"`{' '.join((name, *values))}`"
+        for name, values in told
+    ]
+    return notes, (f"write {listed(lines)} in its place",)
 
 
 def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str]:
