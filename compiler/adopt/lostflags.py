@@ -55,7 +55,9 @@ def strayed_model(reading: Reading, launch: Launch) -> Word | None:
     """The word right behind the start that belongs to no flag, where no model is named: other servers take it for that."""
     at = launch.found.arguments
     is_named = not any(each.startswith("model.") for each in reading.missing)
-    if is_named or (at,) not in reading.lost:
+    # What is known at start only may be the flag.
+    is_open = any(word.unknown for word in launch.command.words)
+    if is_named or is_open or (at,) not in reading.lost:
         return None
     word = launch.command.words[at]
     return None if is_secret("model", word.text) else word
