@@ -65,6 +65,7 @@ class Diagnostic(Value):
         path: the setting concerned (`memory.fraction`), where there is one.
         accepted: the reason that its profile accepts it for; it is a warning then, and tells no more than that.
         between: of what stands between services, these: the profile and the host of each.
+        profiles: of what files say that do not know of each other, the profiles that can settle it.
     """
 
     code: str
@@ -77,6 +78,7 @@ class Diagnostic(Value):
     path: str | None = None
     accepted: str | None = None
     between: tuple[tuple[str, str], ...] = ()
+    profiles: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:

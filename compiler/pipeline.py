@@ -88,9 +88,9 @@ def check_profiles(
 def _with_askers(
     judged: list[Judged], loose: list[Diagnostic]
 ) -> tuple[list[Judged], list[Diagnostic]]:
-    """The same, where a parent that several profiles ask for in vain is one finding with all of their places."""
+    """The same, where what several profiles ask for in vain, or cannot merge, is one finding for all of them."""
     told = (*loose, *(found for each in judged for found in each.diagnostics))
-    vain = [found for found in told if found.code in ASKED_CODES]
+    vain = [found for found in told if found.code in ASKED_CODES or found.profiles]
     if len(vain) < 2:  # noqa: PLR2004 - one alone has all of its places
         return judged, loose
     from compiler.language.asked import asked_once  # noqa: PLC0415 - only a mistake pays for it

@@ -91,6 +91,43 @@ def test_a_pasted_launch_of_another_engine(words: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "vllm serve Qwen/Qwen3-8B --port 1",
+            "write `--model-path Qwen/Qwen3-8B` and its flags behind",
+        ),
+        ("/opt/bin/vllm serve /srv/m --port 1", "write `--model-path /srv/m` and its flags behind"),
+        ("vllm serve --model Qwen/Qwen3-8B", "write its flags behind"),
+        ("vllm serve", "write its flags behind"),
+        ("vllm serve sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", "write its flags behind"),
+        ("python -m vllm.entrypoints.openai.api_server --model a", "write its flags behind"),
+    ],
+)
+def test_a_model_that_stands_behind_no_flag_there(words: str, told: str) -> None:
+    """What is a word of its own for the other engine needs a flag here, in a pasted command and in a script."""
+    said = CliRunner().invoke(
+        predict, ["--gpu", "h200", "--", *words.split()], standalone_mode=False
+    )
+    assert told in " ".join(said.output.split())
+    (found,) = read_text(f"{words}\n").diagnostics
+    assert told in found.help[0]
+
+
+@pytest.mark.parametrize("more", ["", "--max-model-len 8192"])
+def test_a_model_behind_no_flag_of_ours(more: str) -> None:
+    """A command that was half rewritten is told the flag of its model, and that is all that is said of the model."""
+    words = f"{SERVER} Qwen/Qwen3-8B {more}"
+    told = ["--gpu", "h200", "--engine", "0.5.23", "--", *words.split()]
+    said = " ".join(CliRunner().invoke(predict, told, standalone_mode=False).output.split())
+    assert "`Qwen/Qwen3-8B`: write `--model-path Qwen/Qwen3-8B`" in said
+    got = outcome(read_text(f"{words}\n"))
+    assert "launch-incomplete" not in got.codes
+    (lost,) = [each for each in got.found if each.code == "launch-lost"]
+    assert lost.help == ("write `--model-path Qwen/Qwen3-8B`",)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         'echo "vllm serve is gone"\n',

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from compiler.catalog import open_catalog
 from compiler.catalog.moves import releases_with
+from compiler.checks import flags
 from compiler.checks.meant import flag_meant
 from compiler.checks.table import find_flag
 from compiler.cli.adopt import command as adopt
@@ -19,7 +22,10 @@ from compiler.cli.predict import command as predict
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
 from compiler.engines.sglang import needless
+from compiler.facts import Release
 from compiler.language import elsewhere, settings
+from compiler.language.load import top_of
+from compiler.origins import Origins
 from compiler.plan import Option
 from deployments import check_text
 
@@ -348,6 +354,51 @@ def test_a_flag_that_no_release_needs() -> None:
             assert find_flag(newest, each) is not None, each
 
 
+def test_the_flags_of_another_engine_lead_to_no_other_finding(tmp_path: Path) -> None:
+    """For each release read, what a flag of vLLM is said to be called is taken by that release, and is not on its way out."""
+    names = [
+        f"--{word.replace('_', '-')}"
+        for several in elsewhere.NAMES.values()
+        for word in several.split()
+    ]
+    catalog, at = open_catalog(), Origins(document=top_of("a"))
+    rules = (flags.exists, flags.current, flags.parses, flags.once)
+    (judged,) = check_text(tmp_path / "profiles", profile()).judged
+    for version in catalog.versions("sglang"):
+        release, _ = catalog.release("sglang", version, None)
+        assert release is not None
+        plan = evolve(judged.planned, release=release, options=())
+        for name in names:
+            option = Option(flag=name, values=(), setting=f"flags.{name[2:]}")
+            _, advice = flag_meant(option, release=release, outcome="")
+            if not any("what it is called here" in each for each in advice):
+                continue
+            changed = evolve(plan, options=tuple(followed(advice[0].partition(":")[0], release)))
+            told = [each for rule in rules for each in rule.judge(changed, at)]
+            assert not told, (version, name, advice, told)
+
+
+_SAMPLES = {None: (), "int": ("1",), "float": ("0.5",), "json": ("{}",), "int-with-suffix": ("1",)}
+
+
+def followed(advice: str, release: Release) -> Iterator[Option]:
+    """The options of whoever sets what is said, with some value where none is."""
+    owned = ENGINES["sglang"].owned_flags()
+    for each in re.finditer(r"`(?P<setting>[\w.-]+)(?: = \"(?P<value>[^\"]*)\")?`", advice):
+        setting, value = each["setting"], each["value"]
+        name = f"--{setting.removeprefix('flags.')}"
+        if "." in setting and not setting.startswith("flags."):
+            written = [flag for flag, owner in owned.items() if owner == setting]
+            assert not written or any(find_flag(release, flag) for flag in written), setting
+            continue
+        known = find_flag(release, name)
+        assert known is not None, name
+        words = (
+            (known.choices[:1] or _SAMPLES.get(known.takes, ("x",))) if value is None else (value,)
+        )
+        yield Option(flag=name, values=words, setting=f"flags.{name[2:]}")
+
+
 def test_what_is_otherwise_here_is_said_of_names_that_are_known() -> None:
     """A difference is told of a flag only that has a counterpart."""
     for name in elsewhere.OTHERWISE:
@@ -385,7 +436,10 @@ def test_a_flag_that_takes_such_a_value(words: str, meant: str) -> None:
         ("--max-model-len", "--context-length"),
         ("--gpu-memory-utilization", "--mem-fraction-static"),
         ("--max-num-seqs", "--max-running-requests"),
-        ("--enforce-eager", "--disable-cuda-graph"),
+        (
+            "--enforce-eager",
+            "--cuda-graph-backend-decode disabled` and `--cuda-graph-backend-prefill disabled",
+        ),
         ("--no-enable-prefix-caching", "--disable-radix-cache"),
         ("--seed", "--random-seed"),
         ("--tokenizer", "--tokenizer-path"),
@@ -422,7 +476,7 @@ def test_a_flag_without_a_counterpart(flag: str, why: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("flag", "meant"),
     [
-        ("enforce-eager", "set `flags.disable-cuda-graph`: that is what it is called here"),
+        ("enforce-eager", 'set `cuda-graph-backend-decode = "disabled"` and `cuda-graph-back'),
         ("gpu-memory-utilization", "set `memory.fraction`: that is what it is called here; its"),
     ],
 )
@@ -430,6 +484,56 @@ def test_a_flag_of_another_engine_in_a_profile(flag: str, meant: str, tmp_path: 
     """In a profile the counterpart is a setting, and where its number is another one that is said."""
     (wrong,) = found(tmp_path, profile(more=f"[flags]\n{flag} = 0.9"), "flag-unknown")
     assert wrong.help[0].startswith(meant)
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        (
+            'kv-cache-dtype = "fp8"',
+            "set `memory.kv_dtype` in place of `flags.kv-cache-dtype`: it writes `--kv-cache-dtype`; values that begin so exist",
+        ),
+        (
+            'kv-cache-dtype = "fp8_e4m"',
+            'set `memory.kv_dtype = "fp8_e4m3"` in place of `flags.kv-cache-dtype`: it writes',
+        ),
+        (
+            'kv-cache-dtype = "none"',
+            "set `memory.kv_dtype` in place of `flags.kv-cache-dtype`: it writes `--kv-cache-dtype`, with all of these values but",
+        ),
+        ('kv-cache-dtype = "nvfp"', "a similar value exists: `nvfp4`"),
+        ('page-size = "x"', "set `memory.page_size` in place of `flags.page-size`: it writes"),
+        (
+            'speculative-algorithm = "EAGL"',
+            'set `speculative.algorithm = "eagle"` in place of `flags.speculative-algorithm`',
+        ),
+        ('grammar-backend = "xgrama"', "a similar value exists: `xgrammar`"),
+    ],
+)
+def test_a_raw_value_that_is_none_is_told_the_typed_setting_first(
+    tmp_path: Path, flag: str, said: str
+) -> None:
+    """`flag-value` names the setting that writes the flag, so that nobody mends a value that has to move; not where it may stay."""
+    (wrong,) = found(tmp_path, profile(more=f"[flags]\n{flag}"), "flag-value")
+    assert wrong.help[0].startswith(said)
+
+
+def test_a_raw_value_that_has_to_go_is_not_judged(tmp_path: Path) -> None:
+    """`flag-duplicated` alone is said of a flag that a setting of the file writes, whatever its value is."""
+    text = profile(more='[flags]\ncontext-length = "long"')
+    assert [each.path for each in found(tmp_path, text, "flag-duplicated")] == [
+        "flags.context-length"
+    ]
+    assert not found(tmp_path, text, "flag-value")
+
+
+@pytest.mark.parametrize("flag", ['kv-cache-dtype = "nvfp4"', "attn-cp-size = 0"])
+def test_what_a_flag_does_is_not_known_at_the_flag(tmp_path: Path, flag: str) -> None:
+    """`flag-unpriced` stands where the flag is written, by whichever of its names."""
+    text = profile(more=f"[flags]\n{flag}")
+    (unknown,) = found(tmp_path, text, "flag-unpriced")
+    assert unknown.primary is not None
+    assert text.splitlines()[unknown.primary.span.line - 1] == flag
 
 
 @pytest.mark.parametrize("words", ["-tp 2", "--tensor_parallel_size 2"])

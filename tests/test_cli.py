@@ -710,6 +710,43 @@ def test_a_parent_that_is_deployed_is_one_finding(tree: Checkout) -> None:
     assert [each["label"] for each in told["spans"]] == ["", "its target"]
 
 
+def test_a_conflict_of_shared_fragments_is_one_finding(tree: Checkout) -> None:
+    """What many profiles cannot merge is told once, with who they are; in text, JSON, and for GitHub, each of them refused."""
+    tree.write("base/port", "schema = 1\nserve.port = 1\n")
+    names = [f"p{number}" for number in range(1, 7)]
+    text = tree.profile(STORY).read_text("utf-8")
+    first = text.replace('["', '["base/port", "', 1)
+    last = text.replace('"]', '", "base/port"]', 1)
+    for at, name in enumerate(names):
+        tree.write(name, first if at % 2 else last)
+    done = tree.run("check")
+    assert done.err.count("error[merge-conflict]") == 1
+    assert "6 files extend these: `p1`, `p2`, `p3`, `p4`, and 2 more" in done.err
+    assert "set `serve.port` in each of them; a file wins" in done.err
+    assert tree.run("check", "--format", "github").out.count("title=merge-conflict") == 1
+    plans = tree.run("check", "--json").json["plans"]
+    told = [plan["diagnostics"] for plan in plans if plan["profile"] in names]
+    assert told == [told[0]] * len(names)
+    assert [each["code"] for each in told[0]] == ["merge-conflict"]
+
+
+def test_a_conflict_is_settled_in_the_fragment_that_makes_it(tree: Checkout) -> None:
+    """Where a fragment of many profiles extends both it is the one file to set it in; with one profile that is the profile."""
+    tree.write("base/port", "schema = 1\nserve.port = 1\n")
+    edit(tree.profile(SHORT), '"base/service"', '"base/service", "base/port"')
+    assert f"set `serve.port` in `{SHORT}`; a file wins" in tree.run("check").err
+    edit(tree.profile(SHORT), '"base/service", "base/port"', '"base/service"')
+    tree.write("base/both", 'schema = 1\nextends = ["base/service", "base/port"]\n')
+    for name in DEPLOYABLE:
+        edit(tree.profile(name), '"base/service"', '"base/both"')
+    done = tree.run("check")
+    assert done.err.count("error[merge-conflict]") == 1
+    assert "set `serve.port` in `base/both`; a file wins" in done.err
+    assert done.err.count("files extend these") == 0
+    tree.write("base/both", 'schema = 1\nextends = ["base/service", "base/port"]\nserve.port = 2\n')
+    assert tree.run("check").code == 0
+
+
 def test_a_finding_of_a_fragment_alone(tree: Checkout) -> None:
     """What is wrong with a fragment that no deployable profile extends belongs to no plan."""
     tree.write("base/unused", "schema = 1\nserv.port = 1\n")

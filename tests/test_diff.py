@@ -842,6 +842,41 @@ def test_affected_by_a_fragment_that_is_gone(tree: Checkout) -> None:
 
 
 @pytest.mark.parametrize(
+    ("broken", "file", "unseen"),
+    [
+        (("torn", b"[broken\n"), "base/service", ["torn"]),
+        (("torn", b"[broken\n"), "profiles/boots/ct200-0.85.toml", ["torn"]),
+        (("torn", b"extends = 3\n[targets.a]\n"), "base/service", ["torn"]),
+        (("torn", b'extends = ["base/none"]\n[targets.a]\n'), "base/service", []),
+        (("torn", b'extends = ["base/none"]\n[targets.a]\n'), "boots/ct200-0.85", ["torn"]),
+        (("torn", b'extends = ["base/kimi-k2.6"]\n'), "base/service", []),
+    ],
+)
+def test_affected_says_what_may_be_touched_too(
+    tree: Checkout, broken: tuple[str, bytes], file: str, unseen: list[str]
+) -> None:
+    """A profile of which nobody knows whether it has the file is said, in text and JSON; one that is known not to is not."""
+    tree.write(*broken)
+    done = tree.run("affected", file)
+    assert (done.code, set(done.out.split())) == (0, DEPLOYABLE)
+    assert ("`torn` cannot be read whole and may be touched too" in done.err) is bool(unseen)
+    told = tree.run("affected", file, "--json").json
+    assert (told["unseen"], set(told["files"][file])) == (unseen, DEPLOYABLE)
+
+
+def test_affected_through_a_fragment_that_nobody_can_read(tree: Checkout) -> None:
+    """What extends a torn fragment may have anything above it; the fragment is no service itself."""
+    tree.profile("base/kimi-k2.6").write_text("[broken\n", "utf-8")
+    told = tree.run("affected", "hw/8x-rtx-pro-6000", "base/kimi-k2.6", "gone.md", "--json").json
+    assert {name for several in told["files"].values() for name in several} == DEPLOYABLE
+    assert told["unseen"] == []
+    (tree.root / "profiles" / "apart.toml").write_text("x = 1\n", "utf-8")
+    done = tree.run("affected", "apart")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.count(" may be touched too") == len(DEPLOYABLE)
+
+
+@pytest.mark.parametrize(
     ("file", "said"),
     [
         ("poolproof.toml", "says which compiler may compile the tree"),

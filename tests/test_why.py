@@ -26,9 +26,11 @@ from compiler.language.load import DiskReader
 from compiler.pipeline import check_profiles
 from compiler.planner import look_up
 from compiler.render.planfile import lay_out
+from compiler.render.templates import verbatim
 from compiler.why.files import files_of, line_of
 from compiler.why.lines import COUNTING, TEMPLATE, Context, LineReasons
 from compiler.why.naming import json_lines
+from compiler.why.sections import FIXED, reason_of_section
 from deployments import only_plan
 from forks import run_forked
 
@@ -106,6 +108,11 @@ UNMOVED = re.compile(
 """The profile's name, a drawing's own places, lists of nothing, and what a GPU has free, which its entry alone says."""
 
 
+def is_fixed(line: LineReasons) -> bool:
+    """Whether its words are the template's own."""
+    return any(note == TEMPLATE or note.startswith(FIXED) for note in line.notes)
+
+
 @pytest.mark.parametrize(
     "path",
     [path if path in QUICK else pytest.param(path, marks=pytest.mark.slow) for path in FILES],
@@ -114,7 +121,7 @@ def test_every_line_but_a_few_is_made_by_settings(path: str) -> None:
     """What is not the template's own names a setting, set or left at its default, but for lines that no setting changes."""
     name, _, file = path.partition("/")
     lines = lines_of(name, file)
-    unmoved = [text for text, line in lines if TEMPLATE not in line.notes and not settings_of(line)]
+    unmoved = [text for text, line in lines if not is_fixed(line) and not settings_of(line)]
     assert [text for text in unmoved if not UNMOVED.fullmatch(text)] == []
 
 
@@ -160,6 +167,9 @@ def test_a_setting_that_nobody_sets_is_told_with_what_the_plan_has(tree: Checkou
         ("ct200/kimi-k2.6.service", "  --port 30000"),
         ("ct200/kimi-k2.6.env", ""),
         ("PLAN.md", "- 77,184 B a token"),
+        ("PLAN.md", "## Findings"),
+        ("PLAN.md", "rest = "),
+        ("ct200/kimi-k2.6.service", "After="),
         ("PLAN.md", "**Verdict: uncertain"),
         pytest.param("plan.json", '  "verdict"', marks=pytest.mark.slow),
         ("memory.svg", '  <text x="'),
@@ -224,6 +234,72 @@ def test_a_line_does_not_depend_on_everything() -> None:
     )
     assert not settings_of(line) & {"memory.fraction", "model.id", "gpus.kind", "serve.port"}
     assert not facts_of(line)
+
+
+@pytest.mark.parametrize(
+    ("start", "named", "others"),
+    [
+        ("cell = ", {"memory.kv_dtype"}, {"memory.fraction", "gpus.count", "serve.context"}),
+        ("rest = ", {"memory.fraction", "gpus.kind"}, {"memory.kv_dtype", "serve.context"}),
+        ("pool = ", {"memory.fraction", "memory.kv_dtype"}, {"serve.context"}),
+        (
+            "- warning `reserve-uncertain`",
+            {"memory.fraction"},
+            {"memory.kv_dtype", "serve.concurrency"},
+        ),
+    ],
+)
+def test_a_step_names_what_is_in_it(start: str, named: set[str], others: set[str]) -> None:
+    """Each line of the pool's formula is one by itself, and a finding about the reserve has nothing of the pool's promise."""
+    (line,) = (line for each, line in lines_of(STORY, "PLAN.md") if each.startswith(start))
+    assert named <= settings_of(line)
+    assert not others & settings_of(line)
+
+
+@pytest.mark.parametrize(
+    ("file", "start", "since"),
+    [
+        ("PLAN.md", "## Findings", "something was found"),
+        ("PLAN.md", "## Static budget", "the memory of this service is known"),
+        (
+            "PLAN.md",
+            "Which of these a token costs",
+            "it is not known which of several prices a token has",
+        ),
+        ("PLAN.md", "## Taken for granted", "something is taken for granted"),
+        ("PLAN.md", "## Services", None),
+        ("PLAN.md", "| | promised", None),
+        (
+            "ct200/kimi-k2.6.service",
+            "RestartPreventExitStatus",
+            "a probe tells when the service is ready",
+        ),
+        ("ct200/kimi-k2.6.service", "After=", "it is a unit of the system, and of no user"),
+        ("ct200/kimi-k2.6.service", "KillMode=", None),
+    ],
+)
+def test_a_line_without_figures_says_what_it_is_there_by(
+    file: str, start: str, since: str | None
+) -> None:
+    """The template's own words are the same whatever the settings are, or are there by something, which is said."""
+    (line,) = (line for each, line in lines_of(STORY, file) if each.startswith(start))
+    assert line.notes == ((TEMPLATE,) if since is None else (f"{FIXED} {since}",))
+
+
+@pytest.mark.parametrize("template", ["plan.md.j2", "service.j2", "launch.sh.j2", "env.j2"])
+def test_what_a_section_is_there_by_has_words(template: str) -> None:
+    """Each value that a template of a profile's files asks for has a sentence that says so."""
+    asked = re.findall(r"\{%-? if (\w+) %\}", verbatim(template))
+    assert [each for each in asked if f"`{each}`" in reason_of_section(each)] == []
+
+
+def test_what_is_taken_for_granted_names_the_build() -> None:
+    """A sentence that an entry of the catalogue brings is told by that, whichever of several it is."""
+    lines = lines_of(STORY, "PLAN.md")
+    told = [
+        line for each, line in lines if each.startswith(("- the flag `--spec", "- a verify step"))
+    ]
+    assert [facts_of(line) for line in told] == [{"build: assumptions"}] * 2
 
 
 @pytest.mark.parametrize(

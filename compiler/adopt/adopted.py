@@ -15,11 +15,11 @@ from compiler.adopt.gathering import gathered
 from compiler.adopt.kindofgpu import with_kind
 from compiler.adopt.launch import Change, Launch, Setting, Word
 from compiler.adopt.launchfaults import entry_span
-from compiler.adopt.lostflags import meant_for_lost
+from compiler.adopt.lostflags import lost, meant_for_lost, stray_findings, strayed_model
 from compiler.adopt.placeholders import placeholder_name
 from compiler.adopt.spent import secret_texts
 from compiler.catalog.naming import Names
-from compiler.diagnostics import Diagnostic, Label, Span, error, warning
+from compiler.diagnostics import Diagnostic, Label, error, warning
 from compiler.engines.adopting import ChangeKind
 from compiler.engines.known import ENGINES
 from compiler.profile import Profile
@@ -212,7 +212,6 @@ def _masked_finding(found: Diagnostic, values: Iterable[str]) -> Diagnostic:
 
 def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagnostic]:
     release = f"{launch.engine} {chosen.version}"
-    words = launch.command.words
     yield from diffusion_findings(launch)
     if chosen.reading.refusal is not None and not is_diffusion(launch):
         span = entry_span(launch)
@@ -223,7 +222,10 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             notes=(chosen.reading.refusal,),
             help=tuple(advise_variables(launch)),
         )
+    model = strayed_model(chosen.reading, launch)
     for name in chosen.reading.missing:
+        if model is not None and name.startswith("model."):
+            continue
         span = entry_span(launch)
         yield warning(
             "launch-incomplete",
@@ -232,23 +234,17 @@ def _findings(launch: Launch, chosen: Chosen, folded: Folded) -> Iterator[Diagno
             help=(*advise_variables(launch), f"set `{name}` in the profile"),
             path=name,
         )
-    for places in chosen.reading.lost:
-        span = words[places[0]].span if places else None
-        yield _lost(
-            " ".join(words[at].text for at in places),
-            "it belongs to no flag, and the server stops at it",
-            span,
-        )
+    yield from stray_findings(chosen.reading, launch, model=model)
     for setting, reason in folded.lost:
         if setting.path[0] in _BESIDE:
             continue
-        yield _lost(".".join(setting.path), reason, setting.span)
+        yield lost(".".join(setting.path), reason, setting.span)
     for setting in folded.settings:
         fault = flag_name_fault(setting.path[1]) if setting.path[0] == "flags" else None
         if fault is not None:
             owner = folded.owners.get(setting.path)
-            lost = _lost(owner.flag if owner else setting.path[1], fault, setting.span)
-            yield lost if owner is None else meant_for_lost(lost, owner, chosen.release)
+            found = lost(owner.flag if owner else setting.path[1], fault, setting.span)
+            yield found if owner is None else meant_for_lost(found, owner, chosen.release)
     for each in folded.differences:
         span = entry_span(launch)
         yield error(
@@ -280,12 +276,3 @@ def advise_variables(launch: Launch, *, words: Sequence[Word] | None = None) -> 
     if names:
         shown = " ".join(f"--var {name}=..." for name in names)
         yield f"say what the launch leaves open: `{shown}`"
-
-
-def _lost(what: str, reason: str, span: Span | None) -> Diagnostic:
-    return error(
-        "launch-lost",
-        f"`{what}` cannot be carried: {reason}",
-        Label(span, "would be lost") if span is not None else None,
-        help=("take it out of the launch, or write it in another way, and adopt it again",),
-    )

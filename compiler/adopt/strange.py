@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from compiler.adopt.container import read_container
 from compiler.adopt.launch import Command, Sheet
+from compiler.adopt.lostflags import behind_flag
 from compiler.adopt.programs import PASSING, RAISING, SAYING
 from compiler.diagnostics import Diagnostic, Label, Span, error, listed
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
 from compiler.engines.strangers import Stranger, strange_image, strange_program
+from compiler.secrecy import is_secret
 from compiler.source import Source
 
 
@@ -29,7 +31,7 @@ def strange_finding(whole: Source, sheet: Sheet, *, top: Span) -> Diagnostic | N
     for command in sheet.commands:
         told = _by_words(command)
         if told is not None:
-            return _finding(told, _span_of(told, command) or top)
+            return _finding(told, _span_of(told, command) or top, model=_model(told, command))
     for found in _IMAGE.finditer(whole.text):
         image = strange_image(found["image"])
         if image is not None:
@@ -77,11 +79,36 @@ def _span_of(told: Stranger, command: Command) -> Span | None:
     return next((word.span for word in command.words if named in word.text), None)
 
 
-def _finding(told: Stranger, span: Span) -> Diagnostic:
+_MODEL = re.compile(r"[\w./-]+")
+"""What a model's id or path is of; nothing else of a command is repeated."""
+
+
+def _model(told: Stranger, command: Command) -> str | None:
+    """The model that stands behind no flag, right behind the words that start the server."""
+    start = told.words.split()
+    if told.is_image or start[0] == "-m":
+        return None
+    for texts in (
+        [word.text for word in command.words],
+        *(word.text.split() for word in command.words),
+    ):
+        for at in range(len(texts) - len(start)):
+            first, *others = texts[at : at + len(start)]
+            if [first.rpartition("/")[2], *others] == start:
+                word = texts[at + len(start)]
+                is_model = _MODEL.fullmatch(word) and not word.startswith("-")
+                return word if is_model and not is_secret("model", word) else None
+    return None
+
+
+def _finding(told: Stranger, span: Span, *, model: str | None = None) -> Diagnostic:
     is_ = "is an image of" if told.is_image else "starts"
     launches = listed([f"`{each}`" for engine in ENGINES.values() for each in engine.launches])
+    flags = "its flags"
+    if model is not None:
+        flags = f"`{behind_flag(model, DEFAULT)}` and its flags"
     advice = (
-        f"to run its model on `{DEFAULT}`, write its flags behind `{ENGINES[DEFAULT].launches[0]}`: "
+        f"to run its model on `{DEFAULT}`, write {flags} behind `{ENGINES[DEFAULT].launches[0]}`: "
         f"`poolproof predict` says of each flag of {told.name} what it is called there"
     )
     return error(

@@ -100,10 +100,12 @@ def _structured(file: EntryFile) -> Moves:
 def replacement(flag: str, *, release: Release) -> Replacement | None:
     """What to write for a flag that a release does not take; `None` when nothing is known of it.
 
-    Every step of the way is one rename; the shortest way to a name that the release takes counts.
+    Every step of the way is one rename; the shortest way to a name that the release takes counts, and to one that it is about
+    to drop only where no other is.
     """
     moves = read_moves(release.engine).moves
     seen, ways = {flag}, [Replacement(name=flag)]
+    late: list[Replacement] = []
     ends: list[Replacement] = []
     while ways:
         way = ways.pop(0)
@@ -113,9 +115,11 @@ def replacement(flag: str, *, release: Release) -> Replacement | None:
             elif step.name not in seen:
                 seen.add(step.name)
                 ways.append(step)
-                if _takes(release, step.name):
+                if _keeps(release, step.name):
                     return step
-    return ends[0] if ends else None
+                if _takes(release, step.name):
+                    late.append(step)
+    return next(iter((*late, *ends)), None)
 
 
 def _steps(way: Replacement, moves: tuple[Move, ...]) -> Iterator[Replacement]:
@@ -143,6 +147,11 @@ def _longer(
     return Replacement(
         name=name, values={**values, **known}, exact=way.exact and exact, notes=notes
     )
+
+
+def _keeps(release: Release, name: str) -> bool:
+    known = release.flags.get(release.aliases.get(name, name))
+    return known is not None and not known.deprecated
 
 
 def _takes(release: Release, name: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from compiler.checks.table import NEGATIVE, find_flag, full_name, typed_owner, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.facts import Action, Flag, Release
@@ -107,7 +109,7 @@ def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         fault = (
             value_fault(flag, option.flag, option.values, engine=release.engine) if flag else None
         )
-        if flag is None or fault is None:
+        if flag is None or fault is None or _is_doubled(plan, option):
             continue
         yield Diagnostic(
             code="flag-value",
@@ -115,19 +117,39 @@ def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             summary=f"`{option.flag}` {fault}",
             primary=where.primary(option.setting, text="this value"),
             notes=(doubt or _STOPS,),
-            help=tuple(_values(release, flag, option)),
+            help=tuple(_values(plan, where, flag, option)),
             path=option.setting,
         )
 
 
-def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
-    """The values a flag takes, when it takes a few only; first what was probably meant."""
-    if not flag.choices:
-        return
-    from compiler.checks.meant import value_meant  # noqa: PLC0415 - only a mistake pays for it
+def _is_doubled(plan: Plan, option: Option) -> bool:
+    """Whether a raw flag goes as a whole, since a setting that is there writes it."""
+    owner = typed_owner(plan, option) if option.setting.startswith("flags.") else None
+    return owner is not None and owner.is_written
 
-    yield from value_meant(option, flag=flag, release=release)
-    yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
+
+def _values(plan: Plan, where: Origins, flag: Flag, option: Option) -> Iterator[str]:
+    """What to write: the setting that a file has for it, what was probably meant, and what it takes, when that is a few only."""
+    release = plan.release
+    if release is None:
+        return
+    from compiler.checks.meant import typed_value, value_meant  # noqa: PLC0415 - only a mistake pays for it
+
+    typed = None
+    if option.setting.startswith("flags.") and where.find(option.setting) is not None:
+        others = [each for each in plan.options if each is not option]
+        typed = typed_value(
+            option,
+            flag=flag,
+            release=release,
+            owned=lambda meant: typed_owner(evolve(plan, options=(*others, meant)), meant),
+        )
+    if typed is not None:
+        yield typed
+    elif flag.choices:
+        yield from value_meant(option, flag=flag, release=release)
+    if flag.choices:
+        yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
 
 
 @rule("flag-smuggled")

@@ -12,8 +12,8 @@ from compiler.catalog.shelves import shipped_shelf
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import Session, findings_json, open_session, print_json, show
-from compiler.diagnostics import Diagnostic, error
-from compiler.diff.ingredients import ingredients_of
+from compiler.diagnostics import Diagnostic, error, printable
+from compiler.diff.ingredients import ingredients_of, is_looked_at
 from compiler.language.load import SUFFIX
 from compiler.near import near
 from compiler.workspace import PIN_FILE, PROFILES
@@ -31,40 +31,51 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """List the deployable profiles that a FILE touches, one a line.
 
     A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue. Any other file that is
-    there touches none, as may be among those of a change.
+    there touches none, as may be among those of a change. Profiles that cannot be read whole may be touched too: stderr, and
+    `unseen` of the object, name those.
     """
     session, faults = open_session(())
     if session is None:
-        return _finish({}, faults, None, as_json=as_json)
+        return _finish({}, faults, None, (), as_json=as_json)
     made = ingredients_of(session.names, session.inputs)
     known = frozenset(path for parts in made.values() for path in parts)
     reached: dict[str, list[str]] = {}
     unknown: list[Diagnostic] = []
+    unseen: set[str] = set()
     for file in files:
         path = _path(file, session)
         if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
             reached[file] = sorted(name for name, parts in made.items() if path in parts)
+            unseen |= {
+                name
+                for name in made.keys() - set(reached[file])
+                if not is_looked_at(name, path, session.inputs)
+            }
         elif _stands(file, session):
             reached[file] = []
             click.echo(_beside(file), err=True)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
-    return _finish(reached, unknown, session, as_json=as_json)
+    return _finish(reached, unknown, session, sorted(unseen), as_json=as_json)
 
 
 def _finish(
     reached: Mapping[str, Sequence[str]],
     found: Sequence[Diagnostic],
     session: Session | None,
+    unseen: Sequence[str],
     *,
     as_json: bool,
 ) -> Exit:
-    """Print what was found, with what was not."""
+    """Print what was found, with what was not, and with what could not be looked at."""
     if as_json:
-        print_json({"schema": 1, "files": reached, **findings_json(found)})
+        print_json({"schema": 1, "files": reached, "unseen": unseen, **findings_json(found)})
     else:
         show(found, session)
         names = sorted({name for several in reached.values() for name in several})
+        for name in unseen:
+            if name not in names:
+                click.echo(_unseen(name), err=True)
         sys.stdout.writelines(f"{name}\n" for name in names)
     return Exit.REFUSED if found else Exit.OK
 
@@ -91,6 +102,14 @@ def _stands(file: str, session: Session) -> bool:
         )
     except (OSError, ValueError):
         return False
+
+
+def _unseen(name: str) -> str:
+    """That a profile may be touched, in the words of a neighbour that cannot be planned."""
+    return (
+        f"`{printable(name)}` cannot be read whole and may be touched too, since what it is made of was not looked at: "
+        f"`poolproof check {printable(name)}` says why"
+    )
 
 
 def _beside(file: str) -> str:

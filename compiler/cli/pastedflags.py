@@ -9,6 +9,7 @@ from attrs import evolve
 from compiler.adopt.advice import in_flags
 from compiler.adopt.choice import Chosen, Shelf, choose
 from compiler.adopt.launch import Launch, Word
+from compiler.adopt.lostflags import behind_flag, strayed_model
 from compiler.catalog import Catalog
 from compiler.checks.meant import flag_meant, value_meant
 from compiler.checks.table import find_flag, flags_of, value_fault
@@ -51,6 +52,10 @@ def _meant(found: Diagnostic, launch: Launch, said: Said, catalog: Catalog) -> D
     release = chosen.release
     notes: list[str] = []
     advice: list[str] = []
+    model = strayed_model(chosen.reading, chosen.launch)
+    if model is not None:
+        written = behind_flag(model.text, chosen.launch.engine)
+        advice.append(f"`{model.text}`: write `{written}`, since it belongs to no flag")
     for each in chosen.reading.refused:
         flag = find_flag(release, each.flag)
         if flag is not None:  # then it is the value

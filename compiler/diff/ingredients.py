@@ -8,7 +8,7 @@ from compiler.catalog import Kind
 from compiler.catalog.series import SERIES
 from compiler.catalog.shelves import file_stem
 from compiler.inputs import Inputs, is_deployable, resolve
-from compiler.language.load import SUFFIX, load_document
+from compiler.language.load import NO_PROFILES, SUFFIX, load_document
 
 
 def ingredients_of(names: Iterable[str], inputs: Inputs) -> Mapping[str, frozenset[str]]:
@@ -17,11 +17,19 @@ def ingredients_of(names: Iterable[str], inputs: Inputs) -> Mapping[str, frozens
     A profile that does not merge has what it extends, as far as that can be read. A shipped catalogue entry has the path
     that a team's own of that name would have.
     """
-    return {
+    made = {
         name: frozenset((*_documents(name, inputs), *_facts(name, inputs)))
         for name in names
         if _deploys(name, inputs)
     }
+    return {name: parts for name, parts in made.items() if not _is_extended(name, made, inputs)}
+
+
+def _is_extended(name: str, made: Mapping[str, frozenset[str]], inputs: Inputs) -> bool:
+    """Whether a file that cannot be read is a fragment, since another is made of it."""
+    if inputs.documents[name][0] is not None:
+        return False
+    return any(f"{name}{SUFFIX}" in parts for other, parts in made.items() if other != name)
 
 
 def _deploys(name: str, inputs: Inputs) -> bool:
@@ -31,6 +39,21 @@ def _deploys(name: str, inputs: Inputs) -> bool:
     document, _ = inputs.documents.get(name, (None, ()))
     # A file that cannot be read may have a target.
     return document is None or document.directives.is_deployable
+
+
+def is_looked_at(name: str, path: str, inputs: Inputs) -> bool:
+    """Whether it is known of a profile that it is, or is not, made of the file at a path below `profiles/`.
+
+    What merges is known whole. What does not has no facts yet, and what an unreadable file of it extends nobody knows.
+    """
+    resolved, _ = resolve(name, inputs)
+    if resolved is not None:
+        return True
+    loaded = (inputs.documents.get(file.removesuffix(SUFFIX)) for file in _documents(name, inputs))
+    is_whole = all(
+        each is None or not each[1] for each in loaded
+    )  # of one that is gone nothing is wrong
+    return is_whole and path.partition("/")[0] not in NO_PROFILES
 
 
 def _documents(root: str, inputs: Inputs) -> Iterator[str]:

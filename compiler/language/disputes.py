@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error
 from compiler.language.definitions import Claim, Effect
@@ -17,6 +17,11 @@ from compiler.value import Value
 
 
 _LONGEST_SHOWN = 40
+
+
+def set_in(setting: str | None, files: str) -> str:
+    """How advice begins that has something set in files over those that dispute it."""
+    return f"set `{setting}` in {files}"
 
 
 def same(one: object, other: object) -> bool:
@@ -69,16 +74,23 @@ class Disputes(Value):
         setting, level = dotted(path), claims[0].level
         primary, *others = map(self.claimed, claims)
         where = " under `force`" if level is Level.FORCE else ""
-        return error(
+        settler = self._settler(claims)
+        found = error(
             "merge-conflict",
             f"`{setting}` is set differently by files that do not extend each other",
             primary,
             secondary=tuple(others),
-            help=(
-                f"set `{setting}` in `{self.graph.root}`{where}; a file wins over those it extends",
-            ),
+            help=(f"{set_in(setting, f'`{settler}`')}{where}; a file wins over those it extends",),
             path=setting,
         )
+        return evolve(found, profiles=(settler,))
+
+    def _settler(self, claims: Sequence[Claim]) -> str:
+        """The file to set it in: the one nearest to all that claim it, which may be a fragment of many profiles."""
+        made_by = {each.profile for each in claims}
+        over = {name for name, above in self.graph.ancestors.items() if made_by <= above}
+        nearest = [name for name in over if not over & self.graph.ancestors[name]]
+        return nearest[0] if len(nearest) == 1 else self.graph.root
 
     def shape(self, path: SettingPath, claims: Sequence[Claim]) -> Diagnostic:
         """A value against a table."""

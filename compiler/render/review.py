@@ -73,7 +73,7 @@ def review_values(several: Sequence[Judged]) -> dict[str, object]:
         "meaning": f"{_meaning(first.verdict, memory)}{but_alone(several)}",
         "deployment": _deployment(plan),
         "promise": tuple(_promise(plan)),
-        "pool_steps": "\n".join(memory.pool.best_formula) if memory else None,
+        "pool_steps": tuple(memory.pool.best_formula) if memory else (),
         "pool": _pool_sentence(plan, memory) if memory else None,
         "cells": cell_sentences(memory) if memory else (),
         "static": tuple(map(budget_row, memory.static)) if memory else (),

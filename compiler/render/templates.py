@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from compiler.render.bytecode import kept_code
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
+    from jinja2.nodes import Node
 
 
 def fill(template: str, **values: object) -> str:
@@ -183,18 +184,53 @@ class _TracedNumber(float):
 def trace(template: str, **values: object) -> tuple[frozenset[str], ...]:
     """For each line of the filled template the values that it prints, by their paths (`start.options.3.words.1`).
 
-    A line without any is the template's own. Each encoder's output is marked with a character on its way, and the marks are counted line by line.
+    Each encoder's output is marked with a character on its way, and the marks are counted line by line. A line that prints none
+    and is there only by a value has that one's name behind a `?`; any other without one is the template's own.
     """
     marks: list[frozenset[str]] = []
     environment = _bare_environment()
     environment.filters.update({each.__name__: _marking(each, marks) for each in _FILTERS})
-    text = environment.from_string(verbatim(template)).render(
-        {name: _traced(value, name) for name, value in values.items()}
+    tree = environment.parse(verbatim(template))
+    _mark_own(tree.body, "", values, marks)
+    made = environment.template_class.from_code(
+        environment, environment.compile(tree, template), environment.globals
     )
+    text = made.render({name: _traced(value, name) for name, value in values.items()})
     return tuple(
-        frozenset(path for mark in _ANY_MARK.findall(line) for path in marks[ord(mark) - _MARKS])
+        _of_line([marks[ord(mark) - _MARKS] for mark in _ANY_MARK.findall(line)])
         for line in text.split("\n")
     )
+
+
+def _of_line(found: Sequence[frozenset[str]]) -> frozenset[str]:
+    """The values of a line; where it prints none, the first that it is there by."""
+    asked = [each for each in found if any(path.startswith(_ASKED) for path in each)]
+    printed = frozenset[str]().union(*(each for each in found if each not in asked))
+    return printed or next(iter(asked), frozenset())
+
+
+_ASKED = "?"
+
+
+def _mark_own(
+    several: Sequence[Node], mark: str, values: Mapping[str, object], marks: list[frozenset[str]]
+) -> None:
+    """Mark the words of a template that are there by one of its values, with that of the innermost."""
+    from jinja2 import nodes  # noqa: PLC0415 - as in `_bare_environment`
+
+    for each in several:
+        if isinstance(each, nodes.If):
+            inner = mark
+            if isinstance(each.test, nodes.Name) and each.test.name in values:
+                inner = chr(_MARKS + len(marks))
+                marks.append(frozenset({f"{_ASKED}{each.test.name}"}))
+            _mark_own(each.body, inner, values, marks)
+            _mark_own([*each.elif_, *each.else_], mark, values, marks)
+        elif isinstance(each, nodes.TemplateData):
+            *lines, last = each.data.split("\n")
+            each.data = "".join(f"{mark}{line}\n" for line in lines) + (last and mark + last)
+        else:
+            _mark_own(list(each.iter_child_nodes()), mark, values, marks)
 
 
 def _traced(value: object, path: str) -> object:

@@ -17,6 +17,7 @@ from compiler.render.systemd import unit_values
 from compiler.render.templates import trace
 from compiler.why.lines import COPIED, Context, LineReasons, ValuesOf, lines_of
 from compiler.why.naming import json_lines, name_at
+from compiler.why.sections import asked_for
 from compiler.writtenplan import PLAN
 
 
@@ -90,10 +91,15 @@ def _templated(
     values = values_of(context.several)
     traced = trace(template, **values)
     several = [
-        [name_at(values, path.split(".")) for path in sorted(paths)]
+        [_name_of(path, values) for path in sorted(paths)]
         for paths in (traced if place is None else traced[place : place + 1])
     ]
     return lines_of(several, context, values_of)
+
+
+def _name_of(path: str, values: Mapping[str, object]) -> str:
+    """The name of a piece that a line prints; what it is only there by is one itself."""
+    return path if asked_for(path) is not None else name_at(values, path.split("."))
 
 
 def _plan_file(context: Context, place: int | None = None) -> tuple[LineReasons, ...]:

@@ -10,12 +10,13 @@ from attrs import evolve, frozen
 from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Facts
 from compiler.judged import Judged
-from compiler.memory.outcome import MEMORY_CODES
 from compiler.origins import Origins, dotted
 from compiler.plan import Plan
 from compiler.value import Value
+from compiler.why.figures import FIGURES, JUDGED, VERDICT, of_figures
 from compiler.why.influence import Source, influences
 from compiler.why.naming import named
+from compiler.why.sections import asked_for, reason_of_section
 
 
 PROFILE_NAME = "the name of the profile"
@@ -59,7 +60,7 @@ def lines_of(
     """The lines that print these pieces. Nothing is asked for a template's own; for a single line nothing but its own."""
     if not any(several):
         return tuple(LineReasons(notes=(TEMPLATE,)) for _ in several)
-    only = frozenset(several[0]) if len(several) == 1 else None
+    only = frozenset(asked_for(name) or name for name in several[0]) if len(several) == 1 else None
     influence = _influence(context, values_of, only)
     return tuple(_line(names, influence, context) for names in several)
 
@@ -100,7 +101,12 @@ def _line(
     notes: dict[str, None] = {}
     several = list(names)
     for name in several:
-        special = _special(name, influence, context)
+        asked = asked_for(name)
+        special = (
+            _special(name, influence, context)
+            if asked is None
+            else _section(asked, influence, context)
+        )
         found = _found(name, influence) if special is None else special.sources
         sources.update(dict.fromkeys(found))
         notes.update(dict.fromkeys(() if special is None else special.notes))
@@ -116,8 +122,8 @@ def _is_needed(name: str, only: frozenset[str]) -> bool:
     """Whether what is said of some pieces hangs on this one: it is one, or what a finding judges, or an option's other part."""
     if name in only:
         return True
-    if name in _FIGURES:
-        return any(each in _VERDICT or _FINDING.match(each) for each in only)
+    if name in FIGURES:
+        return any(each in VERDICT or _FINDING.match(each) for each in only)
     return any(name.startswith(f"{above}.") for above in filter(None, map(_option_of, only)))
 
 
@@ -167,18 +173,6 @@ _LISTS = frozenset(
 )
 """The keys of `plan.json` that may hold an empty list or table."""
 
-_VERDICT = frozenset({"verdict", "meaning"})
-_FIGURES = (
-    "pool",
-    "margin",
-    "pool.required_tokens",
-    "pool.best",
-    "pool.low",
-    "reserve_margin_gib.best",
-    "reserve_margin_gib.low",
-)
-"""What the verdict hangs on, in either file."""
-
 
 def _special(
     name: str, influence: Mapping[str, tuple[Source, ...]], context: Context
@@ -187,10 +181,10 @@ def _special(
     own = influence.get(name, ())
     if name in _NOTES:
         return LineReasons(notes=(_NOTES[name],))
-    if name in _VERDICT:
+    if name in VERDICT:
         shared = name == "meaning" and any(each.second for each in context.several)
         notes = _beside("second", context).notes if shared else ()
-        return LineReasons(sources=_of_figures(influence), notes=notes)
+        return LineReasons(sources=of_figures(influence), notes=notes)
     if name in _ENGINE:
         shown = ("engine.name", "engine.version") if name == "deployment" else (name,)
         return LineReasons(sources=(*(Source(setting=each) for each in shown), *own))
@@ -205,6 +199,16 @@ def _special(
     if _GPU_NAMES.match(name):
         return LineReasons(sources=(Source(setting="gpus.kind"), Source(fact="gpu", key="names")))
     return None if own else _unmoved(name)
+
+
+def _section(
+    asked: str, influence: Mapping[str, tuple[Source, ...]], context: Context
+) -> LineReasons:
+    """Words of the template's own that are there by a value: by which, and, where that is no figure, what it hangs on."""
+    sources = () if asked in FIGURES else influence.get(asked, ())
+    if asked == "accepted":
+        sources = tuple(Source(setting=f"accept.{code}") for code in _accepted(context))
+    return LineReasons(sources=sources, notes=(reason_of_section(asked),))
 
 
 def _unmoved(name: str) -> LineReasons | None:
@@ -229,7 +233,7 @@ def _finding(
         for each in told or diagnostics
         for source in (
             *_pointed_at(each, context.origins),
-            *(_of_figures(influence) if each.code in MEMORY_CODES else ()),
+            *of_figures(influence, of=JUDGED.get(each.code, ())),
         )
     ]
     return LineReasons(
@@ -265,12 +269,6 @@ def _tells(each: Diagnostic, name: str) -> bool:
         or text.startswith(f"{each.code}]")
         or any(text.startswith(f"{line}]") for line in advice)
     )
-
-
-def _of_figures(influence: Mapping[str, tuple[Source, ...]]) -> tuple[Source, ...]:
-    """What the pool and the reserve depend on, in either file."""
-    several = [source for name in _FIGURES for source in influence.get(name, ())]
-    return tuple(dict.fromkeys(several))
 
 
 def _pointed_at(each: Diagnostic, origins: Origins) -> Iterator[Source]:

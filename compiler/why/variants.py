@@ -73,6 +73,7 @@ def _others(value: object, kind: object) -> Iterator[object]:
             yield from [0.5] if value == "fit" else []
         case tuple():
             yield value[:-1]
+            yield from [()] if len(value) > 1 else []
             if all(isinstance(each, int) for each in value):
                 yield tuple(each + 1 for each in value)
 

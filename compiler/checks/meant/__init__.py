@@ -6,7 +6,7 @@ It reads the catalogue once more, which only a mistake pays for: `flags` imports
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve
 
@@ -16,15 +16,18 @@ from compiler.catalog.moves import (
     replacement,
     value_replacement,
 )
+from compiler.checks.meant.advised import told_by
 from compiler.checks.table import WORDS, Owner, find_flag, full_name, owned_flags, value_fault
 from compiler.diagnostics import listed
 from compiler.engines.known import ENGINES
 from compiler.facts import Flag, Release
 from compiler.language.elsewhere import flag_here, otherwise_here
+from compiler.language.typed import structure_value
 from compiler.language.written import text_toml
 from compiler.near import near
 from compiler.origins import SettingPath, dotted
 from compiler.plan import Option
+from compiler.profile import Profile
 
 
 Advice = tuple[tuple[str, ...], tuple[str, ...]]
@@ -70,11 +73,14 @@ def flag_meant(
 def _of_elsewhere(flag: str, release: Release, outcome: str) -> Advice | None:
     """What the flag of another engine is called here, or why there is no such flag."""
     named = flag_here(flag)
-    meant = named if named is None or named[0] != "flags" else _taken(named[1], release)
-    if meant is not None:
-        said = f"set `{dotted(meant)}`: that is what it is called here"
+    meant = None if named is None else _written_here(named, release)
+    if meant:
+        whole = "" if "." in meant[0].partition(" = ")[0] else " under `[flags]`"
+        said = (
+            f"set {listed([f'`{each}`' for each in meant])}{whole}: that is what it is called here"
+        )
         other = otherwise_here(flag)
-        return (outcome, *_late(meant, release)), (said if other is None else f"{said}; {other}",)
+        return (outcome,), (said if other is None else f"{said}; {other}",)
     engine = ENGINES.get(release.engine)
     reason = engine.needless(flag) if engine is not None else None
     if reason is None:
@@ -83,12 +89,24 @@ def _of_elsewhere(flag: str, release: Release, outcome: str) -> Advice | None:
     return (outcome,), (f"{instead}: it has no counterpart in {release.engine}, since {why}",)
 
 
-def _late(meant: SettingPath, release: Release) -> Iterator[str]:
-    """That a flag is on its way out itself."""
-    table, name = meant
-    known = find_flag(release, f"--{name}") if table == "flags" else None
-    if known is not None and known.deprecated:
-        yield f"`--{name}` is about to go: {known.deprecated}"
+def _written_here(named: SettingPath, release: Release) -> tuple[str, ...]:
+    """What to set for a setting in a release: of a flag that is on its way out what that release says to use; empty if it has neither."""
+    setting, engine = dotted(named), ENGINES.get(release.engine)
+    if named[0] != "flags":
+        owned = engine.owned_flags() if engine is not None else {}
+        names = [name for name, owner in owned.items() if owner == setting]
+        has_it = not names or any(find_flag(release, name) is not None for name in names)
+        return (setting,) if has_it else ()
+    taken = _taken(named[1], release)
+    if taken is None:
+        return ()
+    flag = find_flag(release, f"--{taken[1]}")
+    later = told_by(flag, release) if flag is not None and flag.deprecated else ()
+    told = (
+        f"{name[2:]} = {words_toml(values)}" if values else dotted(("flags", name[2:]))
+        for name, values in later
+    )
+    return tuple(told) or (dotted(taken),)
 
 
 def _taken(name: str, release: Release) -> tuple[str, str] | None:
@@ -152,7 +170,18 @@ def successor(option: Option, *, flag: Flag, release: Release) -> Advice:
     """Why a flag is on its way out, and what to write instead."""
     known = replacement(option.flag, release=release)
     notes = known.notes if known and known.notes else (flag.deprecated or "",)
-    return notes, tuple(_rewritten(option, known, release=release)) if known else ()
+    if known is not None:
+        return notes, tuple(_rewritten(option, known, release=release))
+    told = told_by(flag, release)
+    # Of one without a value nobody said that it does the same.
+    if not told or not all(values for _, values in told) or option.values:
+        return notes, ()
+    is_raw = option.setting.startswith("flags.")
+    lines = [
+        f"`{name[2:]} = {words_toml(values)}`" if is_raw else f"`{' '.join((name, *values))}`"
+        for name, values in told
+    ]
+    return notes, (f"write {listed(lines)} in its place",)
 
 
 def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str]:
@@ -163,15 +192,61 @@ def value_meant(option: Option, *, flag: Flag, release: Release) -> Iterator[str
             yield from (f"`{known.name}` took the place of `{each}`",) if known.name else ()
             yield from (f"`{each}` is gone: {note}" for note in known.notes)
             return
+    similar = _alike(option, flag)
+    if len(similar) > 1:
+        yield f"values that begin so exist: {listed([f'`{each}`' for each in similar])}"
+    elif similar:
+        yield f"a similar value exists: `{similar[0]}`"
+
+
+def _alike(option: Option, flag: Flag) -> tuple[str, ...]:
+    """The choices that begin like a value that is none, else the one that is near it."""
     if not option.values or option.values[0] in flag.choices:
-        return
+        return ()
     given = option.values[0]
     longer = [each for each in flag.choices if given and each.startswith(f"{given}_")]
-    similar = near(given, flag.choices)
-    if len(longer) > 1:
-        yield f"values that begin so exist: {listed([f'`{each}`' for each in longer])}"
-    elif longer or similar:
-        yield f"a similar value exists: `{longer[0] if longer else similar}`"
+    similar = None if longer else near(given, flag.choices)
+    return tuple(longer) if similar is None else (similar,)
+
+
+_SOME: Mapping[str, tuple[str, ...]] = {"int": ("1",), "int-with-suffix": ("1",), "float": ("0.5",)}
+"""A value of each kind of flag that takes a number."""
+
+
+def typed_value(
+    option: Option, *, flag: Flag, release: Release, owned: Callable[[Option], Owner | None]
+) -> str | None:
+    """What to set in place of a raw flag whose value is none; `None` where no setting writes what is likely meant.
+
+    Else whoever mends the value is told of the setting only then.
+    """
+    known = [value_replacement(option.flag, each, release=release) for each in option.values]
+    meant = tuple(each.name for each in known if each and each.name) or _alike(option, flag)
+    some = meant or flag.choices or _SOME.get(flag.takes or "", ())
+    owners = {each: owned(evolve(option, values=(each,))) for each in some}
+    fitting = [each for each, owner in owners.items() if owner is not None]
+    owner = next(filter(None, owners.values()), None)
+    if owner is None:
+        return None
+    said = f"in place of `{option.setting}`: it writes `{option.flag}`"
+    if meant and len(fitting) == 1:
+        # What the command line has in capitals a setting may have in small letters.
+        words = (fitting, [fitting[0].lower()])
+        told = next((each for each in words if _takes(owner.setting, each[0])), fitting)
+        return f"set `{owner.setting} = {words_toml(told)}` {said}"
+    others = [f"`{each}`" for each in some if each not in fitting]
+    if meant:
+        said += f"; values that begin so exist: {listed([f'`{each}`' for each in fitting])}"
+    elif others:
+        said += f", with all of these values but {listed(others)}"
+    return f"set `{owner.setting}` {said}"
+
+
+def _takes(setting: str, word: str) -> bool:
+    """Whether a setting can hold a word."""
+    table, _, key = setting.partition(".")
+    _, faults = structure_value({table: {key: word}}, Profile)
+    return not any(each.path[:2] == (table, key) for each in faults)
 
 
 def _rewritten(option: Option, known: Replacement, *, release: Release) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from compiler.engines.sglang.settings import Settings
 from compiler.facts import Unknown
 from compiler.profile import Argument
 
@@ -104,12 +105,12 @@ def _number(word: str) -> Argument:
         return word
 
 
-def senseless(flags: Mapping[str, Argument]) -> Iterator[Unknown]:
+def senseless(asked: Settings) -> Iterator[Unknown]:
     """The same as what cannot be priced."""
-    for name, value, expected in too_small(flags):
+    for name, value, expected in too_small(asked.flags):
         yield Unknown(
             code="flag-unpriced",
             name=f"--{name} {value:g}",
-            setting=f"flags.{name}",
+            setting=asked.setting(name),
             missing=f"what it would mean: {expected} was expected",
         )

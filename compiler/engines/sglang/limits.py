@@ -48,7 +48,7 @@ def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:
         *_release(profile, facts),
         *_shape(asked, facts),
         *raw_unknowns(asked, facts),
-        *senseless(asked.flags),
+        *senseless(asked),
     )
 
 
@@ -118,7 +118,7 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
         yield Unknown(
             code="flag-unpriced",
             name="--kv-cache-dtype",
-            setting="memory.kv_dtype",
+            setting=asked.setting("kv-cache-dtype"),
             missing=f"the bytes of an element of `{kv}`",
         )
     if window_pool_by_requests(asked, model, rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.facts import Release
 from compiler.profile import Argument, Profile
@@ -14,10 +14,19 @@ from compiler.value import Value
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Settings(Value):
-    """A profile with its raw flags by full name, without dashes; a flag that is switched off is not among them."""
+    """A profile with its raw flags by full name, without dashes; a flag that is switched off is not among them.
+
+    Attributes:
+        written: the full name of each -> the name it is written by.
+    """
 
     profile: Profile
     flags: Mapping[str, Argument]
+    written: Mapping[str, str] = field(factory=dict)
+
+    def setting(self, name: str) -> str:
+        """The setting that gives a raw flag, as it is written."""
+        return f"flags.{self.written.get(name, name)}"
 
     def on(self, name: str) -> bool:
         """Whether a flag without a value is given."""
@@ -87,10 +96,10 @@ def finite(text: str) -> float | None:
 def settings_of(profile: Profile, release: Release | None) -> Settings:
     """Put the raw flags under their full names; what the release does not know keeps the name it has."""
     aliases = release.aliases if release is not None else {}
-    flags = {
-        aliases.get(f"--{name}", f"--{name}")[2:]: value for name, value in profile.flags.items()
-    }
+    written = {aliases.get(f"--{name}", f"--{name}")[2:]: name for name in profile.flags}
+    flags = {full: profile.flags[name] for full, name in written.items()}
     return Settings(
         profile=profile,
         flags={name: value for name, value in flags.items() if value is not False},
+        written=written,
     )

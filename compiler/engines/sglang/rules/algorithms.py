@@ -26,12 +26,20 @@ _ALGORITHMS = {
 }
 
 
+_TYPED = "speculative.algorithm"
+
+
 def _written(name: str) -> str:
     """An algorithm as a profile has it: in its own setting, or raw where that has no word for it."""
     typed = name.lower()
-    return (
-        f'speculative.algorithm = "{typed}"' if typed in ALGORITHMS else f'{ALGORITHM} = "{name}"'
-    )
+    return f'{_TYPED} = "{typed}"' if typed in ALGORITHMS else f'{ALGORITHM} = "{name}"'
+
+
+def _advice(meant: str, setting: str, where: Origins) -> str:
+    """What to set; where a file has the flag raw, the setting takes its place."""
+    written = _written(meant)
+    is_moved = written.startswith(_TYPED) and setting != _TYPED and where.find(setting)
+    return f"set `{written}` in place of `{setting}`" if is_moved else f"set `{written}`"
 
 
 @rule("flag-value", flags=(ALGORITHM,))
@@ -58,5 +66,5 @@ def algorithm_is_there(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         f"`{asked}` is no speculation algorithm of {engine.name} {engine.version}",
         at(given, where, ALGORITHM, text=f"from {since} on" if since else "no such algorithm"),
         because=f"the parser takes any word, and the server stops with this one; it has {listed(known)}",
-        help=() if meant is None else (f"set `{_written(meant)}`",),
+        help=() if meant is None else (_advice(meant, given.setting(ALGORITHM), where),),
     )
