@@ -891,6 +891,19 @@ def test_affected_by_a_file_beside_the_profiles(tree: Checkout, file: str, said:
     assert f"`{file}` {said}" in done.err
 
 
+def test_affected_by_what_a_change_took_away(tree: Checkout) -> None:
+    """A file of a commit that is renamed or removed is among those of a change, and touches nothing more; JSON has it, too."""
+    path = tree.profile(STORY)
+    path.rename(path.with_name("renamed.toml"))
+    done = tree.run("affected", f"profiles/{STORY}.toml", "profiles/renamed.toml")
+    assert (done.code, done.out) == (0, "renamed\n")
+    assert done.err == f"`profiles/{STORY}.toml` is gone, and no profile asks for it\n"
+    asked = tree.run("affected", STORY, "--json").json
+    assert (asked["files"], asked["refused_by"]) == ({STORY: []}, [])
+    shutil.rmtree(tree.root / ".git")
+    assert tree.run("affected", STORY).code == 1
+
+
 def test_affected_by_what_is_not_there(once: Checkout) -> None:
     """`file-unknown`: a misspelt file is a mistake, not an empty answer; the others are answered."""
     done = once.run("affected", "base/servcie", SHORT)

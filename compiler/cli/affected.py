@@ -31,7 +31,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """List the deployable profiles that a FILE touches, one a line.
 
     A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue. Any other file that is
-    there touches none, as may be among those of a change. Profiles that cannot be read whole may be touched too: stderr, and
+    there touches none, as may be among those of a change, nor does one that a commit had and that nobody asks for now. Profiles that cannot be read whole may be touched too: stderr, and
     `unseen` of the object, name those.
     """
     session, faults = open_session(())
@@ -54,6 +54,9 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
         elif _stands(file, session):
             reached[file] = []
             click.echo(_beside(file), err=True)
+        elif _is_gone(path, session):
+            reached[file] = []
+            click.echo(f"`{printable(file)}` is gone, and no profile asks for it", err=True)
         else:
             unknown.append(_unknown(file, path, known | set(_files(session))))
     return _finish(reached, unknown, session, sorted(unseen), as_json=as_json)
@@ -102,6 +105,13 @@ def _stands(file: str, session: Session) -> bool:
         )
     except (OSError, ValueError):
         return False
+
+
+def _is_gone(path: str, session: Session) -> bool:
+    """Whether a commit had it: a change may take a file away, or give it another name."""
+    from compiler.diff.git import was_there  # noqa: PLC0415 - a file that is there needs no git
+
+    return was_there(session.workspace.root, session.workspace.profiles / path)
 
 
 def _unseen(name: str) -> str:

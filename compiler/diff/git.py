@@ -48,6 +48,12 @@ def has_revision(root: Path, name: str) -> bool:
     return done is not None and done.returncode == 0
 
 
+def was_there(root: Path, path: Path) -> bool:
+    """Whether a commit of the repository around `root` has touched a path, which is no more; no where nothing tells."""
+    done = _git(root, "log", "-1", "--format=%h", "--", str(path))
+    return done is not None and done.returncode == 0 and bool(done.stdout.strip())
+
+
 def branches_and_tags(root: Path) -> tuple[str, ...]:
     """The names that a repository around `root` has for its revisions; none where there is no git or no repository."""
     listed = _git(root, "for-each-ref", "--format=%(refname:short)")
