@@ -693,6 +693,57 @@ def test_a_change_that_makes_a_waiver_stale_says_so(tree: Checkout) -> None:
     assert tree.run("check", STORY).code == 0
 
 
+def test_fit_takes_out_the_waivers_that_a_change_leaves_stale(tree: Checkout) -> None:
+    """What mends a profile and leaves a waiver stale is offered with the waiver taken out, which is written and proved too."""
+    accepting(tree, "reserve-likely-short", fraction=0.96, context=262_000)
+    before = tree.profile(STORY).read_text("utf-8")
+    line = 1 + before.splitlines().index('reserve-likely-short = "seen"')
+    listed = tree.run("fit", STORY).out
+    waived = "`accept.reserve-likely-short`"
+    assert (
+        f"{waived} at profiles/{STORY}.toml:{line} waives nothing then, and goes with it" in listed
+    )
+    assert 'unset = ["speculative", "accept.reserve-likely-short"] and memory.fraction' in listed
+    assert "accept-stale" not in listed
+    changes = tree.run("fit", STORY, "--json").json["changes"]
+    stale = {"setting": "unset", "value": '["accept.reserve-likely-short"]'}
+    assert any(stale in each["settings"] for each in changes)
+    for number in range(1, len(changes) + 1):
+        assert tree.run("fit", STORY, "--write", str(number)).code == 0
+        written = tree.profile(STORY).read_text("utf-8")
+        assert "accept" not in written
+        assert written.endswith("\n")
+        assert not written.endswith("\n\n")
+        assert tree.run("check", STORY).code == 0
+        tree.write(STORY, before)
+
+
+def test_fit_takes_back_waivers_that_another_file_gives(tree: Checkout) -> None:
+    """Waivers that a shared file has stay there, and are unset in the profile, all in one line."""
+    accepting(tree, "reserve-likely-short", fraction=0.96, context=262_000)
+    text, _, waivers = tree.profile(STORY).read_text("utf-8").partition("\n[accept]")
+    tree.write(STORY, text)
+    shared = tree.profile("base/service").read_text("utf-8")
+    tree.write("base/service", f'{shared}\n[accept]{waivers}bind-open = "seen"\n')
+    assert tree.run("fit", STORY, "--write", "1").code == 0
+    written = tree.profile(STORY).read_text("utf-8")
+    assert '\nunset = ["accept.bind-open", "accept.reserve-likely-short"]\n' in written
+    assert tree.run("check", STORY).code == 0
+
+
+def test_a_stale_waiver_alone_is_taken_out_alone(tree: Checkout) -> None:
+    """Where nothing else is wrong, the one change is that it goes; what stands beside it in `[accept]` stays."""
+    accepting(tree, "reserve-likely-short", fraction=0.93, context=200_000)
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, f'{text}reserve-uncertain = "seen"\n')
+    (change,) = tree.run("fit", STORY, "--json").json["changes"]
+    assert change["settings"] == [{"setting": "unset", "value": '["accept.reserve-likely-short"]'}]
+    assert tree.run("fit", STORY, "--write").code == 0
+    text = text.replace('reserve-likely-short = "seen"', 'reserve-uncertain = "seen"')
+    assert tree.profile(STORY).read_text("utf-8") == text
+    assert tree.run("check", STORY).code == 0
+
+
 def test_the_reserve_beside_a_pool_that_is_accepted(tree: Checkout) -> None:
     """Where the pool's shortness is accepted, what mends the reserve is offered, and passes; the promise is not called kept."""
     said = accepting(tree, "pool-likely-short", fraction=0.96, context=255_000)
@@ -818,14 +869,15 @@ def test_a_pool_that_a_cap_ends(tree: Checkout) -> None:
     assert change["gives"] == "`memory.max_pool_tokens` ends the pool there"
 
 
-def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
-    """The waivers of a profile are part of the whole check: one that a change leaves with nothing to waive is an error."""
+def test_a_waiver_is_no_objection_to_what_makes_it_needless(tree: Checkout) -> None:
+    """A change for certainty is offered where a waiver has nothing to waive after it: it goes with the change."""
     text = (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8")
     tree.write(STORY, f'{text}\n[accept]\nreserve-uncertain = "seen to hold"\n')
     assert tree.run("check", STORY).code == 0
-    done = tree.run("fit", STORY)
-    assert "\n1  " not in done.out
-    assert "memory.chunked_prefill = 4096: accept-stale" in done.out
+    assert "\n1  memory.fraction = 0.926 and" in tree.run("fit", STORY).out
+    assert tree.run("fit", STORY, "--write", "1").code == 0
+    assert "accept" not in tree.profile(STORY).read_text("utf-8")
+    assert "  pass  " in tree.run("check", STORY).out
 
 
 def test_what_is_forced_is_not_offered(tree: Checkout) -> None:

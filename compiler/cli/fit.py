@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import evolve
 
+from compiler.accept import STALE_CODE
 from compiler.amend import Amended, Amendment, amend, stranger
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
@@ -29,6 +30,7 @@ from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import spare, the_most
 from compiler.remedy.scales import Most
 from compiler.remedy.trials import Trials
+from compiler.remedy.waivers import only_stale, without_stale
 
 
 _UNCERTAIN_BESIDE = "promise-uncertain-beside"
@@ -175,7 +177,8 @@ def _answer(
 ) -> Answer:
     errors = [each for each in judged.diagnostics if each.is_error]
     standing = tuple(each for each in judged.standing if each.is_error)
-    rules = Rules(standing=standing, beside=beside)
+    # A waiver that a change leaves stale goes with it.
+    rules = Rules(standing=standing, beside=beside, left_out=frozenset({STALE_CODE}))
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
     trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
@@ -183,15 +186,30 @@ def _answer(
     if most is not None:
         furthest = the_most(most, plan, trials)
         answer = evolve(answer, short=furthest.short, remedies=furthest.remedies)
-        return evolve(answer, pool_ends=furthest.pool_ends, plans=trials.count)
+        answer = evolve(answer, pool_ends=furthest.pool_ends)
+        return _placed(evolve(answer, plans=trials.count), session)
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
     if held:
         answer = evolve(answer, spare=spare(plan, trials))
-    if not held or outcome is not Outcome.PASSES:
+    if {each.code for each in errors} == {STALE_CODE}:
+        answer = evolve(answer, remedies=(only_stale(plan),))
+    elif not held or outcome is not Outcome.PASSES:
         found = fit(plan, trials, refused=bool(errors))
         answer = evolve(answer, remedies=found.remedies, unhelpful=found.unhelpful)
-    return evolve(answer, plans=trials.count)
+    return _placed(evolve(answer, plans=trials.count), session)
+
+
+def _placed(answer: Answer, session: Session) -> Answer:
+    """The same, where each change takes out the waivers that it leaves stale, with where those stand."""
+    remedies = tuple(without_stale(each) for each in answer.remedies)
+    stale = {waiver for each in remedies for waiver in each.waivers}
+    resolved = resolve(answer.plan.profile_name, session.inputs)[0] if stale else None
+    if resolved is None:
+        return answer
+    found = {each: resolved.origins.primary(each).span for each in stale}
+    places = {each: f"{span.file}:{span.line}" for each, span in found.items()}
+    return evolve(answer, remedies=remedies, waivers=places)
 
 
 def _made_of(plan: Plan, session: Session) -> Mapping[str, object]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.accept import verdict
 from compiler.diagnostics import Diagnostic, error_codes, printable
@@ -48,6 +48,7 @@ class Answer(Value):
         also: the other deployable profiles that are made of this file.
         pool_ends: whether it is the pool that is short beyond what was asked the most of.
         stood: whether it stood there already, so that nothing was written.
+        waivers: where the waivers stand that a change leaves stale.
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Answer(Value):
     also: tuple[str, ...] = ()
     stood: bool = False
     pool_ends: bool = False
+    waivers: Mapping[str, str] = field(factory=dict)
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -134,6 +136,8 @@ def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
     yield f"{number}  {remedy}"
     yield f"   {_numbers(remedy.plan)}"
     yield from (f"   costs: {loss}" for loss in remedy.loses)
+    for waiver in remedy.waivers:
+        yield f"   `{waiver}` at {answer.waivers[waiver]} waives nothing then, and goes with it"
     if answer.most is not None:
         yield f"   no more: {remedy.gives}"
     yield ""
@@ -192,7 +196,8 @@ def _to_write(answer: Answer, name: str) -> str:
     most = "" if answer.most is None else f" --max {answer.most.value}"
     into = "" if answer.into is None else f" --in {printable(answer.into)}"
     first, now = answer.remedies[0].plan.profile, answer.plan.profile
-    if answer.most is not None and (first.serve, first.memory) == (now.serve, now.memory):
+    same = (first.serve, first.memory, first.accept) == (now.serve, now.memory, now.accept)
+    if answer.most is not None and same:
         return "nothing to change: the first one is what the profile asks for"
     dear = given_away(answer)
     if dear is not None:
