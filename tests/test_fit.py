@@ -624,6 +624,38 @@ def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     assert len(tree.run("fit", "many", "--json").json["changes"]) > len(offered)
 
 
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_what_each_setting_may_go_to_passes_beside_its_neighbours(
+    tmp_path: Path, name: str
+) -> None:
+    """How far each may go is told by the check of the whole tree: there it passes, and one more does not where a neighbour ends it."""
+    rules = Path(__file__).parent / "rules"
+    for folder in (rules / "shared", rules / "promise-uncertain-beside" / "one-slot"):
+        shutil.copytree(folder, tmp_path / "profiles", dirs_exist_ok=True)
+    tree = Checkout(tmp_path)
+    text = tree.profile(name).read_text("utf-8")
+    printed = tree.run("fit", name).out
+    assert "to spare, at worst and where it starts first on the GPUs that it shares: " in printed
+    assert "with the rest as it is and beside the others as they are:" in printed
+    spare = tree.run("fit", name, "--json").json["spare"]
+    assert spare["shares_gpus"]
+    ends = {
+        setting: (float(value.replace("_", "")), each["beyond"])
+        for each in spare["rooms"]
+        for setting, _, value in [each["written"].partition(" = ")]
+    }
+    assert {*ends} >= {"serve.context", "serve.concurrency", "memory.fraction"}
+    assert "`a` beside `b`" in ends["memory.fraction"][1].replace(
+        "`b` beside `a`", "`a` beside `b`"
+    )
+    steps = {"memory.fraction": 0.001, "serve.context": 100}
+    for setting, (value, beyond) in ends.items():
+        for step in (0, steps.get(setting, 1)) if "beside" in beyond else (0,):
+            key = setting.partition(".")[2]
+            tree.write(name, re.sub(rf"(?m)^{key} = .*", f"{key} = {value + step:g}", text))
+            assert (setting, step, tree.run("check").code) == (setting, step, int(step > 0))
+
+
 def write_long(
     tree: Checkout, *, context: int = 131_072, concurrency: int = 4, more: str = ""
 ) -> None:
@@ -866,7 +898,14 @@ def test_a_pool_that_a_cap_ends(tree: Checkout) -> None:
     tree.write(SHORT, text.replace("[memory]\n", "[memory]\nmax_pool_tokens = 98_400\n"))
     (change,) = tree.run("fit", SHORT, "--max", "pool", "--json").json["changes"]
     assert change["settings"] == [{"setting": "memory.fraction", "value": "0.85"}]
-    assert change["gives"] == "`memory.max_pool_tokens` ends the pool there"
+    ends = "`memory.max_pool_tokens` ends the pool there, and a higher one changes neither budget"
+    assert change["gives"] == ends
+    assert f"  memory.fraction = 0.85; {ends}\n" in tree.run("fit", SHORT).out
+    (before,) = tree.run("check", SHORT, "--json").json["plans"]
+    tree.write(SHORT, tree.profile(SHORT).read_text("utf-8").replace("0.85", "0.95"))
+    (after,) = tree.run("check", SHORT, "--json").json["plans"]
+    for budget in ("pool", "reserve"):
+        assert before[budget] == after[budget]
 
 
 def test_a_waiver_is_no_objection_to_what_makes_it_needless(tree: Checkout) -> None:

@@ -191,7 +191,8 @@ def _answer(
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
     if held:
-        answer = evolve(answer, spare=spare(plan, trials))
+        shares = beside is not None and beside.shares_gpus
+        answer = evolve(answer, spare=spare(plan, trials), shares_gpus=shares)
     if {each.code for each in errors} == {STALE_CODE}:
         answer = evolve(answer, remedies=(only_stale(plan),))
     elif not held or outcome is not Outcome.PASSES:

@@ -42,6 +42,7 @@ class Answer(Value):
         most: what was asked the most of; `None` for changes.
         short: why the most of it is not surer, or not as much as is promised now.
         spare: what a plan that keeps its promise has to spare.
+        shares_gpus: whether that is so where it starts first only, as others may hold a part of its GPUs.
         into: the file that a change would be written to, where it is not the profile's own.
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
@@ -60,6 +61,7 @@ class Answer(Value):
     remedies: tuple[Remedy, ...] = ()
     unhelpful: tuple[Unhelpful, ...] = ()
     spare: Spare | None = None
+    shares_gpus: bool = False
     into: str | None = None
     chosen: int | None = None
     file: str | None = None
@@ -80,7 +82,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     yield from map(_first, answer.first)
     yield ""
     if answer.spare is not None:
-        yield from _spare_lines(answer.spare)
+        yield from _spare_lines(answer.spare, shares_gpus=answer.shares_gpus)
     if answer.remedies:
         yield _lead(answer)
         yield ""
@@ -159,12 +161,14 @@ def _lead(answer: Answer) -> str:
     )
 
 
-def _spare_lines(spare: Spare) -> Iterator[str]:
+def _spare_lines(spare: Spare, *, shares_gpus: bool) -> Iterator[str]:
     certain = "at worst" if spare.goal is CERTAIN else "by the best estimate"
-    yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool; the reserve's margin is {spare.gib:.2f} GiB"
+    first = " and where it starts first on the GPUs that it shares" if shares_gpus else ""
+    yield f"to spare, {certain}{first}: {spare.tokens:,.0f} tokens of pool; the reserve's margin is {spare.gib:.2f} GiB"
     yield ""
     if spare.rooms:
-        yield "each may go this far, with the rest as it is:"
+        others = " and beside the others as they are" if shares_gpus else ""
+        yield f"each may go this far, with the rest as it is{others}:"
         yield from (f"  {each.written}; {each.beyond}" for each in spare.rooms)
         yield ""
 
@@ -249,6 +253,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "certain": spare.goal is CERTAIN,
             "tokens": int(spare.tokens),
             "gib": round(spare.gib, 4),
+            "shares_gpus": answer.shares_gpus,
             "rooms": [{"written": each.written, "beyond": each.beyond} for each in spare.rooms],
         },
         "plans": answer.plans,
