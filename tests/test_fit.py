@@ -46,6 +46,7 @@ from compiler.remedy.room import spare, the_most
 from compiler.remedy.scales import Most
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
+from compiler.report.prose import narrowed
 from deployments import check_text, only_plan
 from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
 
@@ -624,6 +625,26 @@ def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     assert len(tree.run("fit", "many", "--json").json["changes"]) > len(offered)
 
 
+def test_findings_stand_before_what_is_to_be_done(tmp_path: Path) -> None:
+    """What neighbours may do is told before the answer, in JSON as a finding; of a change that is written nothing old is told."""
+    rules = Path(__file__).parent / "rules"
+    for code in ("promise-uncertain-beside", "promise-broken-beside"):
+        folder = tmp_path / code
+        for each in (rules / "shared", rules / code / "one-slot"):
+            shutil.copytree(each, folder / "profiles", dirs_exist_ok=True)
+        tree = Checkout(folder)
+        printed = tree.run("fit", "a")
+        assert f"[{code}]" in printed.err
+        told = tree.run("fit", "a", "--json")
+        assert (told.err, [each["code"] for each in told.json["diagnostics"]]) == ("", [code])
+        last = printed.out.splitlines()[-1]
+        if code == "promise-uncertain-beside":
+            assert last == "nothing to change; what makes it sure beside the others is said above"
+            continue
+        assert last == "to write the first one: poolproof fit a --write"
+        assert tree.run("fit", "a", "--write", "1").err == ""
+
+
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_what_each_setting_may_go_to_passes_beside_its_neighbours(
     tmp_path: Path, name: str
@@ -1185,3 +1206,11 @@ def test_nothing_helps(tree: Checkout) -> None:
     assert done.code == 1
     assert "nothing that was tried keeps the promise" in done.out
     assert "`gpus.indices` names the GPUs" in done.out
+
+
+def test_a_change_on_a_narrow_terminal_stands_behind_its_number() -> None:
+    """The rows of a change are told from those of what it costs: they are further in, whatever the number."""
+    said = "12  memory.fraction = 0.926 and serve.max_running_requests = 3"
+    first, second = narrowed(said, width=40)
+    assert first == "12  memory.fraction = 0.926 and"
+    assert second == "      serve.max_running_requests = 3"

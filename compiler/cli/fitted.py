@@ -38,6 +38,7 @@ class Answer(Value):
 
     Attributes:
         first: the errors that are not about memory.
+        warned: what its neighbours may do to it, as things stand.
         refused_by: the codes of all errors.
         most: what was asked the most of; `None` for changes.
         short: why the most of it is not surer, or not as much as is promised now.
@@ -55,6 +56,7 @@ class Answer(Value):
     plan: Plan
     first: tuple[Diagnostic, ...]
     refused_by: tuple[str, ...]
+    warned: tuple[Diagnostic, ...] = ()
     most: Most | None
     plans: int = 0
     short: tuple[str, ...] = ()
@@ -185,7 +187,8 @@ def _way_on(answer: Answer) -> str:
     if answer.remedies:
         return f"{_to_write(answer, name)}{_fraction_stays(answer)}"
     if answer.spare is not None:
-        return "nothing to change"
+        beside = "; what makes it sure beside the others is said above" if answer.warned else ""
+        return f"nothing to change{beside}"
     if answer.most is not None and not answer.refused_by:
         return f"the {answer.most.value} stays as it is, with which the promise holds"
     if answer.most is not None:
@@ -264,7 +267,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "file": file_of(answer.file),
             "also": list(answer.also),
         },
-        "diagnostics": [diagnostic_json(each) for each in answer.first],
+        "diagnostics": [diagnostic_json(each) for each in (*answer.first, *answer.warned)],
     }
 
 
