@@ -14,7 +14,7 @@ _BASH = r"""
 %(complete_func)s() {
     local IFS=$'\n' rest=${COMP_LINE:0:COMP_POINT} piece= kept= option= at type value completion response
     local -a words=()
-    # Bash takes `sglang@0.5.11`, `FILE:LINE` and `--gpu=KIND` for several words: they are put together as they stand.
+    # Bash takes `NAME@RELEASE`, `FILE:LINE` and `--gpu=KIND` for several words: they are put together as they stand.
     for ((at = 0; at <= COMP_CWORD; at++)); do
         if ((at == 0)) || [[ $rest == [[:space:]]* ]]; then
             rest=${rest#"${rest%%%%[![:space:]]*}"}
