@@ -89,6 +89,13 @@ def test_a_kind_that_is_a_slice(tree: Checkout) -> None:
     assert "gpu-unknown" not in said(tree, kind=NAME)
     (plan,) = tree.run("check", "slice", "--json").json["plans"]
     assert (plan["verdict"], plan["free_before_load_gib"]["best"]) == ("pass", 38.0)
+    text = tree.profile("slice").read_text("utf-8").replace("context =", "port = 31000\ncontext =")
+    tree.write("other", text.replace("[targets.a]", '[targets.a]\nunit = "other"'))
+    shared = " ".join(tree.run("check", "slice").err.split())
+    assert "give each a target of its own name: slices of one host are not told apart" in shared
+    assert "give each its own `gpus.indices`" not in shared
+    tree.write("other", text.replace("[targets.a]", "[targets.a-2]"))
+    assert "share" not in tree.run("check", "slice").err
 
 
 @pytest.mark.parametrize(

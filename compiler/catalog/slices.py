@@ -12,6 +12,8 @@ NO_SLICE = (
     "a slice of a GPU (MIG) has memory and multiprocessors of its own, and the catalogue has none"
 )
 """Why the card that is called alike is not what to take."""
+APART = "where each has a slice of its own, give each a target of its own name: slices of one host are not told apart"
+"""What ends that two services are taken to share one."""
 _FIGURES = "with the memory that `nvidia-smi` shows for the slice, and what a log prints before weights load (docs/how-to/describe-your-own.md)"
 
 
