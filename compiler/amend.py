@@ -16,6 +16,8 @@ from compiler.judged import Checked
 from compiler.language.directives import LEVEL_TABLES
 from compiler.language.graph import Graph, link
 from compiler.language.load import Document, Reader, file_of, load_document
+from compiler.language.spans import TomlPath
+from compiler.origins import SettingPath
 from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.value import Value
@@ -97,18 +99,41 @@ def amend(wanted: Amendment, inputs: Inputs) -> Amended | tuple[Diagnostic, ...]
 
 
 def _assignments(wanted: Amendment, graph: Graph) -> Iterator[Assignment]:
+    """What is set, and what goes; of a table of which all goes that is in it, the table."""
+    gone = [
+        tuple(written.strip('[]"').split("."))
+        for setting, written in wanted.settings
+        if setting == UNSET
+    ]
+    others = [each for name, each in graph.documents.items() if name != wanted.file]
     for setting, written in wanted.settings:
         if setting != UNSET:
             yield Assignment(setting=tuple(setting.split(".")), written=written)
-            continue
-        table = (written.strip('[]"'),)
-        inherited = any(
-            table[0] in (path[0], *(path[1:2] if path[0] in LEVEL_TABLES else ()))
-            for name, each in graph.documents.items()
-            if name != wanted.file
-            for path in each.spans
-        )
-        yield Assignment(setting=table, written=None, inherited=inherited)
+    emptied = {each[:-1] for each in gone if len(each) > 1}
+    emptied -= {table for table in emptied if _below(table, graph.documents[wanted.file]) - {*gone}}
+    emptied -= {table for table in emptied if any(_below(table, each) for each in others)}
+    for path in dict.fromkeys(each[:-1] if each[:-1] in emptied else each for each in gone):
+        inherited = any(_has(path, each) for each in others)
+        yield Assignment(setting=path, written=None, inherited=inherited)
+
+
+def _has(path: SettingPath, document: Document) -> bool:
+    return any(each[: len(path)] == path for each in _settings(document))
+
+
+def _below(table: SettingPath, document: Document) -> frozenset[TomlPath]:
+    """What a file has in a table."""
+    deeper = len(table) + 1
+    return frozenset(
+        each[:deeper]
+        for each in _settings(document)
+        if each[: len(table)] == table and len(each) >= deeper
+    )
+
+
+def _settings(document: Document) -> Iterator[TomlPath]:
+    """The paths of a file without the levels they are set at."""
+    return (each[1:] if each[0] in LEVEL_TABLES else each for each in document.spans)
 
 
 def _unkept(wanted: Amendment, document: Document, after: Inputs) -> Iterator[Diagnostic]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
+import shlex
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -286,3 +291,69 @@ def test_a_run_that_completes_nothing_loads_nothing_for_it() -> None:
             check=False,
         )
         assert done.stdout.splitlines()[-1] == "", words
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("typed", "stands"),
+    [
+        ("check --engine sglang@0.5.11", "check --engine sglang@0.5.11 "),
+        ("check --engine=sglang@0.5.11", "check --engine=sglang@0.5.11 "),
+        ("init --engine sglang@", "init --engine sglang@0."),
+        ("init --gpu=b20", "init --gpu=b200 "),
+        ('init --engine "sglang@0.4.1', 'init --engine "sglang@0.4.1" '),
+        ("init --engine='sglang@0.4.1", "init --engine='sglang@0.4.1' "),
+        ("measure --set gpu=rtx-pro-6", f"measure --set gpu={GPU} "),
+        ("check --engine=sglang@0.5.11 k2.6-3", "check --engine=sglang@0.5.11 k2.6-32k "),
+        (f"why out/{STORY}/ct200/laun", f"why out/{STORY}/ct200/launch.sh "),
+        (f"why out/{STORY}/ct200/launch.sh:", f"why out/{STORY}/ct200/launch.sh:"),
+        ("explain pool-t", "explain pool-too-small "),
+    ],
+)
+def test_bash_completes_what_it_takes_for_several_words(
+    tmp_path: Path, typed: str, stands: str
+) -> None:
+    """In an interactive bash the line becomes what was typed with its last word ended: nothing twice, nothing lost."""
+    script = run("completion", "bash", here=tmp_path).out
+    (tmp_path / "completion").write_text(script)
+    named = tmp_path / "bin" / "poolproof"
+    named.parent.mkdir()
+    named.write_text(f'#!/bin/sh\nexec {shlex.join(command())} "$@"\n')
+    named.chmod(0o755)
+    assert after_a_tab(f"poolproof {typed}", tmp_path) == f"poolproof {stands}"
+
+
+def after_a_tab(typed: str, folder: Path) -> str:
+    """The line that an interactive bash has after a tab, as it tells by itself."""
+    terminal, within = pty.openpty()
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    bash = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"],
+        cwd=REPOSITORY,
+        env=environment(PATH=path, PS1="", TERM="dumb", HISTFILE="/dev/null"),
+        stdin=within,
+        stdout=within,
+        stderr=within,
+        start_new_session=True,
+    )
+    told = folder / "line"
+    # A key that writes the line down is bound; it comes once the completion is over.
+    begin = (
+        f"source {shlex.quote(str(folder / 'completion'))}\n"
+        f'tell() {{ printf %s "$READLINE_LINE" > {shlex.quote(str(folder))}/new; '
+        f"mv {shlex.quote(str(folder))}/new {shlex.quote(str(told))}; }}\n"
+        "bind -x '\"\\C-g\": tell'\nbind 'set bell-style none'\n"
+    )
+    try:
+        os.write(terminal, begin.encode())
+        os.write(terminal, f"{typed}\t\x07".encode())
+        until = time.monotonic() + 30
+        while not told.exists() and time.monotonic() < until:
+            if select.select([terminal], [], [], 0.05)[0]:
+                os.read(terminal, 65536)
+        return told.read_text()
+    finally:
+        bash.kill()
+        bash.wait()
+        os.close(terminal)
+        os.close(within)

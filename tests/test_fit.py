@@ -46,6 +46,7 @@ from compiler.remedy.room import spare, the_most
 from compiler.remedy.scales import Most
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
+from compiler.report.prose import narrowed
 from deployments import check_text, only_plan
 from test_remedy import ENGINES, HOPELESS, REFUSED, TARGET, fragment
 
@@ -671,6 +672,58 @@ def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     assert len(tree.run("fit", "many", "--json").json["changes"]) > len(offered)
 
 
+def test_findings_stand_before_what_is_to_be_done(tmp_path: Path) -> None:
+    """What neighbours may do is told before the answer, in JSON as a finding; of a change that is written nothing old is told."""
+    rules = Path(__file__).parent / "rules"
+    for code in ("promise-uncertain-beside", "promise-broken-beside"):
+        folder = tmp_path / code
+        for each in (rules / "shared", rules / code / "one-slot"):
+            shutil.copytree(each, folder / "profiles", dirs_exist_ok=True)
+        tree = Checkout(folder)
+        printed = tree.run("fit", "a")
+        assert f"[{code}]" in printed.err
+        told = tree.run("fit", "a", "--json")
+        assert (told.err, [each["code"] for each in told.json["diagnostics"]]) == ("", [code])
+        last = printed.out.splitlines()[-1]
+        if code == "promise-uncertain-beside":
+            assert last == "nothing to change; what makes it sure beside the others is said above"
+            continue
+        assert last == "to write the first one: poolproof fit a --write"
+        assert tree.run("fit", "a", "--write", "1").err == ""
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_what_each_setting_may_go_to_passes_beside_its_neighbours(
+    tmp_path: Path, name: str
+) -> None:
+    """How far each may go is told by the check of the whole tree: there it passes, and one more does not where a neighbour ends it."""
+    rules = Path(__file__).parent / "rules"
+    for folder in (rules / "shared", rules / "promise-uncertain-beside" / "one-slot"):
+        shutil.copytree(folder, tmp_path / "profiles", dirs_exist_ok=True)
+    tree = Checkout(tmp_path)
+    text = tree.profile(name).read_text("utf-8")
+    printed = tree.run("fit", name).out
+    assert "to spare, at worst and where it starts first on the GPUs that it shares: " in printed
+    assert "with the rest as it is and beside the others as they are:" in printed
+    spare = tree.run("fit", name, "--json").json["spare"]
+    assert spare["shares_gpus"]
+    ends = {
+        setting: (float(value.replace("_", "")), each["beyond"])
+        for each in spare["rooms"]
+        for setting, _, value in [each["written"].partition(" = ")]
+    }
+    assert {*ends} >= {"serve.context", "serve.concurrency", "memory.fraction"}
+    assert "`a` beside `b`" in ends["memory.fraction"][1].replace(
+        "`b` beside `a`", "`a` beside `b`"
+    )
+    steps = {"memory.fraction": 0.001, "serve.context": 100}
+    for setting, (value, beyond) in ends.items():
+        for step in (0, steps.get(setting, 1)) if "beside" in beyond else (0,):
+            key = setting.partition(".")[2]
+            tree.write(name, re.sub(rf"(?m)^{key} = .*", f"{key} = {value + step:g}", text))
+            assert (setting, step, tree.run("check").code) == (setting, step, int(step > 0))
+
+
 def write_long(
     tree: Checkout, *, context: int = 131_072, concurrency: int = 4, more: str = ""
 ) -> None:
@@ -737,6 +790,57 @@ def test_a_change_that_makes_a_waiver_stale_says_so(tree: Checkout) -> None:
     assert offered is not None
     text = tree.profile(STORY).read_text("utf-8").partition("\n[accept]")[0]
     tree.write(STORY, text.replace("context = 262000", f"context = {offered[1]}"))
+    assert tree.run("check", STORY).code == 0
+
+
+def test_fit_takes_out_the_waivers_that_a_change_leaves_stale(tree: Checkout) -> None:
+    """What mends a profile and leaves a waiver stale is offered with the waiver taken out, which is written and proved too."""
+    accepting(tree, "reserve-likely-short", fraction=0.96, context=262_000)
+    before = tree.profile(STORY).read_text("utf-8")
+    line = 1 + before.splitlines().index('reserve-likely-short = "seen"')
+    listed = tree.run("fit", STORY).out
+    waived = "`accept.reserve-likely-short`"
+    assert (
+        f"{waived} at profiles/{STORY}.toml:{line} waives nothing then, and goes with it" in listed
+    )
+    assert 'unset = ["speculative", "accept.reserve-likely-short"] and memory.fraction' in listed
+    assert "accept-stale" not in listed
+    changes = tree.run("fit", STORY, "--json").json["changes"]
+    stale = {"setting": "unset", "value": '["accept.reserve-likely-short"]'}
+    assert any(stale in each["settings"] for each in changes)
+    for number in range(1, len(changes) + 1):
+        assert tree.run("fit", STORY, "--write", str(number)).code == 0
+        written = tree.profile(STORY).read_text("utf-8")
+        assert "accept" not in written
+        assert written.endswith("\n")
+        assert not written.endswith("\n\n")
+        assert tree.run("check", STORY).code == 0
+        tree.write(STORY, before)
+
+
+def test_fit_takes_back_waivers_that_another_file_gives(tree: Checkout) -> None:
+    """Waivers that a shared file has stay there, and are unset in the profile, all in one line."""
+    accepting(tree, "reserve-likely-short", fraction=0.96, context=262_000)
+    text, _, waivers = tree.profile(STORY).read_text("utf-8").partition("\n[accept]")
+    tree.write(STORY, text)
+    shared = tree.profile("base/service").read_text("utf-8")
+    tree.write("base/service", f'{shared}\n[accept]{waivers}bind-open = "seen"\n')
+    assert tree.run("fit", STORY, "--write", "1").code == 0
+    written = tree.profile(STORY).read_text("utf-8")
+    assert '\nunset = ["accept.bind-open", "accept.reserve-likely-short"]\n' in written
+    assert tree.run("check", STORY).code == 0
+
+
+def test_a_stale_waiver_alone_is_taken_out_alone(tree: Checkout) -> None:
+    """Where nothing else is wrong, the one change is that it goes; what stands beside it in `[accept]` stays."""
+    accepting(tree, "reserve-likely-short", fraction=0.93, context=200_000)
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, f'{text}reserve-uncertain = "seen"\n')
+    (change,) = tree.run("fit", STORY, "--json").json["changes"]
+    assert change["settings"] == [{"setting": "unset", "value": '["accept.reserve-likely-short"]'}]
+    assert tree.run("fit", STORY, "--write").code == 0
+    text = text.replace('reserve-likely-short = "seen"', 'reserve-uncertain = "seen"')
+    assert tree.profile(STORY).read_text("utf-8") == text
     assert tree.run("check", STORY).code == 0
 
 
@@ -862,17 +966,25 @@ def test_a_pool_that_a_cap_ends(tree: Checkout) -> None:
     tree.write(SHORT, text.replace("[memory]\n", "[memory]\nmax_pool_tokens = 98_400\n"))
     (change,) = tree.run("fit", SHORT, "--max", "pool", "--json").json["changes"]
     assert change["settings"] == [{"setting": "memory.fraction", "value": "0.85"}]
-    assert change["gives"] == "`memory.max_pool_tokens` ends the pool there"
+    ends = "`memory.max_pool_tokens` ends the pool there, and a higher one changes neither budget"
+    assert change["gives"] == ends
+    assert f"  memory.fraction = 0.85; {ends}\n" in tree.run("fit", SHORT).out
+    (before,) = tree.run("check", SHORT, "--json").json["plans"]
+    tree.write(SHORT, tree.profile(SHORT).read_text("utf-8").replace("0.85", "0.95"))
+    (after,) = tree.run("check", SHORT, "--json").json["plans"]
+    for budget in ("pool", "reserve"):
+        assert before[budget] == after[budget]
 
 
-def test_a_change_whose_waiver_would_be_stale_is_not_offered(tree: Checkout) -> None:
-    """The waivers of a profile are part of the whole check: one that a change leaves with nothing to waive is an error."""
+def test_a_waiver_is_no_objection_to_what_makes_it_needless(tree: Checkout) -> None:
+    """A change for certainty is offered where a waiver has nothing to waive after it: it goes with the change."""
     text = (REPOSITORY / f"profiles/{STORY}.toml").read_text("utf-8")
     tree.write(STORY, f'{text}\n[accept]\nreserve-uncertain = "seen to hold"\n')
     assert tree.run("check", STORY).code == 0
-    done = tree.run("fit", STORY)
-    assert "\n1  " not in done.out
-    assert "memory.chunked_prefill = 4096: accept-stale" in done.out
+    assert "\n1  memory.fraction = 0.926 and" in tree.run("fit", STORY).out
+    assert tree.run("fit", STORY, "--write", "1").code == 0
+    assert "accept" not in tree.profile(STORY).read_text("utf-8")
+    assert "  pass  " in tree.run("check", STORY).out
 
 
 def test_what_is_forced_is_not_offered(tree: Checkout) -> None:
@@ -1141,3 +1253,11 @@ def test_nothing_helps(tree: Checkout) -> None:
     assert done.code == 1
     assert "nothing that was tried keeps the promise" in done.out
     assert "`gpus.indices` names the GPUs" in done.out
+
+
+def test_a_change_on_a_narrow_terminal_stands_behind_its_number() -> None:
+    """The rows of a change are told from those of what it costs: they are further in, whatever the number."""
+    said = "12  memory.fraction = 0.926 and serve.max_running_requests = 3"
+    first, second = narrowed(said, width=40)
+    assert first == "12  memory.fraction = 0.926 and"
+    assert second == "      serve.max_running_requests = 3"

@@ -9,6 +9,7 @@ from compiler.adopt.launch import Change, Launch
 from compiler.adopt.objects import named_gpu
 from compiler.catalog import Catalog
 from compiler.catalog.gpunames import gpu_id
+from compiler.catalog.slices import NO_SLICE, is_slice
 from compiler.diagnostics import Span
 from compiler.engines.adopting import ChangeKind
 from compiler.memory.cards import other_sizes
@@ -29,7 +30,8 @@ def with_kind(
         return wanted, ()
     named, value = named_gpu(label.text, catalog), label.text.partition(": ")[2]
     if named is None:
-        text = f"the label `{value}` names no GPU that is described for sure: say its kind, `--gpu KIND`"
+        which = f"; {NO_SLICE}" if is_slice(value) else ""
+        text = f"the label `{value}` names no GPU that is described for sure{which}: say its kind, `--gpu KIND`"
         return wanted, (Change(kind=ChangeKind.UNKNOWN, text=text, span=label.span),)
     text = f"the GPU is `{named}`: the label `{value}` names it"
     taken = Change(kind=ChangeKind.ASSUMED, text=text, span=label.span)

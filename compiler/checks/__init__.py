@@ -65,9 +65,11 @@ def with_meaning(
     faults: tuple[Diagnostic, ...], values: Mapping[str, Any], catalog: Catalog
 ) -> tuple[Diagnostic, ...]:
     """The faults of plain values that make no profile, with what only the catalogue knows of what was meant."""
-    if all(each.code not in {"bad-value", "unknown-key"} for each in faults):
+    if all(each.code not in {"bad-value", "unknown-key", "wrong-type"} for each in faults):
         return faults
-    from compiler.checks.meant.keys import with_meant_keys  # noqa: PLC0415 - only a mistake pays for it
+    from compiler.checks.meant.indices import with_meant_indices  # noqa: PLC0415 - only a mistake pays for it
+    from compiler.checks.meant.keys import with_meant_keys  # noqa: PLC0415 - as above
     from compiler.checks.meant.names import with_meant_flags  # noqa: PLC0415 - as above
 
+    faults = with_meant_indices(faults, values)
     return with_meant_keys(with_meant_flags(faults, values, catalog), values, catalog)

@@ -35,9 +35,11 @@ def _instead(shown: Shown) -> str:
     """What to write in place of the variable, as far as it can be known here."""
     if shown.indices is not None and shown.because is None:
         return f"set `gpus.indices = {list(shown.indices)}`, and remove `env.{VISIBLE}`"
-    if any(each.startswith("MIG-") for each in shown.gpus):
-        return "a slice of MIG has no index, and a profile cannot name one yet"
-    named = " and ".join(f"`{each}`" for each in shown.gpus if not each.isdigit())
-    if named:
-        return f"`nvidia-smi -L` on the host says which index {named} has: set `gpus.indices`, and remove `env.{VISIBLE}`"
+    names = [each for each in shown.gpus if not each.isdigit()]
+    if names:
+        from compiler.checks.meant.indices import by_index  # noqa: PLC0415 - only a mistake pays for it
+
+        found = by_index(names, f"env.{VISIBLE}")
+        is_slice = names[0].startswith("MIG-")
+        return found if is_slice else f"{found}: set `gpus.indices`, and remove `env.{VISIBLE}`"
     return f"set `gpus.indices`, and remove `env.{VISIBLE}`"

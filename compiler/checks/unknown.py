@@ -137,6 +137,17 @@ def _of_a_release(plan: Plan) -> Iterator[str]:
     yield f"how it counts memory comes with a newer Poolproof only{take}"
 
 
+def _of_a_gpu(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    """How one is described of which more is known than that it has no entry; nothing for another."""
+    if plan.gpu is not None:
+        return _of_its_memory(plan)
+    from compiler.catalog.slices import NO_SLICE, described_slice, is_slice  # noqa: PLC0415 - only a mistake pays for it
+
+    if each.is_sure or not is_slice(each.name):
+        return ()
+    return NO_SLICE, described_slice(file_stem(each.name) or "ID")
+
+
 def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
@@ -150,8 +161,8 @@ def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if each.told_by:
         lines = listed([f"`{line}`" for line in each.told_by])
         return (f"say how much it takes by {lines} under `[flags]`",)
-    if each.code == "gpu-unknown" and plan.gpu is not None:
-        return _of_its_memory(plan)
+    if each.code == "gpu-unknown" and (told := _of_a_gpu(each, plan)):
+        return told
     if each.code == "release-unknown":
         return tuple(_of_a_release(plan))
     if each.is_sure:

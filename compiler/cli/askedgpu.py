@@ -6,10 +6,15 @@ import click
 
 from compiler.catalog import Catalog, Kind
 from compiler.catalog.gpunames import gpu_id, near_gpu
+from compiler.catalog.shelves import file_stem
+from compiler.catalog.slices import NO_SLICE, described_slice, is_slice
+from compiler.diagnostics import printable
 
 
-def asked_gpu(value: str, catalog: Catalog) -> str:
+def asked_gpu(value: str, catalog: Catalog, *, otherwise: str = "") -> str:
     """The id that a name stands for; the name as it is, where nothing in the catalogue is called like it.
+
+    `otherwise` is what else the verb can do with a slice of a GPU, of which nothing is known.
 
     Raises:
         click.UsageError: where it names nothing, or one was nearly hit: which card is meant is not for us to say.
@@ -19,6 +24,11 @@ def asked_gpu(value: str, catalog: Catalog) -> str:
     kind = gpu_id(value, catalog)
     if kind in catalog.ids(Kind.GPU):
         return kind
+    if is_slice(value):
+        told = described_slice(file_stem(value) or "ID")
+        raise click.UsageError(
+            f"no kind of GPU is called `{printable(value)}`: {NO_SLICE}; {told}{otherwise}"
+        )
     similar = near_gpu(value, catalog)
     if similar is not None:
         raise click.UsageError(no_such("kind of GPU", value, similar))

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import evolve
 
-from compiler.amend import Amended, Amendment, amend, stranger
+from compiler.accept import STALE_CODE
+from compiler.amend import stranger
 from compiler.cli import completing
 from compiler.cli.exits import Exit, exit_of
-from compiler.cli.fitted import Answer, answer_json, answer_lines, given_away
+from compiler.cli.fitted import Answer, answer_json, answer_lines
+from compiler.cli.fitwriting import UNCHOSEN, Number, name_of, write
 from compiler.cli.neighbours import names_beside, tell_unseen
-from compiler.cli.session import Session, find_tree, open_session, print_json, show, write_lines
+from compiler.cli.session import Session, open_session, print_json, show, write_lines
 from compiler.diagnostics import Diagnostic, error, error_codes
-from compiler.edit.files import refusal, replace
 from compiler.inputs import origins_in, resolve
 from compiler.judged import Judged
 from compiler.language.graph import link
@@ -29,32 +30,11 @@ from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import spare, the_most
 from compiler.remedy.scales import Most
 from compiler.remedy.trials import Trials
+from compiler.remedy.waivers import only_stale, without_stale
 
 
 _UNCERTAIN_BESIDE = "promise-uncertain-beside"
 """What neighbours do to the promise that refuses nothing, and that no change here is held to."""
-_UNCHOSEN = 0
-"""Stands for the number of a change where none is given."""
-
-
-class _Number(click.ParamType[int]):
-    """The number of a change."""
-
-    name = "N"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        if value == _UNCHOSEN:
-            return _UNCHOSEN
-        text = str(value)
-        if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 3 and int(text)):  # noqa: PLR2004 - never a thousand changes
-            self.fail(
-                f"`{text}` is no number of a change; write the profile first: `poolproof fit PROFILE --write`",
-                param,
-                ctx,
-            )
-        return int(text)
 
 
 @click.command(name="fit")
@@ -68,9 +48,9 @@ class _Number(click.ParamType[int]):
 @click.option(
     "--write",
     "number",
-    type=_Number(),
+    type=Number(),
     is_flag=False,
-    flag_value=_UNCHOSEN,
+    flag_value=UNCHOSEN,
     metavar="[N]",
     help="Write change N to the profile; comments and layout stay. Without N the first, where it keeps the whole promise.",
 )
@@ -100,7 +80,7 @@ def command(
     session, faults = open_session([profile])
     if session is None:
         return _fail(faults, session, as_json=as_json)
-    found, beside = _judged(session)
+    found, beside, warned = _judged(session)
     if not isinstance(found, Judged):
         return _fail(found, session, as_json=as_json)
     plan = found.plan
@@ -109,11 +89,12 @@ def command(
     if plan.memory is None:
         return _fail((*found.diagnostics, _unknown(found)), session, as_json=as_json)
     asked = None if most is None else Most(most)
-    if file is not None and _name_of(file) not in _made_of(plan, session):
-        return _fail((stranger(plan.profile_name, _name_of(file)),), session, as_json=as_json)
+    if file is not None and name_of(file) not in _made_of(plan, session):
+        return _fail((stranger(plan.profile_name, name_of(file)),), session, as_json=as_json)
     answer = _answer(plan, found, session, asked, file=file, beside=beside)
+    answer = evolve(answer, warned=warned)
     if number is not None:
-        written = _write(answer, number, session, file=file)
+        written = write(answer, number, session, file=file)
         if not isinstance(written, Answer):
             return _fail(written, session, as_json=as_json)
         answer = written
@@ -121,8 +102,10 @@ def command(
     return Exit.OK if answer.remedies or answer.spare is not None else Exit.REFUSED
 
 
-def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbours | None]:
-    """The service, on the first of its targets, with what its neighbours on all of them do to it; and those.
+def _judged(
+    session: Session,
+) -> tuple[Judged | tuple[Diagnostic, ...], Neighbours | None, tuple[Diagnostic, ...]]:
+    """The service, on the first of its targets, with what its neighbours on all of them do to it; those; and of what they may do.
 
     Where it runs changes nothing about its own memory.
     """
@@ -131,7 +114,7 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     checked = check_profiles((name, *around), session.inputs, advised=False)
     own = [each for each in checked.judged if each.profile_name == name]
     if not own:
-        return checked.diagnostics or (_no_target(name),), None
+        return checked.diagnostics or (_no_target(name),), None, ()
     tell_unseen(
         [each.profile_name for each in checked.judged if each.plan is None and each not in own]
     )
@@ -141,11 +124,12 @@ def _judged(session: Session) -> tuple[Judged | tuple[Diagnostic, ...], Neighbou
     )
     beside = Neighbours(places=places, others=others) if places and others else None
     found = [each for one in own for each in one.diagnostics]
+    warned: tuple[Diagnostic, ...] = ()
     if beside is not None:
         between = beside.findings(origins_in(session.inputs), session.inputs.catalog)
         found += [each for each in between if each.is_error]
-        show([each for each in between if each.code == _UNCERTAIN_BESIDE], session)
-    return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside
+        warned = tuple(each for each in between if each.code == _UNCERTAIN_BESIDE)
+    return evolve(own[0], diagnostics=tuple(dict.fromkeys(found))), beside, warned
 
 
 def _no_target(name: str) -> Diagnostic:
@@ -175,7 +159,8 @@ def _answer(
 ) -> Answer:
     errors = [each for each in judged.diagnostics if each.is_error]
     standing = tuple(each for each in judged.standing if each.is_error)
-    rules = Rules(standing=standing, beside=beside)
+    # A waiver that a change leaves stale goes with it.
+    rules = Rules(standing=standing, beside=beside, left_out=frozenset({STALE_CODE}))
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
     trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
@@ -183,15 +168,31 @@ def _answer(
     if most is not None:
         furthest = the_most(most, plan, trials)
         answer = evolve(answer, short=furthest.short, remedies=furthest.remedies)
-        return evolve(answer, pool_ends=furthest.pool_ends, plans=trials.count)
+        answer = evolve(answer, pool_ends=furthest.pool_ends)
+        return _placed(evolve(answer, plans=trials.count), session)
     outcome = memory_outcome(memory_of(plan))
     held = outcome <= Outcome.UNCERTAIN and not others
     if held:
-        answer = evolve(answer, spare=spare(plan, trials))
-    if not held or outcome is not Outcome.PASSES:
+        shares = beside is not None and beside.shares_gpus
+        answer = evolve(answer, spare=spare(plan, trials), shares_gpus=shares)
+    if {each.code for each in errors} == {STALE_CODE}:
+        answer = evolve(answer, remedies=(only_stale(plan),))
+    elif not held or outcome is not Outcome.PASSES:
         found = fit(plan, trials, refused=bool(errors))
         answer = evolve(answer, remedies=found.remedies, unhelpful=found.unhelpful)
-    return evolve(answer, plans=trials.count)
+    return _placed(evolve(answer, plans=trials.count), session)
+
+
+def _placed(answer: Answer, session: Session) -> Answer:
+    """The same, where each change takes out the waivers that it leaves stale, with where those stand."""
+    remedies = tuple(without_stale(each) for each in answer.remedies)
+    stale = {waiver for each in remedies for waiver in each.waivers}
+    resolved = resolve(answer.plan.profile_name, session.inputs)[0] if stale else None
+    if resolved is None:
+        return answer
+    found = {each: resolved.origins.primary(each).span for each in stale}
+    places = {each: f"{span.file}:{span.line}" for each, span in found.items()}
+    return evolve(answer, remedies=remedies, waivers=places)
 
 
 def _made_of(plan: Plan, session: Session) -> Mapping[str, object]:
@@ -206,67 +207,16 @@ def _forced(judged: Judged, session: Session, *, file: str | None) -> Mapping[st
         return {}
     resolved, _ = resolve(judged.profile_name, session.inputs)
     forced = {} if resolved is None else forced_in(resolved.origins)
-    edited = judged.profile_name if file is None else _name_of(file)
+    edited = judged.profile_name if file is None else name_of(file)
     return {setting: profile for setting, profile in forced.items() if profile != edited}
-
-
-def _write(
-    answer: Answer, number: int, session: Session, *, file: str | None
-) -> Answer | tuple[Diagnostic, ...]:
-    """Write one change, proved before; the findings say why not."""
-    if number == _UNCHOSEN:
-        dear = given_away(answer) if answer.remedies else None
-        if dear is not None:
-            return (_unchosen(answer, dear),)
-        number = 1
-    if number > len(answer.remedies):
-        return (_no_such_change(answer, number),)
-    name = answer.plan.profile_name
-    target = name if file is None else _name_of(file)
-    remedy = answer.remedies[number - 1]
-    held = refusal(session.workspace.profiles, target)
-    if held is not None:
-        return (held,)
-    wanted = Amendment(profile=name, settings=remedy.settings, plan=remedy.plan, file=target)
-    amended = amend(wanted, session.inputs)
-    if not isinstance(amended, Amended):
-        return amended
-    done = evolve(answer, chosen=number, file=target, also=amended.also)
-    if amended.before == amended.after:
-        return evolve(done, stood=True)
-    failed = replace(session.workspace.profiles, target, before=amended.before, after=amended.after)
-    return (failed,) if failed else done
-
-
-def _unchosen(answer: Answer, dear: str) -> Diagnostic:
-    first = answer.remedies[0]
-    return error(
-        "fit-unchosen",
-        f"change 1 {dear}, and no number was given: nothing is written",
-        notes=(f"it is {first}", *(f"it costs: {loss}" for loss in first.loses)),
-        help=("choose one of the list by its number: `--write 1`",),
-    )
-
-
-def _name_of(file: str) -> str:
-    """The name of the profile that a file is given by."""
-    names = find_tree([file]).names
-    return names[0] if names else file
-
-
-def _no_such_change(answer: Answer, number: int) -> Diagnostic:
-    count = len(answer.remedies)
-    if not count and answer.spare is not None:
-        return error("fit-impossible", "there is nothing to write: the promise holds already")
-    there = f"there {'is' if count == 1 else 'are'} {count or 'none'}"
-    return error("fit-impossible", f"there is no change {number} to write; {there}")
 
 
 def _print(answer: Answer, session: Session, *, as_json: bool) -> None:
     if as_json:
         print_json(answer_json(answer))
         return
-    show(answer.first, session)
+    if answer.chosen is None:  # else what was found stands no more as it was
+        show((*answer.first, *answer.warned), session)
     write_lines(answer_lines(answer))
 
 

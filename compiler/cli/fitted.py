@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.accept import verdict
 from compiler.diagnostics import Diagnostic, error_codes, printable
@@ -38,33 +38,39 @@ class Answer(Value):
 
     Attributes:
         first: the errors that are not about memory.
+        warned: what its neighbours may do to it, as things stand.
         refused_by: the codes of all errors.
         most: what was asked the most of; `None` for changes.
         short: why the most of it is not surer, or not as much as is promised now.
         spare: what a plan that keeps its promise has to spare.
+        shares_gpus: whether that is so where it starts first only, as others may hold a part of its GPUs.
         into: the file that a change would be written to, where it is not the profile's own.
         chosen: the number of the change that is written, if one is.
         file: the profile whose file that change is in.
         also: the other deployable profiles that are made of this file.
         pool_ends: whether it is the pool that is short beyond what was asked the most of.
         stood: whether it stood there already, so that nothing was written.
+        waivers: where the waivers stand that a change leaves stale.
     """
 
     plan: Plan
     first: tuple[Diagnostic, ...]
     refused_by: tuple[str, ...]
+    warned: tuple[Diagnostic, ...] = ()
     most: Most | None
     plans: int = 0
     short: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     unhelpful: tuple[Unhelpful, ...] = ()
     spare: Spare | None = None
+    shares_gpus: bool = False
     into: str | None = None
     chosen: int | None = None
     file: str | None = None
     also: tuple[str, ...] = ()
     stood: bool = False
     pool_ends: bool = False
+    waivers: Mapping[str, str] = field(factory=dict)
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -78,7 +84,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     yield from map(_first, answer.first)
     yield ""
     if answer.spare is not None:
-        yield from _spare_lines(answer.spare)
+        yield from _spare_lines(answer.spare, shares_gpus=answer.shares_gpus)
     if answer.remedies:
         yield _lead(answer)
         yield ""
@@ -134,6 +140,8 @@ def _remedy_lines(answer: Answer, number: int) -> Iterator[str]:
     yield f"{number}  {remedy}"
     yield f"   {_numbers(remedy.plan)}"
     yield from (f"   costs: {loss}" for loss in remedy.loses)
+    for waiver in remedy.waivers:
+        yield f"   `{waiver}` at {answer.waivers[waiver]} waives nothing then, and goes with it"
     if answer.most is not None:
         yield f"   no more: {remedy.gives}"
     yield ""
@@ -155,12 +163,14 @@ def _lead(answer: Answer) -> str:
     )
 
 
-def _spare_lines(spare: Spare) -> Iterator[str]:
+def _spare_lines(spare: Spare, *, shares_gpus: bool) -> Iterator[str]:
     certain = "at worst" if spare.goal is CERTAIN else "by the best estimate"
-    yield f"to spare, {certain}: {spare.tokens:,.0f} tokens of pool; the reserve's margin is {spare.gib:.2f} GiB"
+    first = " and where it starts first on the GPUs that it shares" if shares_gpus else ""
+    yield f"to spare, {certain}{first}: {spare.tokens:,.0f} tokens of pool; the reserve's margin is {spare.gib:.2f} GiB"
     yield ""
     if spare.rooms:
-        yield "each may go this far, with the rest as it is:"
+        others = " and beside the others as they are" if shares_gpus else ""
+        yield f"each may go this far, with the rest as it is{others}:"
         yield from (f"  {each.written}; {each.beyond}" for each in spare.rooms)
         yield ""
 
@@ -177,7 +187,8 @@ def _way_on(answer: Answer) -> str:
     if answer.remedies:
         return f"{_to_write(answer, name)}{_fraction_stays(answer)}"
     if answer.spare is not None:
-        return "nothing to change"
+        beside = "; what makes it sure beside the others is said above" if answer.warned else ""
+        return f"nothing to change{beside}"
     if answer.most is not None and not answer.refused_by:
         return f"the {answer.most.value} stays as it is, with which the promise holds"
     if answer.most is not None:
@@ -192,7 +203,8 @@ def _to_write(answer: Answer, name: str) -> str:
     most = "" if answer.most is None else f" --max {answer.most.value}"
     into = "" if answer.into is None else f" --in {printable(answer.into)}"
     first, now = answer.remedies[0].plan.profile, answer.plan.profile
-    if answer.most is not None and (first.serve, first.memory) == (now.serve, now.memory):
+    same = (first.serve, first.memory, first.accept) == (now.serve, now.memory, now.accept)
+    if answer.most is not None and same:
         return "nothing to change: the first one is what the profile asks for"
     dear = given_away(answer)
     if dear is not None:
@@ -244,6 +256,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "certain": spare.goal is CERTAIN,
             "tokens": int(spare.tokens),
             "gib": round(spare.gib, 4),
+            "shares_gpus": answer.shares_gpus,
             "rooms": [{"written": each.written, "beyond": each.beyond} for each in spare.rooms],
         },
         "plans": answer.plans,
@@ -254,7 +267,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "file": file_of(answer.file),
             "also": list(answer.also),
         },
-        "diagnostics": [diagnostic_json(each) for each in answer.first],
+        "diagnostics": [diagnostic_json(each) for each in (*answer.first, *answer.warned)],
     }
 
 

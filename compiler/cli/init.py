@@ -13,6 +13,14 @@ from compiler.catalog import Catalog
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import engine_release, show, write_lines
+from compiler.cli.startatroot import (
+    OPTION,
+    Repository,
+    asked_repository,
+    files_for,
+    in_the_way,
+    write_at_root,
+)
 from compiler.cli.startengine import by_its_fragment, version_in
 from compiler.cli.startlayout import eased, laid_out
 from compiler.cli.startplace import Place, disputes, place_of, placed
@@ -25,7 +33,7 @@ from compiler.judged import Checked
 from compiler.language.load import file_of
 from compiler.profile import AUTO, KvDtype
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import FirstService, files_around
+from compiler.starter import FirstService
 
 
 KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
@@ -103,7 +111,13 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
     help="The engine's interpreter on the host.",
 )
 @click.option("--user", show_default="the engine's name", help="The account that runs it.")
-def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
+@click.option(
+    OPTION,
+    "at_root",
+    is_flag=True,
+    help="In a repository that holds more: put the workflow and the hooks at its root, where they are read. For a tree that stands, alone.",
+)
+def command(folder: Path, *, at_root: bool, **given: Any) -> int:  # noqa: ANN401 - click's own
     """Write a starter tree to FOLDER, or add a service to the tree that is there.
 
     A new tree has profiles, a workflow, hooks, and attributes for git. To one that stands, the new service's profile is
@@ -126,13 +140,14 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         show(faults)
         click.echo("nothing was written", err=True)
         return Exit.REFUSED
+    if at_root and place.stands:
+        return write_at_root(place.folder, given)
+    repository = asked_repository(place.folder) if at_root else None
     wanted = wanted_of(given, place.catalog, version=version_in(place, given["release"][0]))
     wanted = by_its_fragment(place, wanted)
-    in_the_way = tuple(_in_the_way(place, wanted, given))
-    if in_the_way:
-        click.echo(
-            "\n".join(("nothing was written:", *(f"  {each}" for each in in_the_way))), err=True
-        )
+    taken = tuple(_in_the_way(place, wanted, given, repository))
+    if taken:
+        click.echo("\n".join(("nothing was written:", *(f"  {each}" for each in taken))), err=True)
         return Exit.REFUSED
     place, wanted = placed(place, wanted)
     wanted = laid_out(place, wanted)
@@ -151,16 +166,15 @@ def command(folder: Path, **given: Any) -> int:  # noqa: ANN401 - click's own
         checked, session, wanted = again, its_session, filled
     show(_without_more(checked.all_diagnostics), session)
     write_lines(verdict_lines(checked.judged))
-    return write_service(place, wanted)
+    return write_service(place, wanted, repository)
 
 
-def _in_the_way(place: Place, wanted: FirstService, given: Mapping[str, Any]) -> Iterator[str]:
+def _in_the_way(
+    place: Place, wanted: FirstService, given: Mapping[str, Any], repository: Repository | None
+) -> Iterator[str]:
     """The files that keep anything from being written, each with what to do."""
     if not place.stands:
-        taken = [place.folder / path for path in files_around()]
-        yield from (
-            f"`{each}` is there already" for each in taken if each.exists() or each.is_symlink()
-        )
+        yield from in_the_way(files_for(place.folder, repository), repository)
         return
     if place.has(wanted.profile):
         yield f"`{file_of(wanted.profile)}` is there already: edit it, or name another `--host`"

@@ -60,6 +60,7 @@ def read_pasted(
         version=version,
         sees=_sees(command, (VISIBLE,)),
         sees_of_amd=_sees(command, (VISIBLE, *_VISIBLE_OF_AMD)),
+        of_slice=_names_slice(command),
         assumed=tuple(assumed),
         hidden=read.hidden,
     )
@@ -104,3 +105,10 @@ def _sees(command: Command, variables: Sequence[str]) -> int | None:
         counts += [len(command.devices.indices)] if command.devices.indices else []
         counts += [number] if number is not None else []
     return min(counts, default=None)
+
+
+def _names_slice(command: Command) -> bool:
+    """Whether it is shown a slice of a GPU."""
+    given = command.environment.get(VISIBLE)
+    named = () if given is None or given.unknown else shown_by(given.text).gpus
+    return any(each.startswith("MIG-") for each in named)

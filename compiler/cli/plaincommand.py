@@ -26,6 +26,7 @@ class Said(Value):
         version: its release: the one asked for, the one that its image names, or the newest that takes its flags.
         sees: the GPUs of one host that it is given; `None` where it may have all of them.
         sees_of_amd: the same where they are AMD's, which go by more variables.
+        of_slice: whether it is given a slice of a GPU.
         assumed: what it does not say.
         hidden: the secrets in what it names.
         launch: as `adopt` found it; `None` for a plain command, which that reader was not asked about.
@@ -36,6 +37,7 @@ class Said(Value):
     version: str
     sees: int | None = None
     sees_of_amd: int | None = None
+    of_slice: bool = False
     assumed: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     launch: Launch | None = None

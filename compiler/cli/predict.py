@@ -11,6 +11,7 @@ import click
 from attrs import evolve, fields
 
 from compiler.catalog import Catalog
+from compiler.catalog.slices import is_slice
 from compiler.cli import completing
 from compiler.cli.askedgpu import asked_gpu
 from compiler.cli.bars import print_bars
@@ -134,7 +135,7 @@ def command(  # noqa: PLR0913 - click hands over each option
     """
     read = read_named(model_config=model_config, checkpoint=checkpoint, boots=boot)
     catalog = catalogue_here()
-    gpu = gpu if gpu == CUSTOM else asked_gpu(gpu, catalog)
+    gpu = gpu if gpu == CUSTOM else asked_gpu(gpu, catalog, otherwise=_OF_A_SLICE)
     said = plain_command(words, engine=engine) or _read_pasted(words, catalog, engine=engine)
     judged: tuple[Judged, ...] = ()
     hidden = _secrets(words)
@@ -158,7 +159,7 @@ def command(  # noqa: PLR0913 - click hands over each option
             weights=read.weights,
             measured=Measured(free_before_gib=free_before, free_after_gib=free_after),
             boots=read.boots,
-            assumed=(*said.assumed, *gpus.assumed),
+            assumed=(*said.assumed, *gpus.assumed, *_of_slice(said, gpu, gpu_memory)),
             concurrency=concurrency,
             context=context,
         )
@@ -170,6 +171,18 @@ def command(  # noqa: PLR0913 - click hands over each option
     if bars and not as_json:
         print_bars(checked.judged)
     return Exit.REFUSED if checked.refused else Exit.OK
+
+
+_OF_A_SLICE = "; or say its card and what it has, `--gpu KIND --gpu-memory GIB`"
+
+
+def _of_slice(said: Said, gpu: str, gpu_memory: float | None) -> tuple[str, ...]:
+    """That a slice is judged as a whole GPU, where nobody says what it has."""
+    if not said.of_slice or gpu_memory is not None or is_slice(gpu):
+        return ()
+    return (
+        f"all of a `{gpu}`, and the command names a slice of a GPU (MIG), which has less: say how much, `--gpu-memory GIB`",
+    )
 
 
 def _is_of_images(said: Said) -> bool:

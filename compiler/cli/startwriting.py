@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,38 +9,35 @@ from pathlib import Path
 import click
 
 from compiler.cli.exits import Exit
+from compiler.cli.newfiles import write_new
 from compiler.cli.session import write_lines
+from compiler.cli.startatroot import Repository, files_for, told_below
 from compiler.cli.startplace import Place
 from compiler.cli.startwanted import ONE_HOST
-from compiler.diagnostics import listed, reason_of
+from compiler.diagnostics import listed
 from compiler.facts import comes_as_code
 from compiler.language.load import file_of
-from compiler.starter import HOOKS, WORKFLOW, FirstService, files_around, profile_files
+from compiler.starter import WORKFLOW, FirstService, profile_files
 
 
-def write_service(place: Place, wanted: FirstService) -> int:
-    """All files that are not there yet, or none."""
+def write_service(place: Place, wanted: FirstService, repository: Repository | None) -> int:
+    """All files that are not there yet, or none; some at the root of a repository, where that is given."""
     profiles = place.lacking(wanted)
-    files = profiles if place.stands else {**files_around(), **profiles}
-    made: list[Path] = []
-    try:
-        for path, text in sorted(files.items()):
-            _make(place.folder / path, text, made)
-    except OSError as fault:
-        for each in reversed(made):
-            each.rmdir() if each.is_dir() else each.unlink()
-        reason = reason_of(fault)
-        click.echo(
-            f"nothing was written: `{fault.filename or place.folder}` cannot be written: {reason}",
-            err=True,
-        )
-        return Exit.MACHINE
-    for path in sorted(files):
-        click.echo(f"wrote {place.folder / path}")
+    had_hooks = repository is not None and repository.has_hooks()
+    files = {place.folder / path: text for path, text in profiles.items()}
+    if not place.stands:
+        files = {**files_for(place.folder, repository), **files}
+    code = write_new(files, place.folder)
+    if code != Exit.OK:
+        return code
     for path in map(file_of, sorted(profile_files(wanted))):
-        if path not in files:
+        if path not in profiles:
             click.echo(f"kept {place.folder / path}, which is used as it is", err=True)
     write_lines(_told(place, wanted), beside=True)
+    if not place.stands:
+        if repository is not None:
+            repository.tell(had_hooks=had_hooks)
+        write_lines(_told_around(place.folder, repository), beside=True)
     return Exit.OK
 
 
@@ -69,32 +65,11 @@ def _told(place: Place, wanted: FirstService) -> Iterator[str]:
     folder = place.folder
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     yield f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/"
-    if not place.stands:
-        yield from _at_the_root(folder)
-        yield "the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in .github/workflows/poolproof.yml"
 
 
-def _at_the_root(folder: Path) -> Iterator[str]:
-    """That a code host and pre-commit look at the root of a repository only, where the tree lies below one."""
-    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
-    root = next((each for each in whole.parents if (each / ".git").exists()), None)
-    if root is None or (whole / ".git").exists():
-        return
-    below = shlex.quote(whole.relative_to(root).as_posix())
-    yield f"this tree lies in a repository, `{root}`, and neither GitHub nor pre-commit reads files below its root; so that they work, move"
-    yield f"  {folder / WORKFLOW} to {root / WORKFLOW}, with `defaults: {{run: {{working-directory: {below}}}}}` under `jobs.poolproof`"
-    yield (
-        f"  the hooks of {folder / HOOKS} to {root / HOOKS}, each with `pass_filenames: false`, with {below}/ behind the `^` of its `files`, "
-        f"and with `sh -c 'cd {below} && ...'` around its `entry`"
-    )
-
-
-def _make(path: Path, text: str, made: list[Path]) -> None:
-    """Write a file and the folders it needs; what is made is noted, so that it can be taken back."""
-    for each in reversed(path.parents):
-        if not each.exists():
-            each.mkdir()
-            made.append(each)
-    with path.open("x", encoding="utf-8") as file:
-        made.append(path)
-        file.write(text)
+def _told_around(folder: Path, repository: Repository | None) -> Iterator[str]:
+    """What is to know of the files around the profiles."""
+    if repository is None:
+        yield from told_below(folder)
+    workflow = WORKFLOW if repository is None else repository.workflow
+    yield f"the workflow installs poolproof with pip: where no index of yours has it, name a git address or a path in {workflow}"

@@ -25,9 +25,9 @@ class Assignment(Value):
     """A setting and its new value.
 
     Attributes:
-        setting: the keys to it; for a removal the table to take away.
-        written: the value as TOML; `None` takes the table away.
-        inherited: whether the table also comes from other files, so that its removal has to be said.
+        setting: the keys to it; for a removal those to the table, or the setting, to take away.
+        written: the value as TOML; `None` takes it away.
+        inherited: whether what goes also comes from other files, so that its removal has to be said.
     """
 
     setting: SettingPath
@@ -76,6 +76,7 @@ class _Page(Value):
             else:
                 new.setdefault(each.setting[:-1], []).append((each.setting[-1], each.written))
                 yield from self._taken_back(each.setting)
+        yield from self._said([each for each in assignments if each.inherited])
         for table in sorted(new, key=table_rank):
             yield from self._insertions(table, new[table])
 
@@ -151,25 +152,33 @@ class _Page(Value):
         return self._lines(["", header, *lines], at=len(self.document.source.text))
 
     def _removal(self, wanted: Assignment) -> Iterator[Cut]:
-        """The table's own lines and the blank ones behind them; a comment on a line of its own stays."""
-        goes = False
+        """Its own lines and the blank ones behind them, at the end those before; a comment on a line of its own stays."""
+        goes, blank = False, list[Statement]()
         for each in self.lines:
             level = each.path[:1] if each.path[:1] in (("force",), ("defaults",)) else ()
             within = each.path[: len(level) + len(wanted.setting)] == (*level, *wanted.setting)
             goes = within or (goes and each.kind is StatementKind.BLANK)
             if goes:
                 yield Cut(each.start, each.end, "")
-        if not wanted.inherited:
+            elif each.kind is StatementKind.BLANK:
+                blank.append(each)
+            else:
+                blank.clear()
+        yield from (Cut(each.start, each.end, "") for each in blank if goes)
+
+    def _said(self, gone: Sequence[Assignment]) -> Iterator[Cut]:
+        """What is taken away that other files give, among what the file unsets."""
+        if not gone:
             return
-        item = f'"{".".join(wanted.setting)}"'
+        items = ", ".join(f'"{".".join(each.setting)}"' for each in gone)
         top = [
             each for each in self.lines if each.kind is StatementKind.PAIR and self._is_top(each)
         ]
         listed = next((each for each in top if each.path == (UNSET,)), None)
         if listed is not None:
-            yield self._inside(listed, item)
+            yield self._inside(listed, items)
             return
-        line = f"{UNSET} = [{item}]"
+        line = f"{UNSET} = [{items}]"
         named = [each for each in top if each.path in (("schema",), ("extends",))]
         if named:
             yield self._after(named[-1], [line])

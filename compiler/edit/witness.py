@@ -33,9 +33,9 @@ def witnessed(before: Document, after: Document, assignments: Sequence[Assignmen
 def _assign(document: tomlkit.TOMLDocument, each: Assignment) -> None:
     if each.written is None:
         for level in _LEVELS:
-            table = _table(document, level)
+            table = _table(document, (*level, *each.setting[:-1]))
             if table is not None:
-                table.pop(each.setting[0], None)
+                table.pop(each.setting[-1], None)
         return
     value = tomlkit.parse(f"value = {each.written}")["value"]
     for level in _LEVELS:

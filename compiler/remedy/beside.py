@@ -8,7 +8,8 @@ from attrs import define, evolve, field
 
 from compiler.catalog import Catalog
 from compiler.checks.neighbours import check_neighbours
-from compiler.checks.neighbours.hosts import Where, unit_of
+from compiler.checks.neighbours.hosts import Where, hosts_of, service_of, unit_of
+from compiler.checks.neighbours.sharing import sharings
 from compiler.diagnostics import Diagnostic
 from compiler.origins import NOWHERE, Origins
 from compiler.plan import Plan
@@ -28,6 +29,13 @@ class Neighbours:
     places: Sequence[Plan]
     others: Sequence[Plan]
     _known: frozenset[Diagnostic] | None = field(default=None, init=False)
+
+    @property
+    def shares_gpus(self) -> bool:
+        """Whether the service has a GPU on any of its hosts that another may hold a part of."""
+        own = {service_of(each) for each in self.places}
+        hosts = hosts_of((*self.places, *self.others))
+        return any(each.taker.resident.service in own for host in hosts for each in sharings(host))
 
     def findings(self, where: Where, catalog: Catalog) -> tuple[Diagnostic, ...]:
         """What is said as things stand, and would not be without the service; `where` gives a profile's origins."""

@@ -83,7 +83,12 @@ class Change(Value):
 
 
 def _written(settings: Iterable[tuple[str, str]]) -> str:
-    return " and ".join(f"{setting} = {value}" for setting, value in settings)
+    said = {setting: value for setting, value in settings if setting != UNSET}
+    gone = [value.strip("[]") for setting, value in settings if setting == UNSET]
+    if gone:
+        said[UNSET] = f"[{', '.join(gone)}]"
+    order = dict.fromkeys(setting for setting, _ in settings)
+    return " and ".join(f"{setting} = {said[setting]}" for setting in order)
 
 
 def movable(profile: Profile) -> Hashable:
@@ -191,6 +196,7 @@ class Remedy(Value):
         plan: the plan it leads to.
         cost: the dearest of its parts.
         levers: what was moved.
+        waivers: the entries of `[accept]` that waive nothing after it, and go with it; they are among the settings.
     """
 
     settings: tuple[tuple[str, str], ...]
@@ -199,6 +205,7 @@ class Remedy(Value):
     plan: Plan
     cost: Cost
     levers: tuple[Lever, ...]
+    waivers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The change as it would be written."""

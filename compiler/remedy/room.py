@@ -35,7 +35,7 @@ class Spare(Value):
 
     Attributes:
         goal: how well it keeps it; what is spare is so at worst of what surely holds, else by the best estimate.
-        rooms: how far each setting may go; of a promise that surely holds only.
+        rooms: how far each setting may go, by every rule; of a promise that surely holds only.
     """
 
     goal: Goal
@@ -132,8 +132,10 @@ def _furthest(scale: Scale, trials: Trials, goal: Goal) -> int | None:
     """The last number at which a goal is reached, and no rule refuses it."""
     number = _edge(scale, trials, goal)
     if number is not None and _refused(scale, number, trials) is not None:
+        # Far below what passes now something else may be short, of which a refused first number says nothing.
+        passes = scale.now < number and _refused(scale, scale.now, trials) is None
         number = most(
-            low=1,
+            low=scale.now if passes else 1,
             high=number - 1,
             margins=lambda number: margin(good=_refused(scale, number, trials) is None),
         )
@@ -176,7 +178,9 @@ def _beyond(scale: Scale, number: int, trials: Trials, goal: Goal) -> str:
         return scale.bound
     beyond = scale.at(number + 1).profile
     if _least_alike(scale, number + 1, trials) <= number:
-        return "`memory.max_pool_tokens` ends the pool there"
+        return (
+            "`memory.max_pool_tokens` ends the pool there, and a higher one changes neither budget"
+        )
     short = shortfall(trials.balance(beyond), goal)
     return f"beyond that {short or trials.objection(beyond)}"
 

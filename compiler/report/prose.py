@@ -13,6 +13,7 @@ NARROWEST = 28
 _WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what stands in backticks is one word: it gets copied
 _SPACED = re.compile(r"(?:`[^`]*`|\S)+ *")
 _ROW = re.compile(r"(\S(?:.*?\S)?  +)(\S.*)")
+_NUMBERED = re.compile(r" *\d+  (?=\S)")
 _QUOTED = re.compile(r"`[^`]*`")
 
 
@@ -70,16 +71,18 @@ def _wrapped(line: str, room: int) -> list[str]:
 
 
 def narrowed(line: str, *, width: int) -> Iterator[str]:
-    """A printed line in rows that fit a narrow terminal; the rows after the first are indented by two more."""
+    """A printed line in rows that fit a narrow terminal; the rows after the first are indented by two more, behind its number."""
     if cells(line) <= width:
         yield line
         return
     indent = len(line) - len(line.lstrip(" "))
+    number = _NUMBERED.match(line)
+    under = 2 + (indent if number is None else number.end())
     row, margin = "", indent
     for word in _SPACED.findall(line):
         if row and cells(row) + cells(word.rstrip()) > max(width - margin, NARROWEST):
             yield " " * margin + row.rstrip()
-            row, margin = word, indent + 2
+            row, margin = word, under
         else:
             row += word
     yield " " * margin + row.rstrip()

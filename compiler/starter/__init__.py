@@ -1,6 +1,6 @@
 """A team's first tree: profiles for their model and GPUs, and what a code host needs to review them."""
 
-from compiler.starter.around import HOOKS, WORKFLOW, files_around
+from compiler.starter.around import HOOKS, WORKFLOW, files_around, files_at_root
 from compiler.starter.layouts import layouts, shared_attention
 from compiler.starter.profiles import fragments, profile_files
 from compiler.starter.reading import BesideReader, TextReader
@@ -15,6 +15,7 @@ __all__ = [
     "Layout",
     "TextReader",
     "files_around",
+    "files_at_root",
     "fragments",
     "layouts",
     "profile_files",

@@ -90,7 +90,7 @@ def _broken(
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
             *caps.why_none,
         ),
-        "help": _or_apart(caps.help),
+        "help": _or_apart(caps.help, sharing.taker.kind),
         "path": "gpus.indices",
         "between": _services(sharing),
     }
@@ -114,15 +114,18 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
             else "nobody can say whether they fit: the memory of one of them is not known",
             "each slows the other down",
         ),
-        help=_or_apart(_ordered([each.resident for each in several])),
+        help=_or_apart(_ordered([each.resident for each in several]), sharing.taker.kind),
         path="gpus.indices",
         between=_services(sharing),
     )
 
 
-def _or_apart(ways: tuple[str, ...]) -> tuple[str, ...]:
+def _or_apart(ways: tuple[str, ...], kind: str) -> tuple[str, ...]:
     """What lets them share the GPU, if anything does, and what ends the sharing."""
-    return (*ways, f"or {_HELP[0]}" if ways else _HELP[0], _HELP[1])
+    from compiler.catalog.slices import APART, is_slice  # noqa: PLC0415 - few trees share a GPU
+
+    apart = APART if is_slice(kind) else _HELP[0]
+    return (*ways, f"or {apart}" if ways else apart, _HELP[1])
 
 
 def _ordered(residents: Sequence[Resident]) -> tuple[str, ...]:
