@@ -79,6 +79,14 @@ def verdict(plan: Plan) -> Verdict:
     )
 
 
+def accepted_of(plan: Plan) -> tuple[str, ...]:
+    """The findings about memory that its profile accepts."""
+    if plan.memory is None:
+        return ()
+    codes = (codes.get(judge(plan.memory)) for judge, codes in BUDGETS)
+    return tuple(code for code in codes if code is not None and is_accepted(plan, code))
+
+
 def _verdict_of(result: Outcome, codes: Mapping[Outcome, str], plan: Plan) -> Verdict:
     if result is Outcome.PASSES:
         return Verdict.PASS

@@ -899,7 +899,7 @@ def test_affected_by_what_a_change_took_away(tree: Checkout) -> None:
     assert (done.code, done.out) == (0, "renamed\n")
     assert done.err == f"`profiles/{STORY}.toml` is gone, and no profile asks for it\n"
     asked = tree.run("affected", STORY, "--json").json
-    assert (asked["files"], asked["refused_by"]) == ({STORY: []}, [])
+    assert (asked["files"], asked["diagnostics"]) == ({STORY: []}, [])
     shutil.rmtree(tree.root / ".git")
     assert tree.run("affected", STORY).code == 1
 

@@ -116,13 +116,13 @@ def _unhelpful_lines(answer: Answer) -> Iterator[str]:
     standing = {found.code for found in answer.first}
     together: dict[str, list[str]] = {}
     for each in answer.unhelpful:
-        said = f"{each.why}{_beside(each, answer)}"
-        # A reason that is no such error says how far its own change goes.
-        key = said if each.why.partition(",")[0] in standing else str(each)
-        together.setdefault(key, []).append(f"{each.tried or each.setting}: {said}")
-    for several in together.values():
-        *others, last = several
-        yield "  " + "; ".join((*(each.partition(": ")[0] for each in others), last))
+        code = each.why.partition(",")[0]
+        if code in standing:
+            together.setdefault(code, []).append(each.tried or each.setting)
+        else:
+            yield f"  {each.tried or each.setting}: {each.why}{_beside(each, answer)}"
+    for code, several in together.items():
+        yield f"  {'; '.join(several)}: {code}, as now"
 
 
 def _beside(each: Unhelpful, answer: Answer) -> str:

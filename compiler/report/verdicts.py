@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from compiler.accept import accepted_of
 from compiler.diagnostics import Diagnostic, error_codes, printable
 from compiler.judged import Judged, Verdict
-from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.ranges import Range
 
@@ -40,8 +40,7 @@ def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -
     if judged.plan is None:
         return f"refused by {', '.join(codes)}; not planned: see the errors"
     if not codes or judged.verdict is Verdict.REFUSED:
-        told = "; ".join(filter(None, (accepted(judged), _numbers(judged))))
-        return f"{judged.verdict.value:<{wide}}  {told}".rstrip()
+        return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
     return refused_by(codes, judged.verdict, _numbers(judged))
 
 
@@ -66,13 +65,6 @@ def prediction_lines(judged: Judged, *, promised: str = "") -> Iterator[str]:
     yield from (f"  assumed: {each}" for each in plan.assumptions)
 
 
-def accepted(judged: Judged) -> str:
-    """What of its memory is short, and accepted."""
-    codes = (each.code for each in judged.diagnostics if each.accepted is not None)
-    named = [code for code in dict.fromkeys(codes) if code in MEMORY_CODES]
-    return f"accepted: {', '.join(named)}" if named else ""
-
-
 def _name(judged: Judged) -> str:
     name = printable(judged.profile_name)
     return name if judged.target_name is None else f"{name} on {judged.target_name}"
@@ -83,14 +75,20 @@ def _numbers(judged: Judged) -> str:
 
 
 def memory_numbers(plan: Plan) -> str:
-    """Both budgets on one line: what there is, for what is needed; nothing where memory is not known."""
+    """What is accepted of them, and both budgets on one line: what there is, for what is needed; nothing where memory is not known."""
     if plan.memory is None:
         return ""
     pool, reserve = plan.memory.pool, plan.memory.reserve
     return (
-        f"pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}{_spread(plan)}); "
+        f"{_accepted(plan)}pool {_tokens(pool.tokens)} for {pool.required_tokens:,} tokens ({pool.evidence.value}{_spread(plan)}); "
         f"reserve {_gib(reserve.available_gib)} for {_gib(reserve.needed_gib)} GiB"
     )
+
+
+def _accepted(plan: Plan) -> str:
+    """What of its memory is short or not sure, and accepted: `accepted: pool-likely-short; `."""
+    codes = accepted_of(plan)
+    return f"accepted: {', '.join(codes)}; " if codes else ""
 
 
 def _spread(plan: Plan) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from compiler.accept import accepted_of
 from compiler.diagnostics import Diagnostic, error_codes, listed
 from compiler.judged import Checked, Judged, Verdict
-from compiler.report.verdicts import accepted
 from compiler.value import Value
 
 
@@ -37,7 +37,8 @@ class Standing(Value):
         """What refuses a service whose memory is not refused, or what of it is accepted; empty where the word says all."""
         verdict = self.judged.verdict
         if not self._codes or verdict is Verdict.REFUSED:
-            return accepted(self.judged)
+            codes = () if self.judged.plan is None else accepted_of(self.judged.plan)
+            return f"accepted: {', '.join(codes)}" if codes else ""
         memory = "not planned" if self.judged.plan is None else f"memory: {verdict.value}"
         return f"by {listed(self._codes)}; {memory}"
 
