@@ -192,11 +192,18 @@ def _way_on(answer: Answer) -> str:
     if answer.most is not None and not answer.refused_by:
         return f"the {answer.most.value} stays as it is, with which the promise holds"
     if answer.most is not None:
-        return f"no {answer.most.value} that can be asked for keeps the promise with the rest as it is; what does: poolproof fit {name}"
+        return f"{_NO_SUCH[answer.most]} keeps the promise with the rest as it is; what does, or gives up the least: poolproof fit {name}"
     if answer.first:
         codes = ", ".join(f"`{each}`" for each in error_codes(answer.first))
         return f"nothing that was tried keeps the promise and passes the check: mend {codes}, and ask again"
     return "nothing that was tried keeps the promise; promise less, or use other GPUs"
+
+
+_NO_SUCH: Mapping[Most, str] = {
+    Most.CONTEXT: "no context as long as now",
+    Most.CONCURRENCY: "no concurrency as high as now",
+    Most.POOL: "no fraction",
+}
 
 
 def _to_write(answer: Answer, name: str) -> str:
@@ -214,11 +221,10 @@ def _to_write(answer: Answer, name: str) -> str:
 
 def _fraction_stays(answer: Answer) -> str:
     """Where a fraction by its number ends a pool that could be larger: who asks for the most may not think of it."""
-    memory, ends = answer.plan.profile.memory, answer.pool_ends and answer.most is not Most.POOL
-    if isinstance(memory.fraction, str) or memory.max_pool_tokens or not ends:
+    if not answer.pool_ends:
         return ""
-    name = printable(answer.plan.profile_name)
-    return f"; memory.fraction stays at {memory.fraction:g}, and a higher one leaves more: poolproof fit {name} --max pool"
+    fraction, name = answer.plan.profile.memory.fraction, printable(answer.plan.profile_name)
+    return f"; memory.fraction stays at {fraction}, and a higher one leaves more: poolproof fit {name} --max pool"
 
 
 def given_away(answer: Answer) -> str | None:

@@ -30,7 +30,7 @@ from compiler.remedy.levers import LESS_AT_ONCE, MORE_GPUS, levers_of
 from compiler.remedy.moves import memory_of
 from compiler.remedy.objections import Rules, forced_in
 from compiler.remedy.pairs import pairs_of
-from compiler.remedy.ranking import rank, undominated
+from compiler.remedy.ranking import given_up, mostly_given_up, rank, undominated
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.stretched import stretched
 from compiler.remedy.trials import Replan, Trials, holds
@@ -125,9 +125,12 @@ def _help(
     if not remedies:
         return (f"{_tried(code, plan)}; two changes together may, or more GPUs", more)
     width = max(len(str(each)) for each in remedies)
-    lines = [f"{str(each).ljust(width)}  {_gives(each)}{_waived(each, plan)}" for each in remedies]
+    lines = [
+        f"{str(each).ljust(width)}  {_gives(each, plan)}{_waived(each, plan)}" for each in remedies
+    ]
     which = "this" if len(remedies) == 1 else "any one of these"
-    return ("\n".join([f"{which} {_does(code, plan)} (figures are best estimates)", *lines]), more)
+    does = _does(code, plan, remedies)
+    return ("\n".join([f"{which} {does} (figures are best estimates)", *lines]), more)
 
 
 def _tried(code: str, plan: Plan) -> str:
@@ -143,16 +146,21 @@ def _tried(code: str, plan: Plan) -> str:
     return f"{tried} {rest} {plan.profile_name or 'it'}"
 
 
-def _gives(remedy: Remedy) -> str:
-    """What it gives, and whether that is sure."""
+def _gives(remedy: Remedy, plan: Plan) -> str:
+    """What it gives, whether that is sure, and whether most of the promise is given up for it."""
     sure = memory_outcome(memory_of(remedy.plan)) is Outcome.PASSES
-    return remedy.gives if sure else f"{remedy.gives}, uncertain"
+    dear = mostly_given_up(plan, remedy.plan)
+    return f"{remedy.gives}{'' if sure else ', uncertain'}{f'; {dear}' if dear else ''}"
 
 
-def _does(code: str, plan: Plan) -> str:
-    """What a change does; beside a pool whose shortness is accepted the promise is not kept by it."""
-    short = code in RESERVE_CODES.values() and pool_outcome(memory_of(plan)) > Outcome.UNCERTAIN
-    return "mends the reserve" if short else "keeps the promise"
+def _does(code: str, plan: Plan, remedies: Sequence[Remedy]) -> str:
+    """What changes do; beside a pool whose shortness is accepted the promise is not kept by them."""
+    if code in RESERVE_CODES.values() and pool_outcome(memory_of(plan)) > Outcome.UNCERTAIN:
+        return "mends the reserve"
+    smaller = [given_up(plan, each.plan) > 0 for each in remedies]
+    if all(smaller):
+        return "keeps a smaller promise"
+    return "keeps the promise, or a smaller one" if any(smaller) else "keeps the promise"
 
 
 def _waived(remedy: Remedy, before: Plan) -> str:

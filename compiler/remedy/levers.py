@@ -14,7 +14,7 @@ from compiler.quantities import counted
 from compiler.remedy import moves
 from compiler.remedy.change import Budget, Cost, Lever
 from compiler.remedy.moves import memory_of
-from compiler.remedy.ranking import HALF, given_up
+from compiler.remedy.ranking import mostly_given_up
 from compiler.remedy.raw import raw_levers
 from compiler.remedy.saying import pool, reserve_moves, reserve_needs, span, tokens
 from compiler.remedy.states import state_levers
@@ -25,8 +25,8 @@ def _at_once(plan: Plan) -> str:
 
 
 def _given_up(before: Plan, after: Plan) -> str:
-    share = given_up(before, after)
-    return f": {share:.0%} of the promise is given up".replace("%", " %") if share > HALF else ""
+    said = mostly_given_up(before, after)
+    return f": {said}" if said else ""
 
 
 def _runs_too_few(plan: Plan) -> bool:

@@ -50,6 +50,12 @@ def given_up(before: Plan, after: Plan) -> float:
     return 1 - _promised(after) / _promised(before)
 
 
+def mostly_given_up(before: Plan, after: Plan) -> str:
+    """That most of a promise is given up, and how much; empty where it is not."""
+    share = given_up(before, after)
+    return f"{share * 100:.0f} % of the promise is given up" if share > HALF else ""
+
+
 def _promised(plan: Plan) -> int:
     serve = plan.profile.serve
     return serve.concurrency * serve.tokens

@@ -52,7 +52,7 @@ class Furthest(Value):
         remedies: the changes that ask for it, none for less than is promised now: first the one as sure as a profile that holds,
             or a sure one; then what is surer and less, or less sure and more.
         short: why nothing less certain, or nothing at all, is among them.
-        pool_ends: whether it is the pool that is short beyond one of them.
+        pool_ends: whether it is the pool that is short beyond one of them, and a higher fraction surely leaves a larger one.
     """
 
     remedies: tuple[Remedy, ...]
@@ -79,7 +79,21 @@ def the_most(asked: Most, plan: Plan, trials: Trials) -> Furthest:
             found[number] = _asking(scale, number, trials, goal)
     beyond = (scale.at(each + 1).profile for each in found if each < scale.count)
     ends = any(not holds(trials.balance(each), CERTAIN, budgets=Budget.POOL) for each in beyond)
-    return Furthest(remedies=tuple(found.values()), short=tuple(short.values()), pool_ends=ends)
+    return Furthest(
+        remedies=tuple(found.values()),
+        short=tuple(short.values()),
+        pool_ends=ends and asked is not Most.POOL and _may_rise(plan, trials),
+    )
+
+
+def _may_rise(plan: Plan, trials: Trials) -> bool:
+    """Whether a higher fraction than one that is written surely leaves a larger pool."""
+    memory = plan.profile.memory
+    if isinstance(memory.fraction, str) or memory.max_pool_tokens:
+        return False
+    scale = SCALES[Most.POOL](plan)
+    highest = None if trials.held(scale.at(1)) else _furthest(scale, trials, CERTAIN)
+    return highest is not None and highest > scale.now
 
 
 def most_that_passes(asked: Most, plan: Plan, trials: Trials) -> Remedy | None:
@@ -192,7 +206,7 @@ def _too_far(scale: Scale, number: int | None, trials: Trials, goal: Goal) -> st
     why = (scale.bound if at < scale.now else "") or shortfall(trials.balance(here), goal)
     why = why or trials.objection(here) or ""
     # A pool is never offered by its best estimate alone: `LIKELY`.
-    surely = "surely" if goal is CERTAIN else "with the reserve by its best estimate"
+    surely = "for certain" if goal is CERTAIN else "with the reserve by its best estimate"
     if number is None:
         edge = None if scale.budgets is Budget.BOTH else _edge(scale, trials, goal)
         if edge is not None:
