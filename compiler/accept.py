@@ -125,7 +125,11 @@ def _judge(
             notes=(
                 "what is likely may be accepted with a reason; what fails over the whole range may not",
             ),
-            help=("change the settings that the finding names",),
+            help=(
+                "change the settings that the finding names"
+                if code in codes
+                else f"remove `{setting}`: nothing of that kind is found{_instead(code, codes)}",
+            ),
             path=setting,
         )
     if code not in ACCEPTABLE:
@@ -150,13 +154,25 @@ def _judge(
     if code not in codes and plan.memory is not None:
         return error(
             STALE_CODE,
-            f"`{code}` is accepted, but nothing of that kind is found any more",
+            f"`{code}` is accepted, but nothing of that kind is found",
             where.primary(setting, text="stale"),
             notes=("a waiver that waives nothing would hide the next finding",),
-            help=(f"remove `{setting}`",),
+            help=(f"remove `{setting}`{_instead(code, codes)}",),
             path=setting,
         )
     return None
+
+
+def _instead(code: str, codes: set[str]) -> str:
+    """What is found of the same budget in its place, which may be accepted."""
+    likely = ACCEPTABLE - {code}
+    found = sorted(
+        each
+        for _, of_budget in BUDGETS
+        if code in of_budget.values()
+        for each in likely & codes & {*of_budget.values()}
+    )
+    return f", or accept what is found: `{found[0]}`" if found else ""
 
 
 def strictly(checked: Checked) -> Checked:

@@ -55,3 +55,36 @@ def test_a_change_shows_what_became_accepted(tree: Checkout) -> None:
     assert isinstance(written, WrittenPlan)
     assert isinstance(written.facts, WrittenFacts)
     assert "accepted pool-likely-short" in written.facts.findings
+
+
+@pytest.mark.parametrize(
+    ("accepted", "said"),
+    [
+        (
+            "pool-uncertain",
+            "remove `accept.pool-uncertain`, or accept what is found: `pool-likely-short`",
+        ),
+        (
+            "pool-too-small",
+            "remove `accept.pool-too-small`: nothing of that kind is found, or accept what is found: `pool-likely-short`",
+        ),
+        ("reserve-likely-short", "remove `accept.reserve-likely-short`\n"),
+    ],
+)
+def test_a_waiver_of_something_else_is_told_what_is_found(
+    tree: Checkout, accepted: str, said: str
+) -> None:
+    """A waiver of what is not found names what is found of the same budget, where that may be accepted."""
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("pool-likely-short", accepted))
+    told = " ".join(tree.run("check", STORY, COLUMNS="200").err.split())
+    assert f"help: {said}".strip() in told
+
+
+def test_a_certain_finding_that_is_there_is_mended_by_settings(tree: Checkout) -> None:
+    """What is certain and found is not waived: its own settings mend it."""
+    text = tree.profile(STORY).read_text("utf-8").replace("192_745", "262_144")
+    tree.write(STORY, text.replace("pool-likely-short", "pool-too-small"))
+    said = tree.run("check", STORY).err
+    assert "error[pool-too-small]" in said
+    assert "help: change the settings that the finding names" in said

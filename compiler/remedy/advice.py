@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from compiler.accept import STALE_CODE, WAIVER_CODES, is_accepted
+from compiler.accept import WAIVER_CODES, is_accepted
 from compiler.diagnostics import Diagnostic, listed
 from compiler.memory.outcome import (
     LIMIT_CODE,
@@ -34,6 +34,7 @@ from compiler.remedy.ranking import given_up, mostly_given_up, rank, undominated
 from compiler.remedy.search import try_lever, try_pair
 from compiler.remedy.stretched import stretched
 from compiler.remedy.trials import Replan, Trials, holds
+from compiler.remedy.waivers import stale_waivers
 
 
 def advise(
@@ -167,11 +168,8 @@ def _waived(remedy: Remedy, before: Plan) -> str:
     """The waivers that waive something now, and nothing after the change."""
     if not before.profile.accept:
         return ""
-    stale = [
-        f"`{each.path}`"
-        for each in Rules().errors(remedy.plan)
-        if each.code == STALE_CODE and each not in Rules().errors(before)
-    ]
+    now = stale_waivers(before)
+    stale = [f"`{each}`" for each in stale_waivers(remedy.plan) if each not in now]
     return f"; then remove {listed(stale)}" if stale else ""
 
 
