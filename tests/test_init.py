@@ -479,13 +479,15 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
         ("--model", "qwen/qwen3-32b", "Qwen/Qwen3-32B"),
         ("--model", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
         ("--model", "Qwen/Qwne3-32B", "Qwen/Qwen3-32B"),
+        ("--model", "qwen3-4b-FP8", "Qwen/Qwen3-4B-FP8"),
     ],
 )
 def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, meant: str) -> None:
     """What is clearly a known one is refused before anything is written, with the name that it has."""
     made = poolproof(tmp_path, "init", *QWEN, option, given)
     assert made.code == 2
-    assert f"is called `{given}`; a similar one is `{meant}`" in made.err
+    assert f" `{given}`; a similar one is `{meant}`" in made.err
+    assert "the catalogue has no " in made.err
     assert written(tmp_path) == set()
 
 
@@ -502,7 +504,7 @@ def test_a_gpu_that_no_file_can_be_named_after(tmp_path: Path) -> None:
     """A kind that nobody described may be meant, but for one that cannot be an id."""
     made = poolproof(tmp_path, "init", *QWEN, "--gpu", "My Card")
     assert made.code == 2
-    assert "no kind of GPU is called `My Card`; `poolproof catalog list gpus`" in made.err
+    assert "the catalogue has no kind of GPU `My Card`; `poolproof catalog list gpus`" in made.err
     assert written(tmp_path) == set()
 
 
@@ -512,6 +514,18 @@ def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path, name: str) ->
     made = poolproof(tmp_path, "init", *QWEN, "--model", name)
     assert made.code == 0, made.err
     assert "a similar one is `Qwen/" in made.err
+
+
+def test_a_model_that_has_the_figures_of_another(tmp_path: Path) -> None:
+    """Whose they are is said, and no word that it is not known; the plan says so, too."""
+    made = poolproof(tmp_path, "init", *QWEN, "--model", "Qwen/Qwen3-4B-FP8")
+    assert made.code == 0, made.err
+    said = "`Qwen/Qwen3-4B-FP8` has no entry of its own: its figures are those of `Qwen/Qwen3-4B`"
+    assert said in made.err
+    assert "similar" not in made.err
+    assert poolproof(tmp_path, "compile").code == 0
+    plan = (tmp_path / "out/qwen3-4b-fp8-gpu01/PLAN.md").read_text("utf-8")
+    assert f"- {said}, by its name in fp8 (8 bits in blocks of 128 x 128)\n" in plan
 
 
 @pytest.mark.parametrize("engine", ["0.5.10", "sglang@0.5.10"])
