@@ -64,6 +64,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         kv_dtype=given["kv_dtype"] or "",
         target=host,
         user=given["user"] or engine,
+        own_name=given["name"] or "",
     )
 
 

@@ -23,6 +23,11 @@ class Fragments(Value):
     engine: str
     hardware: str
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Each of them, in the order in which they are extended."""
+        return (self.service, self.model, self.engine, self.hardware)
+
 
 def fragments(wanted: FirstService) -> Fragments:
     """The names of the fragments of a service."""
@@ -109,8 +114,7 @@ tensor = {wanted.count}
 
 def _deployed(wanted: FirstService) -> str:
     names = fragments(wanted)
-    parents = (names.service, names.model, names.engine, names.hardware)
-    extends = "".join(f"    {text_toml(each)},\n" for each in parents)
+    extends = "".join(f"    {text_toml(each)},\n" for each in names.all)
     return f"""\
 schema = 1
 extends = [
@@ -136,7 +140,7 @@ def _holders(wanted: FirstService) -> str:
 
 
 def _requests(wanted: FirstService) -> str:
-    """Fewer at once than the engine takes by itself, and why."""
+    """Fewer that run than the engine takes by itself, and why."""
     if wanted.requests is None:
         return ""
     return f"{_comment(wanted.requests_said)}max_running_requests = {wanted.requests}\n"
