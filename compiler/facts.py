@@ -136,6 +136,7 @@ class Model(Value):
         checkpoint_gb: size of the weight files, 10^9 bytes.
         custom_code: the parts that come as code, which the engine must be told to run (`the tokenizer`); empty where none
             is known to.
+        embeds: whether it is made for embeddings, which its architecture, a language model's, does not tell.
         like: the model whose entry it is, where it has none of its own; else empty.
         likeness: that as a sentence, with what it is by.
     """
@@ -167,6 +168,7 @@ class Model(Value):
     dtype_bits: int = 16
     checkpoint_gb: float | None = None
     custom_code: str = ""
+    embeds: bool = False
     like: str = ""
     likeness: str = ""
     sources: Sources = field(factory=dict)

@@ -751,3 +751,18 @@ def test_the_next_step_can_be_pasted(tmp_path: Path) -> None:
     assert "where no index of yours has it" in said
     assert poolproof(tmp_path, "init", "", *QWEN).code == 2
     assert {each.split("/")[0] for each in written(tmp_path)} == {"our team"}
+
+
+@pytest.mark.parametrize(
+    ("model", "told"), [("Qwen/Qwen3-Embedding-0.6B", True), ("BAAI/bge-m3", False)]
+)
+def test_a_model_for_embeddings_is_served_as_one(tmp_path: Path, model: str, *, told: bool) -> None:
+    """Where its architecture does not tell, its fragment has the flag; nothing is left to warn of."""
+    words = ("--model", model, *QWEN[2:4], "--count", "1", "--host", "a", "--context", "8192")
+    made = poolproof(tmp_path, "init", *words)
+    assert (made.code, "embedding-off" in made.err) == (0, False), made.err
+    name = model.partition("/")[2].lower()
+    fragment = tomllib.loads((tmp_path / f"profiles/base/{name}.toml").read_text("utf-8"))
+    assert fragment.get("flags") == ({"is-embedding": True} if told else None)
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    assert poolproof(tmp_path, "fmt", "--check").code == 0

@@ -56,6 +56,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         engine=engine,
         version=asked or version or catalog.versions(engine)[-1],
         flags=ENGINES[engine].first_flags,
+        model_flags=ENGINES[engine].model_flags(known) if known else {},
         python=given["python"] or default_python(engine),
         context=context,
         concurrency=given["concurrency"],

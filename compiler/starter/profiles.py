@@ -43,7 +43,7 @@ def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     names = fragments(wanted)
     return {
-        names.service: _SERVICE + _first_flags(wanted.flags),
+        names.service: _SERVICE + _flags_of(wanted.flags),
         names.model: _model(wanted),
         names.engine: _engine(wanted),
         names.hardware: _hardware(wanted),
@@ -61,7 +61,7 @@ port = 30000
 """
 
 
-def _first_flags(flags: Mapping[str, Argument]) -> str:
+def _flags_of(flags: Mapping[str, Argument]) -> str:
     if not flags:
         return ""
     return "\n[flags]\n" + "".join(
@@ -77,7 +77,7 @@ schema = 1
 id = {text_toml(wanted.model)}
 path = {text_toml(wanted.model_path)}
 served_name = {text_toml(wanted.name)}
-{_trust(wanted)}"""
+{_trust(wanted)}{_flags_of(wanted.model_flags)}"""
 
 
 def _trust(wanted: FirstService) -> str:

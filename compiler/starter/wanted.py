@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.profile import Argument
 from compiler.value import Value
@@ -87,7 +87,8 @@ class FirstService(Value):
         count: how many of them one host has; all of them serve it.
         engine: its name.
         version: its release.
-        flags: what it is given beside.
+        flags: what each service is given beside.
+        model_flags: what this model is.
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
@@ -125,6 +126,7 @@ class FirstService(Value):
     target: str
     user: str
     own_name: str = ""
+    model_flags: Mapping[str, Argument] = field(factory=dict)
     custom_code: str = ""
     layout: Layout | None = None
     port: int | None = None
