@@ -136,6 +136,9 @@ class Model(Value):
         checkpoint_gb: size of the weight files, 10^9 bytes.
         custom_code: the parts that come as code, which the engine must be told to run (`the tokenizer`); empty where none
             is known to.
+        embeds: whether it is made for embeddings, which its architecture, a language model's, does not tell.
+        like: the model whose entry it is, where it has none of its own; else empty.
+        likeness: that as a sentence, with what it is by.
     """
 
     id: str
@@ -165,6 +168,9 @@ class Model(Value):
     dtype_bits: int = 16
     checkpoint_gb: float | None = None
     custom_code: str = ""
+    embeds: bool = False
+    like: str = ""
+    likeness: str = ""
     sources: Sources = field(factory=dict)
     shipped: bool = True
 
@@ -190,6 +196,7 @@ class Draft(Value):
         other_parameters: what no other figure names and every GPU holds whole: two tables of a Markov head (DSpark) are twice
             the vocabulary by its rank.
         quantization: of its layers (`attention`, `attention-output`, `dense`).
+        likeness: as of a model.
     """
 
     id: str
@@ -210,6 +217,7 @@ class Draft(Value):
     context: int
     dtype_bits: int = 16
     quantization: Quantization | None = None
+    likeness: str = ""
     sources: Sources = field(factory=dict)
     shipped: bool = True
 

@@ -140,6 +140,7 @@ def plan_of(
         probe=engine.probe if engine is not None else None,
         unknowns=(*unknowns, *(sized.unknowns if sized else ())),
         assumptions=(
+            *(each.likeness for each in (facts.model, facts.draft) if each and each.likeness),
             *(sized.assumptions if sized else ()),
             *_left_to_engine(asked, profile, memory),
             *_unprobed(profile, engine),

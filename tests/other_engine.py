@@ -48,6 +48,10 @@ class OtherEngine(Value):
         """None of its own."""
         return ()
 
+    def model_flags(self, model: Model) -> Mapping[str, Argument]:
+        """None, whatever the model."""
+        return {}
+
     def owned_flags(self) -> Mapping[str, str]:
         """All three."""
         return _OWNED

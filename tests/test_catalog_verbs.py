@@ -69,6 +69,43 @@ def test_what_comes_as_code_is_shown(tree: Checkout) -> None:
     assert "As code" not in tree.run("catalog", "show", "Qwen/Qwen3-8B").out
 
 
+@pytest.mark.parametrize(
+    ("id_", "like", "how"),
+    [
+        (
+            "Qwen/Qwen3-4B-FP8",
+            "Qwen/Qwen3-4B",
+            "by its name in fp8 (8 bits in blocks of 128 x 128)",
+        ),
+        ("unsloth/Qwen3-8B", "Qwen/Qwen3-8B", "a copy of which it is by its name"),
+        (
+            "moonshotai/Kimi-K2.7-Code",
+            "moonshotai/Kimi-K2.6",
+            "whose shapes and number formats it has",
+        ),
+        ("lmsys/gpt-oss-20b-bf16", "openai/gpt-oss-20b", "by its name in 16 bits"),
+    ],
+)
+def test_a_model_with_the_figures_of_another_is_shown(
+    tree: Checkout, id_: str, like: str, how: str
+) -> None:
+    """Its page is that of the other, under whose figures these are and by what."""
+    shown = tree.run("catalog", "show", id_)
+    assert (shown.code, shown.err) == (0, "")
+    said = f"# `{id_}` has no entry of its own: its figures are those of `{like}`, {how}\n"
+    assert shown.out.startswith(said)
+    assert shown.out.endswith(tree.run("catalog", "show", like).out)
+    assert tree.run("catalog", "show", "models", id_).out == shown.out
+    other = tree.run("catalog", "show", "drafts", id_)
+    assert other.err == f"the catalogue has no `{id_}` among its drafts; it is of another kind\n"
+
+
+def test_a_name_without_its_publisher_is_like_the_checkpoint_that_is_priced(tree: Checkout) -> None:
+    """The one in the same number formats is named, not the model that it is made from."""
+    shown = tree.run("catalog", "show", "Qwen3-4B-FP8")
+    assert shown.err.endswith("a similar id exists: `Qwen/Qwen3-4B-FP8`\n")
+
+
 def test_an_entry_that_tells_of_its_code_is_shown_as_it_is(tree: Checkout) -> None:
     """However its line is written; the source of such an entry may stand for all of it."""
     write_folder(tree.root / "ckpt")

@@ -72,6 +72,7 @@ FILES = {
 
 FREE = {
     ("init", "user"): "an account of the host",
+    ("init", "name"): "a new name",
     ("adopt", "given"): "a variable of the launch",
     ("gc", "younger_s"): "an age",
     ("verify", "url"): "an address",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -54,6 +55,11 @@ def offered_in(made: Done) -> list[str]:
         "  uncertain  " in each for each in offered
     )
     return offered
+
+
+def figures_of(done: Done) -> str:
+    """The verdict and the figures of the tree that was written."""
+    return " ".join(done.out.splitlines()[0].partition(" on ")[2].split()[1:])
 
 
 def test_a_new_tree_compiles_and_is_current(tmp_path: Path) -> None:
@@ -164,12 +170,47 @@ def test_what_a_refused_tree_may_be_asked_for_instead(
         instead = line.split("  pass")[0].split("  uncertain")[0].split()
         done = poolproof(tmp_path, "init", str(number), *QWEN, *words, *instead)
         assert done.code == 0, (line, done.err)
+        assert figures_of(done) in " ".join(line.split())
     if asked.get("--concurrency") == 40:
         more = poolproof(
             tmp_path, "init", "more", *QWEN, "--context", "40960", "--concurrency", "10"
         )
         assert more.code == 1
         assert [each.split()[0] for each in offered] == ["--context", "--concurrency", "--count"]
+
+
+CODER = ("--model", "Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8", "--gpu", "l40s", "--host", "a")
+
+
+def test_what_is_offered_is_what_is_then_written(tmp_path: Path) -> None:
+    """Figures, groups of experts, and running requests of each line are those of the tree that its options give."""
+    words = (*CODER, "--count", "1", "--context", "131072", "--concurrency", "6")
+    made = poolproof(tmp_path, "init", *words)
+    offered = [" ".join(each.split()) for each in offered_in(made)]
+    assert any("--count" in each and each.endswith("; experts in 2 groups") for each in offered)
+    for number, line in enumerate(offered):
+        instead = re.split(" pass | uncertain ", line)[0].split()
+        done = poolproof(tmp_path, "init", str(number), *words, *instead)
+        assert done.code == 0, (line, done.err)
+        assert figures_of(done) in line
+        (path,) = (tmp_path / str(number) / "profiles").glob("*.toml")
+        profile = tomllib.loads(path.read_text("utf-8"))
+        requests = profile["serve"].get("max_running_requests")
+        assert ("run at most" in line) is (requests is not None)
+        groups = profile.get("parallel", {}).get("expert")
+        assert ("experts in" in line) is (groups is not None)
+
+
+def test_a_limit_is_one_that_passes(tmp_path: Path) -> None:
+    """Where memory holds less than the model's own context, the finding about that names what memory holds."""
+    words = ("--model", "Qwen/Qwen3-32B-FP8", "--gpu", "l40s", "--count", "1", "--host", "a")
+    made = poolproof(tmp_path, "init", *words, "--context", "131072")
+    (offered,) = offered_in(made)
+    most = offered.split()[1]
+    assert int(most) < 40_960
+    assert f"help: set `--context {most}` or less\n" in made.err
+    assert "\n      or, once it is written, scale positions as" in made.err
+    assert "once it is written, or" not in made.err
 
 
 KIMI = ("--model", "moonshotai/Kimi-K2.6", "--gpu", "rtx-pro-6000-blackwell", "--count", "8")
@@ -190,7 +231,7 @@ V3 = ("--model", "deepseek-ai/DeepSeek-V3", "--gpu", "h200", "--count", "8")
 def test_what_keeps_the_whole_promise_is_tried_before_it_is_refused(
     tmp_path: Path, asked: tuple[str, ...], groups: int | None, *, requests: bool
 ) -> None:
-    """Fewer requests at once, then data parallel attention, then both: written, and said with the reason, there and in the file."""
+    """Fewer running requests, then data parallel attention, then both: written, and said with the reason, there and in the file."""
     made = poolproof(tmp_path, "init", *asked, "--host", "a")
     assert made.code == 0, made.err
     (path,) = (tmp_path / "profiles").glob("*.toml")
@@ -218,8 +259,8 @@ def test_a_refusal_says_what_was_tried(tmp_path: Path) -> None:
     assert re.findall(r"error\[(.*?)\]", made.err) == ["pool-too-small"]
     (tried,) = [line for line in made.err.splitlines() if line.startswith("tried: ")]
     assert tried == (
-        "tried: tensor parallel over 8 GPUs, and data parallel attention in 8, 4, and 2 groups, each also with fewer requests "
-        "at once; data parallel attention in 8 groups came nearest, as said above"
+        "tried: tensor parallel over 8 GPUs, and data parallel attention in 8, 4, and 2 groups, each also with fewer running "
+        "requests; data parallel attention in 8 groups came nearest, as said above"
     )
     assert "8 of 64 full requests need 1,048,552 slots on each of 8 replicas" in made.err
     assert "the reserve" not in made.err.partition("tried: ")[0]
@@ -230,7 +271,7 @@ def test_a_refusal_says_what_was_tried(tmp_path: Path) -> None:
 def test_one_layout_that_was_tried(tmp_path: Path) -> None:
     """Heads of keys gain nothing from groups, so that one layout was tried."""
     made = poolproof(tmp_path, "init", *QWEN, "--context", "40960", "--concurrency", "40")
-    assert "tried: tensor parallel over 2 GPUs, it also with fewer requests at once\n" in made.err
+    assert "tried: tensor parallel over 2 GPUs, also with fewer running requests\n" in made.err
     assert re.findall(r"error\[(.*?)\]", made.err) == ["pool-too-small"]
 
 
@@ -315,8 +356,11 @@ def test_a_number_of_gpus_that_does_not_divide(tmp_path: Path) -> None:
     words = ("--model", "Qwen/Qwen3-32B", "--gpu", "l4", "--count", "3", "--host", "a")
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
-    offered = offered_in(made)
-    assert [each.split("  ")[1] for each in offered] == ["--count 4"]
+    offered = [each.split("  ")[1] for each in offered_in(made)]
+    assert [each for each in offered if not each.startswith("--model ")] == ["--count 4"]
+    for number, option in enumerate(offered):
+        assert poolproof(tmp_path, "init", str(number), *words, *option.split()).code == 0, option
+        shutil.rmtree(tmp_path / str(number))
     assert "With `tensor = 3` alone, " in made.err
     assert written(tmp_path) == set()
 
@@ -336,7 +380,7 @@ def test_a_model_that_no_number_of_gpus_holds(tmp_path: Path) -> None:
     made = poolproof(tmp_path, "init", *words)
     assert made.code == 1
     assert made.err.endswith(
-        "up to 32 GPUs of this kind were tried, also with fewer requests at once, and none passes: "
+        "up to 32 GPUs of this kind were tried, also with fewer running requests, and none passes: "
         "ask for another kind, or for less\n"
     )
 
@@ -413,13 +457,14 @@ def test_a_model_of_the_catalogue_passes_or_is_too_large(gpu: str, every: int) -
     """On 1, 2, 4, and 8 GPUs each gets a tree that passes, or only memory refuses it and more GPUs or less are offered."""
     for model in CATALOGUE.ids(Kind.MODEL)[::every]:
         for count in (1, 2, 4, 8):
-            wanted = laid_out(EMPTY, _asked(model, gpu, count))
+            asked = _asked(model, gpu, count)
+            wanted = laid_out(EMPTY, asked)
             found = EMPTY.judge(wanted)
             if not found.refused:
                 continue
             codes = {each.code for each in found.all_diagnostics if each.is_error}
             assert codes <= ABOUT_MEMORY, (model, count)
-            passing = dict(offers(EMPTY, wanted, found.judged[0]))
+            passing = dict(offers(EMPTY, asked, wanted, found.judged[0]))
             counts = [int(each.split()[1]) for each in passing if each.startswith("--count ")]
             assert passing or _is_beyond(model, gpu), (model, count)
             assert all(each > count for each in counts), (model, count)
@@ -476,13 +521,15 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(tmp_path: Path) -> N
         ("--model", "qwen/qwen3-32b", "Qwen/Qwen3-32B"),
         ("--model", "Qwen/Qwen3-32", "Qwen/Qwen3-32B"),
         ("--model", "Qwen/Qwne3-32B", "Qwen/Qwen3-32B"),
+        ("--model", "qwen3-4b-FP8", "Qwen/Qwen3-4B-FP8"),
     ],
 )
 def test_a_name_that_was_nearly_hit(tmp_path: Path, option: str, given: str, meant: str) -> None:
     """What is clearly a known one is refused before anything is written, with the name that it has."""
     made = poolproof(tmp_path, "init", *QWEN, option, given)
     assert made.code == 2
-    assert f"is called `{given}`; a similar one is `{meant}`" in made.err
+    assert f" `{given}`; a similar one is `{meant}`" in made.err
+    assert "the catalogue has no " in made.err
     assert written(tmp_path) == set()
 
 
@@ -499,7 +546,7 @@ def test_a_gpu_that_no_file_can_be_named_after(tmp_path: Path) -> None:
     """A kind that nobody described may be meant, but for one that cannot be an id."""
     made = poolproof(tmp_path, "init", *QWEN, "--gpu", "My Card")
     assert made.code == 2
-    assert "no kind of GPU is called `My Card`; `poolproof catalog list gpus`" in made.err
+    assert "the catalogue has no kind of GPU `My Card`; `poolproof catalog list gpus`" in made.err
     assert written(tmp_path) == set()
 
 
@@ -509,6 +556,18 @@ def test_another_model_of_a_like_name_may_be_meant(tmp_path: Path, name: str) ->
     made = poolproof(tmp_path, "init", *QWEN, "--model", name)
     assert made.code == 0, made.err
     assert "a similar one is `Qwen/" in made.err
+
+
+def test_a_model_that_has_the_figures_of_another(tmp_path: Path) -> None:
+    """Whose they are is said, and no word that it is not known; the plan says so, too."""
+    made = poolproof(tmp_path, "init", *QWEN, "--model", "Qwen/Qwen3-4B-FP8")
+    assert made.code == 0, made.err
+    said = "`Qwen/Qwen3-4B-FP8` has no entry of its own: its figures are those of `Qwen/Qwen3-4B`"
+    assert said in made.err
+    assert "similar" not in made.err
+    assert poolproof(tmp_path, "compile").code == 0
+    plan = (tmp_path / "out/qwen3-4b-fp8-gpu01/PLAN.md").read_text("utf-8")
+    assert f"- {said}, by its name in fp8 (8 bits in blocks of 128 x 128)\n" in plan
 
 
 @pytest.mark.parametrize("engine", ["0.5.10", "sglang@0.5.10"])
@@ -689,3 +748,18 @@ def test_the_next_step_can_be_pasted(tmp_path: Path) -> None:
     assert "where no index of yours has it" in said
     assert poolproof(tmp_path, "init", "", *QWEN).code == 2
     assert {each.split("/")[0] for each in written(tmp_path)} == {"our team"}
+
+
+@pytest.mark.parametrize(
+    ("model", "told"), [("Qwen/Qwen3-Embedding-0.6B", True), ("BAAI/bge-m3", False)]
+)
+def test_a_model_for_embeddings_is_served_as_one(tmp_path: Path, model: str, *, told: bool) -> None:
+    """Where its architecture does not tell, its fragment has the flag; nothing is left to warn of."""
+    words = ("--model", model, *QWEN[2:4], "--count", "1", "--host", "a", "--context", "8192")
+    made = poolproof(tmp_path, "init", *words)
+    assert (made.code, "embedding-off" in made.err) == (0, False), made.err
+    name = model.partition("/")[2].lower()
+    fragment = tomllib.loads((tmp_path / f"profiles/base/{name}.toml").read_text("utf-8"))
+    assert fragment.get("flags") == ({"is-embedding": True} if told else None)
+    assert poolproof(tmp_path, "check", "--strict").code == 0
+    assert poolproof(tmp_path, "fmt", "--check").code == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from checkouts import Done, run
-from test_init import offered_in
+from test_init import figures_of, offered_in
 
 
 FIRST = ("--model", "Qwen/Qwen3-32B", "--gpu", "h100", "--count", "2", "--host", "node-b")
@@ -184,7 +184,7 @@ def test_above_the_last_port_none_is_written(tree: Path) -> None:
         (("--python", "/x/python"), "its `engine.python` is `/opt/sglang/bin/python`"),
         (
             (),
-            "`profiles/qwen3-32b-node-b.toml` is there already: edit it, or name another `--host`",
+            "`profiles/qwen3-32b-node-b.toml` is there already: edit it, or give another `--name`",
         ),
     ],
 )
@@ -293,3 +293,66 @@ def test_a_fault_of_a_file_that_stands_is_told_at_its_place(tree: Path) -> None:
     assert done.code == 1
     assert "profiles/base/service.toml:6:8" in done.err
     assert not (tree / "profiles/qwen3-8b-node-c.toml").exists()
+
+
+def test_what_is_offered_beside_others_has_gpus_of_its_own(tree: Path) -> None:
+    """More GPUs are those that the host's other services leave, as many as are then written."""
+    words = ("--model", "Qwen/QwQ-32B", "--gpu", "h100", "--count", "1", "--context", "40960")
+    asked = (*words, "--concurrency", "2", "--host", "node-b", "--name", "more")
+    made = init(tree, *asked)
+    assert made.code == 1
+    (line,) = (" ".join(each.split()) for each in offered_in(made) if "--count 2" in each)
+    done = init(tree, *asked, "--count", "2")
+    assert done.code == 0, done.err
+    assert figures_of(done) in line
+    assert profile(tree, "more")["gpus"]["indices"] == [2, 3]
+
+
+@pytest.mark.parametrize("name", ["prod", "team/prod", "profiles/team/prod.toml"])
+def test_a_profile_may_have_a_name_of_its_own(tmp_path: Path, name: str) -> None:
+    """The profile is called so, whatever the model and the host are called; its tree compiles."""
+    assert init(tmp_path, *FIRST, "--name", name).code == 0
+    short = name.removeprefix("profiles/").removesuffix(".toml")
+    assert profile(tmp_path, short)["targets"].keys() == {"node-b"}
+    assert run("compile", here=tmp_path).out.startswith(f"{short} on node-b  pass")
+    again = init(tmp_path, *FIRST, "--name", name)
+    assert again.code == 1
+    assert (
+        f"`profiles/{short}.toml` is there already: edit it, or give another `--name`" in again.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "is empty"),
+        ("../prod", "leads out of its folder"),
+        ("/srv/prod", "is an absolute path"),
+        ("a//b", "has an empty part"),
+        ("boots/prod", "holds facts"),
+        (".prod", "begins with a dot"),
+    ],
+)
+def test_a_name_that_no_profile_can_have(tmp_path: Path, name: str, why: str) -> None:
+    """The rule for names holds before anything is written."""
+    done = init(tmp_path, *FIRST, "--name", name)
+    assert (done.code, texts(tmp_path)) == (2, {})
+    assert why in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("name", ["base/service", "base/qwen3-32b", "hw/2x-h100"])
+def test_a_fragment_is_no_place_for_the_profile(tmp_path: Path, name: str) -> None:
+    """A name of what services share is refused, and nothing is written."""
+    done = init(tmp_path, *FIRST, "--name", name)
+    assert (done.code, texts(tmp_path)) == (1, {})
+    assert f"`profiles/{name}.toml` is for what services share: give another `--name`" in done.err
+
+
+def test_a_profile_of_the_same_unit_is_told(tree: Path) -> None:
+    """A second one of a model on its host runs in the other's place; that is said, with what makes it a service of its own."""
+    done = init(tree, *FIRST, "--name", "longer")
+    assert done.code == 0, done.err
+    assert (
+        "`qwen3-32b-node-b` has the unit `qwen3-32b` on `node-b`, too: one of them runs" in done.err
+    )
+    assert "has the unit" not in init(tree, *SECOND, "--host", "node-b").err

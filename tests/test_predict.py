@@ -88,7 +88,7 @@ def test_a_gpu_that_was_nearly_hit(verb: Command, gpu: str, meant: str) -> None:
     words = ["--gpu", gpu, "--", *server("--model-path Qwen/Qwen3-32B").split()]
     done = CliRunner().invoke(verb, words)
     assert done.exit_code == 2
-    assert f"no kind of GPU is called `{gpu}`; a similar one is `{meant}`" in done.stderr
+    assert f"the catalogue has no kind of GPU `{gpu}`; a similar one is `{meant}`" in done.stderr
 
 
 @pytest.mark.parametrize(

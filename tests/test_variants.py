@@ -178,6 +178,41 @@ def test_what_is_not_known_is_near_the_model_it_is_made_from(names: Names) -> No
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("/models/Qwen3-Coder-30B-A3B-Instruct-FP8", "Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8"),
+        ("Qwen3-30B-A3B-GPTQ-Int4", "Qwen/Qwen3-30B-A3B-GPTQ-Int4"),
+        ("somebody/Qwen3-8B-FP8", "Qwen/Qwen3-8B-FP8"),
+        # Its maker has none of these, and who does is not said.
+        ("/models/Qwen3-32B-NVFP4", "Qwen/Qwen3-32B"),
+        ("/models/Qwen3-32B-chat", "Qwen/Qwen3-32B"),
+    ],
+)
+def test_what_is_near_keeps_its_number_formats(names: Names, name: str, meant: str) -> None:
+    """Of a checkpoint in few bits the maker's own in these bits is near, where it is priced."""
+    assert names.catalog.near(Kind.MODEL, name) == meant
+
+
+def test_a_plan_says_whose_figures_it_rests_on(names: Names) -> None:
+    """A model or a draft without an entry of its own is said to be taken for another; one with an entry is not."""
+    predictor = make_predictor(names.catalog, engine="sglang", version="0.5.21")
+
+    def assumed(model_: str, draft: str) -> str:
+        words = ("--speculative-algorithm", "STANDALONE", "--speculative-draft-model-path", draft)
+        judged = predictor.predict(
+            (*SERVER, "--model-path", model_, *words),
+            Question(gpu="h200", count=1, engine="sglang", version="0.5.21"),
+        )
+        assert judged.plan is not None
+        return "\n".join(judged.plan.assumptions)
+
+    both = assumed("Qwen/Qwen3-4B-FP8", "unsloth/Qwen3-0.6B")
+    assert "are those of `Qwen/Qwen3-4B`, by its name in fp8" in both
+    assert "are those of `Qwen/Qwen3-0.6B`, a copy of which it is by its name" in both
+    assert "no entry" not in assumed("Qwen/Qwen3-4B", "Qwen/Qwen3-0.6B")
+
+
+@pytest.mark.parametrize(
     ("path", "expected"),
     [
         ("/h/models--Qwen--Qwen3-32B/snapshots/abc", "Qwen/Qwen3-32B"),

@@ -164,7 +164,7 @@ class Catalog(Value):
         """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
         from compiler.catalog.variants import near_id  # noqa: PLC0415 - as said above
 
-        return self._once(("near", kind, id_), lambda: (near_id(id_, kind, self.ids), ()))[0]
+        return near_id(id_, kind, self.ids, self.variant_id)
 
     def source(self, shown: str) -> Source | None:
         """The text of a file by its name in diagnostics, for messages to quote; `None` for a file not of ours."""

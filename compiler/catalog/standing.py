@@ -32,6 +32,7 @@ def as_draft(model: Model | None) -> Draft | None:
         other_parameters=model.other_parameters,
         context=model.context,
         dtype_bits=model.dtype_bits,
+        likeness=model.likeness,
         sources=model.sources,
         shipped=model.shipped,
     )

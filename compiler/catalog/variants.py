@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
-from compiler.architecture import Quantization
+from compiler.architecture import Format, Quantization
 from compiler.catalog.shelves import Kind, Shelf
+from compiler.diagnostics import listed
 from compiler.facts import Model
 from compiler.language.syntax import parse_toml
 from compiler.language.typed import structure_value
@@ -105,19 +106,44 @@ def variant(
     twin = variants.twin(id_)
     if twin is not None:
         found = model(twin)
-        return None if found is None else evolve(found, id=id_)
+        how = "whose shapes and number formats it has"
+        return None if found is None else _like(found, id_, how)
     for name, recipe in variants.made_by(id_):
         known = last.get(name) or variants.twin(name)
         found = None if known is None else model(known)
         if found is None:
             continue
         if recipe is None:
-            return evolve(found, id=id_)
+            return _like(found, id_, "a copy of which it is by its name")
         if found.architecture in recipe.architectures:
             sources = {**found.sources, "quantization": recipe.source}
             called = id_ if "/" in id_ or not recipe.bare else f"{recipe.publishers[0]}/{id_}"
-            return evolve(found, id=called, quantization=recipe.quantization, sources=sources)
+            like = _like(found, called, f"by its name in {_formats(found, recipe.quantization)}")
+            return evolve(like, quantization=recipe.quantization, sources=sources)
     return None
+
+
+def _like(known: Model, id_: str, how: str) -> Model:
+    likeness = f"`{id_}` has no entry of its own: its figures are those of `{known.id}`, {how}"
+    return evolve(known, id=id_, like=known.id, likeness=likeness)
+
+
+_BLOCK = 128 * 128
+
+
+def _formats(model: Model, quantization: Quantization | None) -> str:
+    """In what the weights are, in words."""
+    if quantization is None:
+        return f"{model.dtype_bits} bits"
+    several = dict.fromkeys(map(_values, quantization.formats))
+    return f"{quantization.method} ({listed([*several])})"
+
+
+def _values(each: Format) -> str:
+    together = (
+        "blocks of 128 x 128" if each.group_size == _BLOCK else f"groups of {each.group_size}"
+    )
+    return f"{each.bits:g} bits{f' in {together}' if each.group_size else ''}"
 
 
 @lru_cache(maxsize=8)  # of a catalogue, which is asked about many names
@@ -130,10 +156,19 @@ def ends(ids: tuple[str, ...]) -> Mapping[str, str]:
     return {last: id_ for last, id_ in found.items() if id_}
 
 
-def near_id(id_: str, kind: Kind, ids: Callable[[Kind], Sequence[str]]) -> str | None:
-    """A known id that somebody who wrote this one may have meant, or of the model that it may be made from."""
+def near_id(
+    id_: str,
+    kind: Kind,
+    ids: Callable[[Kind], Sequence[str]],
+    variant_id: Callable[[str], str | None],
+) -> str | None:
+    """A known id that somebody who wrote this one may have meant, or of the model that it may be made from.
+
+    Of that model's own checkpoints the one in the same number formats, where its name says that it is one: `variant_id` tells.
+    """
     if kind is Kind.MODEL:
-        return meant_model(id_, ids(kind))
+        found = meant_model(id_, ids(kind))
+        return found and (_ending_alike(id_, found, variant_id) or found)
     if kind is Kind.DRAFT:
         return _meant_draft(id_, ids(kind), ids(Kind.MODEL))
     return near(id_, ids(kind))
@@ -145,6 +180,14 @@ def meant_model(id_: str, ids: Sequence[str]) -> str | None:
     name = id_.rstrip("/").rpartition("/")[2].lower()
     starts = (name[: each.start()] for each in reversed(list(re.finditer(r"[-._]", name))))
     return next((last[each] for each in starts if each in last), None) or near(id_, ids)
+
+
+def _ending_alike(id_: str, found: str, variant_id: Callable[[str], str | None]) -> str | None:
+    """What a known model is called with the end of another name, where that is known to be a checkpoint of it."""
+    name = id_.rstrip("/").rpartition("/")[2]
+    ends_ = (name[each.start() :] for each in reversed(list(re.finditer(r"[-._]", name))))
+    longer = (found + each for each in ends_ if not found.lower().endswith(each.lower()))
+    return next(filter(None, map(variant_id, longer)), None)
 
 
 def _meant_draft(id_: str, drafts: Sequence[str], models: Sequence[str]) -> str | None:

@@ -37,4 +37,4 @@ def asked_gpu(value: str, catalog: Catalog, *, otherwise: str = "") -> str:
 
 def no_such(what: str, given: str, similar: str) -> str:
     """That a name is not known, and the one that is like it."""
-    return f"no {what} is called `{given}`; a similar one is `{similar}`"
+    return f"the catalogue has no {what} `{given}`; a similar one is `{similar}`"

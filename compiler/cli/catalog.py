@@ -26,8 +26,8 @@ from compiler.ranges import Range
 from compiler.source import Source
 
 
-_ENGINES, _BOOTS = "engines", "boots"
-KINDS = {"gpus": Kind.GPU, "models": Kind.MODEL, "drafts": Kind.DRAFT}
+_ENGINES, _BOOTS, _MODELS = "engines", "boots", "models"
+KINDS = {"gpus": Kind.GPU, _MODELS: Kind.MODEL, "drafts": Kind.DRAFT}
 ALL_KINDS = (*KINDS, _ENGINES, _BOOTS)
 """As the command line has them."""
 
@@ -91,21 +91,41 @@ def show_entry(words: tuple[str, ...]) -> int:
         return Exit.OK
     for file in _files(catalog, id_, kind):
         if file is not None:
-            whose = "shipped with poolproof" if file.shipped else "this tree's own"
-            text = file.data.decode(errors="replace")
-            code = _code(catalog, id_, Source(file.shown, text))
-            sys.stdout.write(f"# {file.shown} ({whose})\n\n{text}{code}")
+            sys.stdout.write(_shown(catalog, id_, file))
             return Exit.OK
+    like = _like(catalog, id_)
+    if kind in {None, _MODELS} and like is not None:
+        sys.stdout.write(like)
+        return Exit.OK
     if kind is None and id_ in ALL_KINDS:
         click.echo(
             f"`{id_}` is a kind of entry; `poolproof catalog list {id_}` has their ids", err=True
         )
         return Exit.REFUSED
     among = "" if kind is None else f" among its {kind}"
-    elsewhere = kind is not None and any(_files(catalog, id_, None))
+    elsewhere = kind is not None and (like is not None or any(_files(catalog, id_, None)))
     instead = "; it is of another kind" if elsewhere else _instead(catalog, id_)
     click.echo(f"the catalogue has no `{id_}`{among}{instead}", err=True)
     return Exit.REFUSED
+
+
+def _shown(catalog: Catalog, id_: str, file: EntryFile) -> str:
+    """An entry as it stands, whose it is, and what is known beside it."""
+    whose = "shipped with poolproof" if file.shipped else "this tree's own"
+    text = file.data.decode(errors="replace")
+    code = _code(catalog, id_, Source(file.shown, text))
+    return f"# {file.shown} ({whose})\n\n{text}{code}"
+
+
+def _like(catalog: Catalog, id_: str) -> str | None:
+    """The entry of which a model without one of its own has the figures, and what is otherwise; `None` where there is none."""
+    model, _ = catalog.model(id_)
+    file = catalog.entry_file(Kind.MODEL, model.like) if model is not None and model.like else None
+    if model is None or file is None:
+        return None
+    formats = model.sources.get("quantization", "")
+    by = f"# its number formats: {formats}\n" if formats else ""
+    return f"# {model.likeness}\n{by}{_shown(catalog, model.like, file)}"
 
 
 def _files(catalog: Catalog, id_: str, kind: str | None) -> Iterator[EntryFile | None]:
@@ -140,7 +160,8 @@ def _instead(catalog: Catalog, id_: str) -> str:
     ]
     builds = [build for engine in catalog.engines() for build in catalog.builds(engine)]
     known = [*(id_ for kind in KINDS.values() for id_ in catalog.ids(kind)), *releases, *builds]
-    similar = near(id_, known)
+    like = catalog.near(Kind.MODEL, id_)
+    similar = like if like is not None and like not in known else near(id_, known)
     word = id_.lower()
     held = [each for each in known if word in each.lower()] if word else []
     held.sort(key=lambda each: not each.lower().startswith(word))

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import click
 from attrs import evolve
 
-from compiler.catalog import Catalog
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import engine_release, show, write_lines
@@ -22,18 +21,18 @@ from compiler.cli.startatroot import (
     write_at_root,
 )
 from compiler.cli.startengine import by_its_fragment, version_in
-from compiler.cli.startlayout import eased, laid_out
-from compiler.cli.startplace import Place, disputes, place_of, placed
+from compiler.cli.startplace import Place, disputes, place_of
+from compiler.cli.startsettled import settled
 from compiler.cli.startwanted import HOST, SHORT_NAME, wanted_of
 from compiler.cli.startwriting import write_service
-from compiler.diagnostics import Diagnostic, listed
+from compiler.diagnostics import Diagnostic, listed, printable
 from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
-from compiler.judged import Checked
-from compiler.language.load import file_of
+from compiler.language.load import NO_PROFILES, file_of, name_fault, name_of
 from compiler.profile import AUTO, KvDtype
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import FirstService
+from compiler.starter import FirstService, fragments
+from compiler.workspace import PROFILES
 
 
 KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
@@ -43,6 +42,27 @@ def _host(_: click.Context, option: click.Parameter, value: str | None) -> str |
     if value is not None and not HOST.fullmatch(value):
         raise click.BadParameter(SHORT_NAME, param=option)
     return value
+
+
+def _profile(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The name, or the path below `profiles/` that it has as a file."""
+    if value is None:
+        return None
+    name = name_of(value)
+    fault = name_fault(name) or _unlisted(name)
+    if fault is not None:
+        raise click.BadParameter(f"`{printable(value)}` {fault}", param=option)
+    return name
+
+
+def _unlisted(name: str) -> str | None:
+    """Why a file of that name would be none of the tree's profiles, as the end of a sentence."""
+    first, *below = name.split("/")
+    if below and first in NO_PROFILES:
+        return f"lies in `{PROFILES}/{first}`, which holds facts, no profiles"
+    if any(each.startswith(".") for each in (first, *below)):
+        return "has a part that begins with a dot: hidden files are no profiles"
+    return None
 
 
 def _release(
@@ -77,13 +97,19 @@ def _named(_context: click.Context, _argument: click.Parameter, folder: str) -> 
 )
 @click.option("--count", type=click.IntRange(min=1), help="GPUs of one host.")
 @click.option("--host", callback=_host, shell_complete=completing.hosts, help="The host's name.")
+@click.option(
+    "--name",
+    callback=_profile,
+    show_default="MODEL-HOST",
+    help="The new profile's name.",
+)
 @click.option("--context", type=click.IntRange(min=16), help="Tokens that one request may have.")
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Such requests at once.",
+    help="Such requests at once that are promised.",
 )
 @click.option(
     "--engine",
@@ -124,7 +150,7 @@ def command(folder: Path, *, at_root: bool, **given: Any) -> int:  # noqa: ANN40
     added, and those fragments that it lacks: its others are used as they are. On a host that has services already the new
     one gets a port and GPUs of its own, and is judged beside them.
 
-    Where the promise does not fit as asked, fewer requests at once and, for latent attention, data parallel attention are
+    Where the promise does not fit as asked, fewer running requests and, for latent attention, data parallel attention are
     tried before it is refused; what is chosen is said, and why.
 
     What no option says is asked for on a terminal. Nothing that is there is written over.
@@ -149,51 +175,28 @@ def command(folder: Path, *, at_root: bool, **given: Any) -> int:  # noqa: ANN40
     if taken:
         click.echo("\n".join(("nothing was written:", *(f"  {each}" for each in taken))), err=True)
         return Exit.REFUSED
-    place, wanted = placed(place, wanted)
-    wanted = laid_out(place, wanted)
-    checked, session = place.judged(wanted)
-    if checked.refused:
-        easier = eased(place, wanted)
-        if easier is None:
-            from compiler.cli.startrefused import refuse  # noqa: PLC0415 - a tree that passes does without it
+    done = settled(place, wanted)
+    if done.checked.refused:
+        from compiler.cli.startrefused import refuse  # noqa: PLC0415 - a tree that passes does without it
 
-            return refuse(wanted, checked, place, session)
-        wanted = easier
-        checked, session = place.judged(wanted)
-    filled = _filled(wanted, checked, place.catalog)
-    again, its_session = place.judged(filled)
-    if not again.refused:
-        checked, session, wanted = again, its_session, filled
-    show(_without_more(checked.all_diagnostics), session)
-    write_lines(verdict_lines(checked.judged))
-    return write_service(place, wanted, repository)
+        return refuse(place, wanted, done)
+    show(_without_more(done.checked.all_diagnostics), done.session)
+    write_lines(verdict_lines(done.checked.judged))
+    return write_service(done.place, done.wanted, repository)
 
 
 def _in_the_way(
     place: Place, wanted: FirstService, given: Mapping[str, Any], repository: Repository | None
 ) -> Iterator[str]:
     """The files that keep anything from being written, each with what to do."""
+    if wanted.profile in fragments(wanted).all:
+        yield f"`{file_of(wanted.profile)}` is for what services share: give another `--name`"
     if not place.stands:
         yield from in_the_way(files_for(place.folder, repository), repository)
         return
     if place.has(wanted.profile):
-        yield f"`{file_of(wanted.profile)}` is there already: edit it, or name another `--host`"
+        yield f"`{file_of(wanted.profile)}` is there already: edit it, or give another `--name`"
     yield from disputes(place, wanted, given)
-
-
-def _filled(wanted: FirstService, checked: Checked, catalog: Catalog) -> FirstService:
-    """The same with the fraction to begin with; the promise alone wants less, and would leave the rest of the GPU idle."""
-    plan = checked.judged[0].plan
-    if plan is None or plan.memory is None:
-        return wanted
-    from compiler.remedy.replanning import Replanner  # noqa: PLC0415 - only a tree that is written
-    from compiler.remedy.trials import Trials  # noqa: PLC0415 - as above
-    from compiler.remedy.usual import picked_fraction, usual_fraction  # noqa: PLC0415 - as above
-
-    trials = Trials(replan=Replanner(plan=plan, catalog=catalog))
-    usual = usual_fraction(plan, trials)
-    shares = plan.gpu is not None and plan.gpu.unified
-    return evolve(wanted, fraction=usual, picked=picked_fraction(plan, trials), shares=shares)
 
 
 def _without_more(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
-from compiler.adopt.advice import only_in_flags
 from compiler.catalog import Catalog, Kind
-from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, eased, in_groups, laid_out
+from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, in_groups
 from compiler.cli.startplace import Place
+from compiler.cli.startsettled import Settled, settled
 from compiler.cli.startwanted import ONE_HOST, default_path
-from compiler.diagnostics import Diagnostic, Label
 from compiler.facts import Model
 from compiler.judged import Judged, Verdict
-from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.quantities import counted
 from compiler.remedy.change import Remedy
@@ -27,96 +25,29 @@ from compiler.report.verdicts import verdict_line
 from compiler.starter import FirstService
 
 
-_OPTIONS: Mapping[str, str] = {
-    "serve.context": "--context",
-    "serve.concurrency": "--concurrency",
-    "gpus.count": "--count",
-    "engine.version": "--engine",
-    "engine.python": "--python",
-    "gpus.kind": "--gpu",
-    "model.id": "--model",
-    "memory.kv_dtype": "--kv-dtype",
-}
+def offers(
+    place: Place, asked: FirstService, wanted: FirstService, refused: Judged
+) -> Iterator[tuple[str, str]]:
+    """Options that pass with the rest as asked, each with what `init` then writes: the most of a promise, the fewest GPUs.
 
-
-_TYPED: Mapping[str, str] = {
-    "id": "--model",
-    "kind": "--gpu",
-    "count": "--count",
-    "version": "--engine",
-    "python": "--python",
-    "context": "--context",
-    "concurrency": "--concurrency",
-}
-"""The option that a line of the new profiles was made of, by its key."""
-
-
-def in_options(found: Diagnostic, texts: Mapping[str, str]) -> Diagnostic:
-    """A finding in words of the options of `init`: no file is written that it could point into.
-
-    One that is about a file that stands keeps its place.
-
-    Args:
-        found: of the profiles that would have been written.
-        texts: these, by the path that a finding names.
-    """
-    if found.primary is not None and found.primary.span.file not in texts:
-        return found
-    labels = (found.primary, *found.secondary)
-    told = (_note(each, texts) for each in labels if each is not None and each.text)
-    notes = tuple(dict.fromkeys(filter(None, told)))
-    bare = evolve(found, primary=None, secondary=(), notes=(*notes, *found.notes))
-    if found.code in MEMORY_CODES:
-        return evolve(bare, help=())
-    # A flag of the engine is no option of `init`: it is set in what is written.
-    later = tuple(line for line in bare.help if "flags." in line or "`[flags]`" in line)
-    now = tuple(line for line in bare.help if line not in later)
-    asked = only_in_flags(evolve(bare, help=now), _OPTIONS)
-    return evolve(asked, help=(*asked.help, *(f"once it is written, {line}" for line in later)))
-
-
-def _note(label: Label, texts: Mapping[str, str]) -> str | None:
-    lines = texts.get(label.span.file, "").splitlines()
-    if not 0 < label.span.line <= len(lines):
-        return None
-    key, _, value = lines[label.span.line - 1].partition(" = ")
-    said = value.partition("  #")[0].replace("_", "").strip('"')
-    if key in _TYPED:
-        return f"`{_TYPED[key]} {said}`: {label.text}"
-    if key in {"tensor", "pipeline", "data", "expert"}:
-        return f"`{key} = {said}`: {label.text}"
-    if key != "fraction":
-        return None
-    # Where nothing holds the promise, it was raised as far as it goes.
-    most = label.text.removeprefix("comes to ")
-    if most != label.text:
-        return f"the fraction of the memory, raised as far as it goes to {most}"
-    return f"the fraction of the memory {label.text}"
-
-
-def offers(place: Place, wanted: FirstService, refused: Judged) -> Iterator[tuple[str, str]]:
-    """Options that pass with the rest as asked, each with what comes of it: the most of a promise, the fewest GPUs.
-
-    `wanted` has the layout that came nearest.
+    `asked` is what nothing was settled of yet, and `wanted` what became of it.
     """
     plan = refused.plan
     if plan is None or plan.memory is None:
         return
     trials = Trials(replan=Replanner(plan=plan, catalog=place.catalog))
-    asked = [_asked(wanted, each) for each in _smaller(plan, trials)]
-    asked += _further(place, wanted, plan, than=asked)
-    asked.sort(key=lambda each: _moves(each, wanted) is Most.CONCURRENCY)
-    counts = list(_counts(place, wanted, refused))
-    if not asked and not counts:
-        asked = [_asked(wanted, each) for each in _both(plan, trials)]
-    others = (*_formats(wanted), *_siblings(place.catalog, wanted))
-    for each in (*asked, *others, *counts):
-        checked, taken = place.judge(each), each
-        if checked.refused:
-            taken = eased(place, each) or each
-            checked = checked if taken is each else place.judge(taken)
-        if not checked.refused:
-            yield _option(wanted, each), f"{verdict_line(checked.judged[0])}{_how(taken)}"
+    smaller = [_asked(asked, each) for each in _smaller(plan, trials)]
+    smaller += _further(place, wanted, plan, than=smaller, asked=asked)
+    smaller.sort(key=lambda each: _moves(each, asked) is Most.CONCURRENCY)
+    counts = list(_counts(place, asked, wanted, refused))
+    if not smaller and not counts:
+        smaller = [_asked(asked, each) for each in _both(plan, trials)]
+    others = (*_formats(asked), *_siblings(place.catalog, asked))
+    tried = ((each, settled(place, each)) for each in (*smaller, *others))
+    for each, done in (*tried, *counts):
+        if not done.checked.refused:
+            told = verdict_line(done.checked.judged[0])
+            yield _option(asked, each), f"{told}{_how(done.wanted)}"
 
 
 def _formats(wanted: FirstService) -> Iterator[FirstService]:
@@ -149,30 +80,36 @@ def _same_shapes(model: Model, other: Model) -> bool:
     return shapes(model) == shapes(other)
 
 
-def _how(asked: FirstService) -> str:
+def _how(wanted: FirstService) -> str:
     """What comes with it that is not in the options."""
+    layout = wanted.layout
     told = (
-        ("data parallel attention", asked.layout is not None and asked.layout.dp_attention),
-        (f"{counted(asked.requests or 0, 'request', does='run')} at most", bool(asked.requests)),
-        ("few hosts have as many GPUs", asked.count > ONE_HOST),
+        (layout.briefly if layout is not None else "", layout is not None),
+        (f"{counted(wanted.requests or 0, 'request', does='run')} at most", bool(wanted.requests)),
+        ("few hosts have as many GPUs", wanted.count > ONE_HOST),
     )
     return "".join(f"; {each}" for each, is_so in told if is_so)
 
 
 def _further(
-    place: Place, wanted: FirstService, plan: Plan, *, than: Sequence[FirstService]
+    place: Place,
+    wanted: FirstService,
+    plan: Plan,
+    *,
+    than: Sequence[FirstService],
+    asked: FirstService,
 ) -> Iterator[FirstService]:
     """The most of a promise that passes with what `eased` tries, where that is more `than` without."""
     found: list[FirstService] = []
     for each in (plan, *_grouped(place, wanted)):
         trials = Trials(replan=Replanner(plan=each, catalog=place.catalog))
-        found += (_asked(wanted, remedy) for remedy in _smaller(_with_few(each, trials), trials))
+        found += (_asked(asked, remedy) for remedy in _smaller(_with_few(each, trials), trials))
     for most in (Most.CONTEXT, Most.CONCURRENCY):
-        known = max((_promised(each) for each in than if _moves(each, wanted) is most), default=0)
+        known = max((_promised(each) for each in than if _moves(each, asked) is most), default=0)
         furthest = max(
-            (each for each in found if _moves(each, wanted) is most), key=_promised, default=None
+            (each for each in found if _moves(each, asked) is most), key=_promised, default=None
         )
-        if furthest is not None and _WORTH * known <= _promised(furthest) < _promised(wanted):
+        if furthest is not None and _WORTH * known <= _promised(furthest) < _promised(asked):
             yield furthest
 
 
@@ -211,24 +148,23 @@ def _smaller(plan: Plan, trials: Trials) -> Iterator[Remedy]:
             yield found
 
 
-def _counts(place: Place, wanted: FirstService, refused: Judged) -> Iterator[FirstService]:
+def _counts(
+    place: Place, asked: FirstService, wanted: FirstService, refused: Judged
+) -> Iterator[tuple[FirstService, Settled]]:
     """The fewest GPUs that pass, and the fewest that do so without a doubt; for a number that does not divide, fewer too."""
-    more = [each for each in COUNTS if each > wanted.count]
-    fewer = [each for each in reversed(COUNTS) if each < wanted.count]
+    more = [each for each in COUNTS if each > asked.count]
+    fewer = [each for each in reversed(COUNTS) if each < asked.count]
     is_memory = wanted.layout is None and all(
         each.code in ABOUT_MEMORY for each in refused.diagnostics if each.is_error
     )
     for counts in (more,) if is_memory else (fewer[:1], more):
         for count in counts:
-            asked = laid_out(place, evolve(wanted, count=count, layout=None))
-            found = place.judge(asked)
-            easier = eased(place, asked) if found.refused else None
-            if easier is not None:
-                asked, found = easier, place.judge(easier)
-            if found.refused:
+            each = evolve(asked, count=count)
+            done = settled(place, each)
+            if done.checked.refused:
                 continue
-            yield asked
-            if found.judged[0].verdict is Verdict.PASS:
+            yield each, done
+            if done.checked.judged[0].verdict is Verdict.PASS:
                 break
 
 

@@ -46,7 +46,7 @@ def laid_out(place: Place, wanted: FirstService) -> FirstService:
 
 
 def eased(place: Place, wanted: FirstService) -> FirstService | None:
-    """What keeps the whole promise where memory alone refuses it: fewer requests at once, data parallel attention, or both.
+    """What keeps the whole promise where memory alone refuses it: fewer running requests, data parallel attention, or both.
 
     A certain one before one by the best estimate, else in this order; `None` where none passes.
     """
@@ -87,7 +87,7 @@ def _first_fault(checked: Checked) -> str:
 
 
 def _fewer(place: Place, wanted: FirstService, refused: Checked) -> Iterator[FirstService]:
-    """The most requests at once that surely pass, then those that do by the best estimate: a power of two where that is enough."""
+    """The most running requests that surely pass, then those that do by the best estimate: a power of two where that is enough."""
     plan = refused.judged[0].plan
     if plan is None or plan.memory is None:
         return

@@ -170,6 +170,8 @@ def _apart(wanted: FirstService, plans: Sequence[Plan], *, stands: bool) -> Firs
     if own is None:
         return wanted
     others = [each for each in residents if each.unit != own.unit]
+    alike = [each.name for each in residents if each.unit == own.unit and each is not own]
+    wanted = evolve(wanted, same_unit=(own.unit[1], *alike) if alike else ())
     wanted = evolve(wanted, port=_port(own, others), indices=_indices(own, others))
     return _with_python(wanted, own, others, stands=stands)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 from attrs import evolve
 
 from compiler.cli.exits import Exit
-from compiler.cli.offered import in_options, offers
-from compiler.cli.session import Session, show, write_lines
+from compiler.cli.inoptions import in_options
+from compiler.cli.offered import offers
+from compiler.cli.session import show, write_lines
 from compiler.cli.startlayout import ABOUT_MEMORY, COUNTS, in_groups
 from compiler.cli.startplace import Place
+from compiler.cli.startsettled import Settled
 from compiler.diagnostics import Diagnostic, listed
 from compiler.judged import Checked, Verdict
 from compiler.memory.outcome import POOL_CODES, RESERVE_CODES
@@ -22,24 +24,26 @@ from compiler.starter import FirstService
 
 _INSTEAD = "nothing was written; with the rest as it is, {}:"
 _NOTHING_PASSES = (
-    f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer requests at once, and none passes: "
+    f"nothing was written; up to {COUNTS[-1]} GPUs of this kind were tried, also with fewer running requests, and none passes: "
     "ask for another kind, or for less"
 )
 
 
-def refuse(wanted: FirstService, checked: Checked, place: Place, session: Session) -> int:
-    """Say why, and what may be asked for instead, in the words of the options."""
-    tried = _Tried(place, wanted, checked, session)
+def refuse(place: Place, asked: FirstService, done: Settled) -> int:
+    """Say why, and what may be asked for instead, in the words of the options; `place` is as it was before anything was settled."""
+    tried = _Tried(done)
     texts = place.lacking(tried.nearest)
-    found = tuple(in_options(each, texts) for each in _about_the_promise(tried.checked))
+    passing = dict(offers(place, asked, done.wanted, done.checked.judged[0]))
+    found = tuple(
+        in_options(each, texts, _most(passing)) for each in _about_the_promise(tried.checked)
+    )
     show(found, tried.session)
-    if wanted.layout is not None:
-        write_lines((wanted.layout.said(wanted.count),), beside=True)
+    if done.wanted.layout is not None:
+        write_lines((done.wanted.layout.said(done.wanted.count),), beside=True)
     write_lines(tried.said(), beside=True)
     lines = verdict_lines(tried.checked.judged)
     cut = len(found) < len(tried.checked.all_diagnostics)
     write_lines(line.partition("; reserve")[0] if cut else line for line in lines)
-    passing = dict(offers(place, wanted, checked.judged[0]))
     if passing:
         wide = max(map(len, passing))
         rows = (f"  {option.ljust(wide)}  {gives}" for option, gives in passing.items())
@@ -53,12 +57,22 @@ def refuse(wanted: FirstService, checked: Checked, place: Place, session: Sessio
     return Exit.REFUSED
 
 
-class _Tried:
-    """The layouts that were tried, each also with fewer requests at once, and the one whose pool comes nearest to the promise."""
+def _most(passing: Iterable[str]) -> Mapping[str, int]:
+    """The largest number of each option that passes, alone or with others."""
+    most: dict[str, int] = {}
+    for option in passing:
+        words = option.split()
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            if value.isdigit():
+                most[name] = max(int(value), most.get(name, 0))
+    return most
 
-    def __init__(
-        self, place: Place, wanted: FirstService, checked: Checked, session: Session
-    ) -> None:
+
+class _Tried:
+    """The layouts that were tried, each also with fewer running requests, and the one whose pool comes nearest to the promise."""
+
+    def __init__(self, done: Settled) -> None:
+        place, wanted, checked, session = done.place, done.wanted, done.checked, done.session
         self.nearest, self.checked, self.session = wanted, checked, session
         self._ways = [wanted]
         errors = [each for each in checked.all_diagnostics if each.is_error]
@@ -81,8 +95,8 @@ class _Tried:
         groups = listed([str(each.layout.data) for each in others if each.layout is not None])
         grouped = f", and {_IN_GROUPS.format(groups)}" if others else ""
         nearest = f"; {_way(self.nearest)} came nearest, as said above" if others else ""
-        each = "each" if others else "it"
-        yield f"tried: {_way(first)}{grouped}, {each} also with fewer requests at once{nearest}"
+        each = "each also" if others else "also"
+        yield f"tried: {_way(first)}{grouped}, {each} with fewer running requests{nearest}"
 
 
 _IN_GROUPS = "data parallel attention in {} groups"

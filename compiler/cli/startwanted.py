@@ -13,7 +13,7 @@ from compiler.catalog import Catalog, Kind
 from compiler.catalog.shelves import file_stem
 from compiler.cli.askedgpu import asked_gpu, no_such
 from compiler.engines.known import ENGINES
-from compiler.near import is_mistyped, near
+from compiler.near import is_mistyped
 from compiler.starter import FirstService
 
 
@@ -35,7 +35,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         raise click.UsageError(
             f"{', '.join(missing)} must be given where there is no terminal to ask on"
         )
-    model = _model(given["model"], catalog.ids(Kind.MODEL))
+    model = _model(given["model"], catalog)
     gpu = _kind_of_gpu(given["gpu"], catalog.ids(Kind.GPU), catalog)
     count = given["count"] or click.prompt("GPUs of one host", type=click.IntRange(min=1))
     host = given["host"] or click.prompt("The host's name", value_proc=_asked_host)
@@ -56,6 +56,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         engine=engine,
         version=asked or version or catalog.versions(engine)[-1],
         flags=ENGINES[engine].first_flags,
+        model_flags=ENGINES[engine].model_flags(known) if known else {},
         python=given["python"] or default_python(engine),
         context=context,
         concurrency=given["concurrency"],
@@ -64,6 +65,7 @@ def wanted_of(given: Mapping[str, Any], catalog: Catalog, *, version: str | None
         kv_dtype=given["kv_dtype"] or "",
         target=host,
         user=given["user"] or engine,
+        own_name=given["name"] or "",
     )
 
 
@@ -83,26 +85,32 @@ def _asked_host(value: str) -> str:
     return value
 
 
-def _model(given: str | None, known: Sequence[str]) -> str:
+def _model(given: str | None, catalog: Catalog) -> str:
     """A name by its option, or by the terminal, which asks again where it cannot be meant."""
     if given:
-        return _meant(given, known)
+        return _meant(given, catalog)
     answer: str = click.prompt(
-        "Model (its id on the hub)", value_proc=lambda value: _meant(value, known)
+        "Model (its id on the hub)", value_proc=lambda value: _meant(value, catalog)
     )
     return answer
 
 
-def _meant(given: str, known: Sequence[str]) -> str:
+def _meant(given: str, catalog: Catalog) -> str:
     """The same name, unless a known one was nearly hit: a tree for what nobody described would promise nothing.
 
     That is certain only where its capitals or its owner are missing, or letters of a word: many are called alike, and one
-    that nobody described may well be meant.
+    that nobody described may well be meant. One that has another's figures is known, which is said.
 
     Raises:
         click.UsageError: with the near name.
     """
-    similar = None if given in known else near(given, known)
+    if given in catalog.ids(Kind.MODEL):
+        return given
+    found, _ = catalog.model(given)
+    if found is not None:
+        click.echo(found.likeness, err=True)
+        return given
+    similar = catalog.near(Kind.MODEL, given)
     if similar is None:
         return given
     said = no_such("model", given, similar)
@@ -121,7 +129,7 @@ def _kind_of_gpu(given: str | None, known: Sequence[str], catalog: Catalog) -> s
         kind = asked_gpu(value, catalog)
         if file_stem(kind) is None:
             raise click.UsageError(
-                f"no kind of GPU is called `{value}`; `poolproof catalog list gpus` has all"
+                f"the catalogue has no kind of GPU `{value}`; `poolproof catalog list gpus` has all"
             )
         return kind
 

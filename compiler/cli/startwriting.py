@@ -62,6 +62,14 @@ def _told(place: Place, wanted: FirstService) -> Iterator[str]:
     if wanted.taken_python:
         python = wanted.own_python or wanted.python
         yield f"others on `{wanted.target}` have another release at `{wanted.taken_python}`: this one is started by `{python}`; install it there"
+    if wanted.same_unit:
+        unit, *names = wanted.same_unit
+        alike = listed([f"`{each}`" for each in names])
+        has = "has" if len(names) == 1 else "have"
+        yield (
+            f"{alike} {has} the unit `{unit}` on `{wanted.target}`, too: one of them runs at a time, and a switch to the other replaces it; "
+            f"for both at once give this one a `unit` under `[targets.{wanted.target}]`, and a port and GPUs of its own"
+        )
     folder = place.folder
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     yield f"next: {there}poolproof compile, read out/{wanted.profile}/PLAN.md, and commit profiles/ and out/"

@@ -198,6 +198,9 @@ class Engine(Protocol):
     def first_flags(self) -> Mapping[str, Argument]:
         """The flags that a new tree gives it, by their names without dashes."""
 
+    def model_flags(self, model: Model) -> Mapping[str, Argument]:
+        """The flags that a new tree gives a model, without which it would be served as something else."""
+
     @property
     def tells_free_memory(self) -> str | None:
         """Who tells how much memory is free before weights load, and where: a clause; `None` where nobody does."""

@@ -23,6 +23,11 @@ class Fragments(Value):
     engine: str
     hardware: str
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Each of them, in the order in which they are extended."""
+        return (self.service, self.model, self.engine, self.hardware)
+
 
 def fragments(wanted: FirstService) -> Fragments:
     """The names of the fragments of a service."""
@@ -38,7 +43,7 @@ def profile_files(wanted: FirstService) -> Mapping[str, str]:
     """The text of each profile, by its name."""
     names = fragments(wanted)
     return {
-        names.service: _SERVICE + _first_flags(wanted.flags),
+        names.service: _SERVICE + _flags_of(wanted.flags),
         names.model: _model(wanted),
         names.engine: _engine(wanted),
         names.hardware: _hardware(wanted),
@@ -56,7 +61,7 @@ port = 30000
 """
 
 
-def _first_flags(flags: Mapping[str, Argument]) -> str:
+def _flags_of(flags: Mapping[str, Argument]) -> str:
     if not flags:
         return ""
     return "\n[flags]\n" + "".join(
@@ -72,7 +77,7 @@ schema = 1
 id = {text_toml(wanted.model)}
 path = {text_toml(wanted.model_path)}
 served_name = {text_toml(wanted.name)}
-{_trust(wanted)}"""
+{_trust(wanted)}{_flags_of(wanted.model_flags)}"""
 
 
 def _trust(wanted: FirstService) -> str:
@@ -109,8 +114,7 @@ tensor = {wanted.count}
 
 def _deployed(wanted: FirstService) -> str:
     names = fragments(wanted)
-    parents = (names.service, names.model, names.engine, names.hardware)
-    extends = "".join(f"    {text_toml(each)},\n" for each in parents)
+    extends = "".join(f"    {text_toml(each)},\n" for each in names.all)
     return f"""\
 schema = 1
 extends = [
@@ -136,7 +140,7 @@ def _holders(wanted: FirstService) -> str:
 
 
 def _requests(wanted: FirstService) -> str:
-    """Fewer at once than the engine takes by itself, and why."""
+    """Fewer that run than the engine takes by itself, and why."""
     if wanted.requests is None:
         return ""
     return f"{_comment(wanted.requests_said)}max_running_requests = {wanted.requests}\n"

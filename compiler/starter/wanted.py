@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from compiler.profile import Argument
 from compiler.value import Value
@@ -47,6 +47,18 @@ class Layout(Value):
         how = ", and ".join(way for way, is_so in ways if is_so)
         return f"With `tensor = {count}` alone, {self.because}. So {how}."
 
+    @property
+    def briefly(self) -> str:
+        """How it is laid out, in few words."""
+        ways = (
+            ("data parallel attention", self.dp_attention),
+            (f"{self.data} copies", self.data > 1 and not self.dp_attention),
+            (f"{self.pipeline} stages", self.pipeline > 1),
+            (f"experts in {self.expert} groups", self.expert > 1),
+            ("the vision tower whole on every GPU", self.whole_vision),
+        )
+        return ", ".join(way for way, is_so in ways if is_so)
+
     def _copies(self) -> str:
         if self.dp_attention:
             size = self.tensor // self.data
@@ -75,14 +87,15 @@ class FirstService(Value):
         count: how many of them one host has; all of them serve it.
         engine: its name.
         version: its release.
-        flags: what it is given beside.
+        flags: what each service is given beside.
+        model_flags: what this model is.
         python: the interpreter that has the engine, on the host.
         context: tokens that one request may have.
         concurrency: requests of that size at once.
         layout: how the model lies on the GPUs; `None` for tensor parallel over all of them.
         port: that it listens on; `None` for the port that all share.
         indices: the GPUs of its host that it uses; empty for the first ones.
-        requests: that run at once, where the engine's own limit is too many for the memory.
+        requests: that run at most, where the engine's own limit is too many for the memory.
         requests_because: what that limit was refused for, in a clause.
         own_python: the interpreter, where the one of its engine's fragment has another release on its host.
         taken_python: the usual interpreter, where another service of its host has another release there; else empty.
@@ -95,6 +108,8 @@ class FirstService(Value):
         custom_code: the parts of the checkpoint that come as code, as words of a sentence.
         target: the host's name.
         user: the account it runs as.
+        same_unit: the unit, and the profiles that have it on this host already; empty where it has one of its own.
+        own_name: of its deployable profile; empty for the usual one.
     """
 
     model: str
@@ -110,6 +125,8 @@ class FirstService(Value):
     is_described: bool
     target: str
     user: str
+    own_name: str = ""
+    model_flags: Mapping[str, Argument] = field(factory=dict)
     custom_code: str = ""
     layout: Layout | None = None
     port: int | None = None
@@ -123,6 +140,7 @@ class FirstService(Value):
     fraction: float | None = None
     picked: float | None = None
     shares: bool = False
+    same_unit: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -132,12 +150,12 @@ class FirstService(Value):
 
     @property
     def requests_said(self) -> str:
-        """Why fewer run at once, as a sentence; empty where the limit is the engine's own."""
+        """Why fewer run, as a sentence; empty where the limit is the engine's own."""
         if self.requests is None:
             return ""
-        return f"With as many requests at once as the engine takes by itself, {self.requests_because}. So {self.requests} run at most, and others wait."
+        return f"With as many running requests as the engine takes by itself, {self.requests_because}. So {self.requests} run at most, and others wait."
 
     @property
     def profile(self) -> str:
         """The name of its deployable profile."""
-        return f"{self.name}-{self.target}"
+        return self.own_name or f"{self.name}-{self.target}"

@@ -40,6 +40,9 @@ class _Sglang(Value):
     first_flags: Mapping[str, Argument] = field(factory=lambda: {"enable-metrics": True})
     tells_free_memory: str = "SGLang's line `Load weight begin` prints"
 
+    def model_flags(self, model: Model) -> Mapping[str, Argument]:
+        return {"is-embedding": True} if model.embeds else {}
+
     def rules_for(self, plan: Plan) -> tuple[Rule, ...]:
         return rules_for(plan)
 

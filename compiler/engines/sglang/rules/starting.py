@@ -1,10 +1,10 @@
-"""Rules about how the server is started: its secrets file, its groups, and its name."""
+"""Rules about how the server is started: its secrets file, its groups, its name, and what it is to answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.diagnostics import Diagnostic, error
+from compiler.diagnostics import Diagnostic, error, warning
 from compiler.engines.sglang.given import given_by
 from compiler.engines.sglang.rules.places import at, labels, refusal
 from compiler.origins import Origins
@@ -114,3 +114,27 @@ def served_name_without_colon(plan: Plan, where: Origins) -> Iterator[Diagnostic
 
 def _plain(name: str) -> str:
     return name.rpartition("/")[2].replace(":", "-")
+
+
+_EMBEDDING = "is-embedding"
+
+
+@rule("embedding-off")
+def embeds(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
+    """An architecture of a language model is served as one, unless the flag says otherwise (`is_generation_model`)."""
+    model = plan.model
+    if model is None or not model.embeds or given_by(plan).value(_EMBEDDING):
+        return
+    yield warning(
+        "embedding-off",
+        f"`{model.id}` is made for embeddings, and is served as a model that writes text",
+        where.primary(
+            "model.id", text=f"its architecture is a language model's, `{model.architecture}`"
+        ),
+        notes=(
+            f"without `--{_EMBEDDING}` the server starts, and refuses each request for an embedding",
+            f"known from {model.sources.get('embeds', 'the catalogue')}",
+        ),
+        help=(f"set `{_EMBEDDING} = true` under `[flags]`",),
+        path="model.id",
+    )
