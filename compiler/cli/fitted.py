@@ -114,15 +114,17 @@ def _first(found: Diagnostic) -> str:
 def _unhelpful_lines(answer: Answer) -> Iterator[str]:
     """A line for each; one for all that run into the same error, which stood before anything was tried."""
     standing = {found.code for found in answer.first}
-    together: dict[str, list[str]] = {}
+    together: dict[str, dict[str, str]] = {}
     for each in answer.unhelpful:
+        tried, said = each.tried or each.setting, f"{each.why}{_beside(each, answer)}"
         code = each.why.partition(",")[0]
         if code in standing:
-            together.setdefault(code, []).append(each.tried or each.setting)
+            together.setdefault(code, {})[tried] = said
         else:
-            yield f"  {each.tried or each.setting}: {each.why}{_beside(each, answer)}"
+            yield f"  {tried}: {said}"
     for code, several in together.items():
-        yield f"  {'; '.join(several)}: {code}, as now"
+        reasons = set(several.values())
+        yield f"  {'; '.join(several)}: {reasons.pop() if len(reasons) == 1 else f'{code}, as now'}"
 
 
 def _beside(each: Unhelpful, answer: Answer) -> str:
