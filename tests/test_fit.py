@@ -573,8 +573,8 @@ def test_what_a_neighbour_refuses_is_said_once(tree: Checkout) -> None:
     """Levers that run into an error which stands already share a line; what another comes to keeps its own."""
     write_two(tree, first=0.7, second=0.7)
     tried = tree.run("fit", "many").out.partition("tried alone, and no help:\n")[2].splitlines()
-    (line,) = (each for each in tried if "gpu-overcommitted, as now" in each)
-    settings = line.removesuffix(": gpu-overcommitted, as now").strip().split("; ")
+    (line,) = (each for each in tried if "no memory is left for its pool" in each)
+    settings = line.partition(": gpu-overcommitted, ")[0].strip().split("; ")
     assert len(settings) > 2
     assert all(" = " in each for each in settings)
     assert any("there is no cap" in each for each in tried)
