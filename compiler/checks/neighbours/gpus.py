@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from compiler.checks.neighbours.capping import Capped
 
 
-_HELP = (
-    "give each its own `gpus.indices`",
-    "or the same `unit` on this target: then one of them runs at a time",
-)
+_ONE_UNIT = "or the same `unit` on this target: then one of them runs at a time"
 
 
 class _Told(Places):
@@ -90,7 +87,7 @@ def _broken(
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
             *caps.why_none,
         ),
-        "help": _or_apart(caps.help),
+        "help": _or_apart(caps.help, sharing, host),
         "path": "gpus.indices",
         "between": _services(sharing),
     }
@@ -114,15 +111,18 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
             else "nobody can say whether they fit: the memory of one of them is not known",
             "each slows the other down",
         ),
-        help=_or_apart(_ordered([each.resident for each in several])),
+        help=_or_apart(_ordered([each.resident for each in several]), sharing, host),
         path="gpus.indices",
         between=_services(sharing),
     )
 
 
-def _or_apart(ways: tuple[str, ...]) -> tuple[str, ...]:
+def _or_apart(ways: tuple[str, ...], sharing: Sharing, host: Host) -> tuple[str, ...]:
     """What lets them share the GPU, if anything does, and what ends the sharing."""
-    return (*ways, f"or {_HELP[0]}" if ways else _HELP[0], _HELP[1])
+    from compiler.checks.neighbours.apart import own_indices  # noqa: PLC0415 - where GPUs are shared
+
+    apart = own_indices([each.resident for each in (sharing.taker, *sharing.others)], host)
+    return (*ways, f"or {apart}" if ways else apart, _ONE_UNIT)
 
 
 def _ordered(residents: Sequence[Resident]) -> tuple[str, ...]:
