@@ -69,5 +69,7 @@ def with_meaning(
         return faults
     from compiler.checks.meant.keys import with_meant_keys  # noqa: PLC0415 - only a mistake pays for it
     from compiler.checks.meant.names import with_meant_flags  # noqa: PLC0415 - as above
+    from compiler.checks.meant.releases import with_releases  # noqa: PLC0415 - as above
 
-    return with_meant_keys(with_meant_flags(faults, values, catalog), values, catalog)
+    told = with_meant_keys(with_meant_flags(faults, values, catalog), values, catalog)
+    return with_releases(told, values, catalog)

@@ -68,9 +68,15 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             summary=f"{_release_name(release)} {verb} `{option.flag}`",
             primary=_key(where, option, "this flag"),
             notes=notes,
-            help=advice,
+            help=advice or tuple(_without(option)),
             path=option.setting,
         )
+
+
+def _without(option: Option) -> Iterator[str]:
+    """What a raw flag can always do: go; its setting stands for itself where it is a typed one's."""
+    if option.setting.startswith("flags."):
+        yield f"remove `{option.setting}`"
 
 
 @rule("flag-deprecated")
@@ -123,6 +129,8 @@ def parses(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 def _values(release: Release, flag: Flag, option: Option) -> Iterator[str]:
     """The values a flag takes, when it takes a few only; first what was probably meant."""
     if not flag.choices:
+        wanted = "a value that it takes" if flag.takes else "no value"
+        yield from (f"{each}, or give it {wanted}" for each in _without(option))
         return
     from compiler.checks.meant import value_meant  # noqa: PLC0415 - only a mistake pays for it
 
