@@ -399,6 +399,8 @@ def test_every_error_names_a_change_that_mends_it(profiles: Path, catalog: Catal
         ('targets.ct200.kind = "docker"', 'write `"systemd"`'),
         ("serve.context = 3", "write `16`"),
         ("serve.port = 70000", "write `65535`"),
+        ('memory.fraction = "0.877"', "write `0.877`"),
+        ('memory.fraction = "`0.877`"', "write `0.877`"),
         ('engine.name = "torch"', "there is no engine but `sglang`"),
         ("gpus.indices = [0, 0]", "set `gpus.indices = [0, 1]`"),
         ('flags.random-seed = "x"', "remove `flags.random-seed`, or give it a value that it takes"),
@@ -426,3 +428,29 @@ def test_a_release_below_what_is_priced_names_the_one_to_take(
     again = text.replace("0.4.1", "0.4.6")
     found = check_texts(profiles, {"case": REST + again}, catalog=catalog).all_diagnostics
     assert all(each.code != "model-unpriced" for each in found)
+
+
+@pytest.mark.parametrize("written", ["0.877", "`0.877`", "87.7 %"])
+def test_a_number_in_quotes_is_called_that(profiles: Path, catalog: Catalog, written: str) -> None:
+    """Where a number is wanted among words, its quotes are the fault, and said to be."""
+    text = (
+        'extends = ["base/kimi-k2.6", "base/service", "base/sglang-ddtree", "hw/8x-rtx-pro-6000"]\n'
+        f'memory.fraction = "{written}"\n'
+    )
+    found = check_texts(profiles, {"case": text + REST}, catalog=catalog).all_diagnostics
+    (told,) = (each for each in found if each.code == "bad-value")
+    assert told.summary.endswith("or `auto`, found a number in quotes, which is text")
+
+
+def test_what_is_accepted_is_told_with_its_figures() -> None:
+    """Of a finding that is accepted the headline alone is shown: it has the figures of its places, and the reason."""
+    place = Span(file="a", line=1, column=1, end_line=1, end_column=2)
+    found = error(
+        "pool-likely-short",
+        "the pool is short",
+        Label(place, "needs 200 slots"),
+        secondary=(Label(place, "a limit"), Label(place, "gives 100")),
+    )
+    assert found.told == "the pool is short"
+    told = evolve(found, accepted="seen").told
+    assert told == "the pool is short: needs 200 slots, gives 100 (accepted: seen)"

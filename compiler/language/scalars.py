@@ -25,6 +25,7 @@ Hook = Callable[[Any, Any], Any]
 """The plain value and the type it is for, to our value."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NUMBER = re.compile(r"[\s`'\"]*\d*[.,]?\d+\s*%?[\s`'\"]*")
 _UNIT = ".service"
 _LONGEST_NAME = 200  # a file name holds 255 bytes, and ours get a suffix
 _LONGEST_PATH = 4095  # linux/limits.h PATH_MAX, less the NUL
@@ -93,6 +94,9 @@ def wrong_word(word: str, choices: Iterable[str], *, wanted: str) -> RefusedErro
     shown = printable(word)
     shown = shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "..."
     words = tuple(choices)
+    if "number" in wanted and _NUMBER.fullmatch(word):
+        message = f"expected {wanted}, found a number in quotes, which is text"
+        return refusal(message, meant=near(word, words))
     only = f'"{words[0]}"' if len(words) == 1 else None
     return refusal(f"expected {wanted}, found `{shown}`", meant=near(word, words), passes=only)
 
