@@ -149,6 +149,7 @@ def _judge(
             "accept-unreasoned",
             f"`{code}` is accepted without a reason",
             where.primary(setting, text="write why"),
+            help=(f"write the reason as text, or remove `{setting}`",),
             path=setting,
         )
     if code not in codes and plan.memory is not None:

@@ -87,10 +87,13 @@ class Diagnostic(Value):
 
     @property
     def told(self) -> str:
-        """Its summary, and why it is accepted, where it is."""
-        return (
-            self.summary if self.accepted is None else f"{self.summary} (accepted: {self.accepted})"
-        )
+        """Its summary; of what is accepted its figures, too, which nothing else shows then, and why it is."""
+        if self.accepted is None:
+            return self.summary
+        labels = (each for each in (self.primary, *self.secondary) if each is not None)
+        figures = [each.text for each in labels if any(map(str.isdigit, each.text))]
+        said = ": ".join(filter(None, (self.summary, ", ".join(figures))))
+        return f"{said} (accepted: {self.accepted})"
 
     @property
     def mends(self) -> tuple[str, ...]:

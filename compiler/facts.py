@@ -289,6 +289,7 @@ class Unknown(Value):
         near: a known name like it.
         is_sure: whether that one is meant for certain.
         told_by: the raw flags with which it would be known, each as a line under `[flags]`.
+        since: the release from which on it is known.
     """
 
     code: str
@@ -298,3 +299,4 @@ class Unknown(Value):
     near: str | None = None
     is_sure: bool = False
     told_by: tuple[str, ...] = ()
+    since: str | None = None

@@ -123,7 +123,7 @@ class Origins(Value):
     def primary(self, *settings: str, text: str = "") -> Label:
         """A label at the first of these settings that a file sets, else at the profile itself.
 
-        There it says so where the release is meant, and is one that is tried.
+        Where the release is meant, and is one that is tried, its text ends in `TRIED`: that is no place in a file.
         """
         for setting in settings:
             found = self.label(setting, text)

@@ -108,3 +108,35 @@ def test_a_profile_for_a_host_is_told_that_it_lacks_a_python() -> None:
     Path("a.sh").write_text(f"/opt/v/bin/{SERVER} {MODEL}\n", "utf-8")
     done = CliRunner().invoke(command, ["--target", "box", "a.sh"], standalone_mode=False)
     assert "which Python" not in done.output
+
+
+def adopted(words: str, *options: str) -> tuple[str, list[str]]:
+    """The profile, and the lines of what became of the launch."""
+    Path("a.sh").write_text(f"{SERVER} {words}\n", "utf-8")
+    done = CliRunner().invoke(command, ["--gpu", "h200", *options, "a.sh"], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.stdout, done.stderr.splitlines()
+
+
+def test_all_that_is_open_is_asked_for_at_once() -> None:
+    """Nothing comes up only when the rest is said: what no flag says is refused whatever the launch leaves open."""
+    _, told = adopted(f"{MODEL} --tp $TP")
+    _, then = adopted(f"{MODEL} --tp $TP", "--var", "TP=8")
+    asked = [line for line in told if line.startswith("open: ")]
+    later = [line for line in then if line.startswith("open: ")]
+    assert any("`python-missing`" in line for line in asked)
+    assert set(later) < set(asked)
+
+
+def test_what_is_open_stands_before_what_is_only_told() -> None:
+    """On the terminal and in the profile's comments, which say of when they are, so that they stay true."""
+    profile, told = adopted(f"{MODEL} --tp $TP")
+    kinds = [line.partition(":")[0] for line in told]
+    assert kinds[: kinds.count("open")] == ["open"] * kinds.count("open")
+    assert "assumed" in kinds
+    _, _, comments = profile.partition(
+        "\n# When it was adopted, this was left to say, not carried, not known, or taken for granted; "
+        "what was mended since may go:\n"
+    )
+    assert [line.removeprefix("# ") for line in comments.splitlines()] == told
+    assert "at the end" not in profile

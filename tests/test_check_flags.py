@@ -138,12 +138,12 @@ def test_a_flag_of_another_release_is_told_its_successor(
 
 
 def test_a_flag_without_successor_is_told_why(profiles: Path, catalog: Catalog) -> None:
-    """A flag that is gone for good says what to do instead, as a note."""
+    """A flag that is gone for good says what to do instead, as a note, and that it can go."""
     flags = "collect-tokens-histogram = true"
     (found,) = flag_findings(profiles, catalog, version="0.5.23", flags=flags)
     assert found.code == "flag-unknown"
     assert "`--enable-metrics` collects token histograms, so it can go" in found.notes
-    assert found.help == ()
+    assert found.help == ("remove `flags.collect-tokens-histogram`",)
 
 
 def test_a_flag_of_later_releases_is_told_where_it_is(profiles: Path, catalog: Catalog) -> None:

@@ -170,7 +170,7 @@ def test_an_engine_that_is_upgraded_in_its_place(tree: Checkout) -> None:
     said = tree.run("diff").out
     assert "up on a: restart, once its engine is installed\n" in said
     assert f"install {install} restart engine; down for about " in " ".join(said.split())
-    assert "1 service changes, 1 to restart" in said
+    assert "1 service changes, with 1 restart" in said
     assert f"install first: {install.replace('`', '')[:10]}" in tree.run(
         "diff", "--format", "markdown"
     ).out.replace("`", "")
@@ -260,7 +260,7 @@ def test_what_a_running_service_would_not_notice_is_no_restart(tree: Checkout) -
     edit(tree, SHORT, "concurrency = 3", "concurrency = 2")
     less = tree.run("diff").out
     assert f"{SHORT} on ct200: no restart\n" in less
-    assert "to restart" not in less
+    assert "with 1 restart" not in less
     commit(tree)
     edit(tree, SHORT, "concurrency = 2", "concurrency = 3")
     more = " ".join(tree.run("diff").out.split())
@@ -276,7 +276,7 @@ def test_of_what_is_refused_nothing_restarts(tree: Checkout) -> None:
     done = tree.run("diff")
     assert done.code == 1
     assert f"{STORY} on ct200: refused, so nothing of it is written\n" in done.out
-    assert "to restart" not in done.out
+    assert "with 1 restart" not in done.out
     assert "  restart " not in done.out
 
 
@@ -299,8 +299,9 @@ def test_a_base_lists_every_service_it_touches(tree: Checkout) -> None:
     done = tree.run("diff", "--exit-code")
     assert done.code == 4
     # All three give the one unit of the host, where one of them runs.
-    assert "3 services change, 1 to restart; 3 are alternatives for kimi-k2.6.service on ct200" in (
-        " ".join(done.out.split())
+    assert (
+        "3 services change, with 1 restart; 3 are alternatives for kimi-k2.6.service on ct200"
+        in (" ".join(done.out.split()))
     )
 
 
@@ -453,6 +454,23 @@ def test_a_target_is_compared_by_its_own_folder(tree: Checkout) -> None:
     assert (done.code, "it has no target `other`" in done.err) == (1, True)
 
 
+def test_the_gpus_of_a_service_are_told_from_their_number(tree: Checkout) -> None:
+    """Indices are called GPUs beside how many there are, against a folder's plan as against a tree."""
+    edit(tree, STORY, "[memory]", "[gpus]\nindices = [8, 9, 10, 11, 12, 13, 14, 15]\n\n[memory]")
+    tree.run("compile")
+    said = "GPUs 8 x rtx-pro-6000-blackwell as GPUs 8 to 15"
+    assert said in " ".join(tree.run("diff").out.split())
+    edit(tree, STORY, "fraction = 0.93", "fraction = 0.94")
+    done = " ".join(tree.run("diff", f"out/{STORY}").out.split())
+    assert f"{said}, unit" in done
+    edit(tree, STORY, "[8, 9, 10", "[7, 9, 10")
+    done = " ".join(tree.run("diff", f"out/{STORY}").out.split())
+    assert (
+        "GPUs 8 x rtx-pro-6000-blackwell as GPUs 7, 9, 10, 11, 12, 13, 14, 15 "
+        "(was 8 x rtx-pro-6000-blackwell as GPUs 8 to 15)" in done
+    )
+
+
 def test_a_fragment_is_no_service(tree: Checkout) -> None:
     """Asked for by name nothing of it is compared, which is said, and who is made of it may be asked."""
     edit(tree, "base/service", "chunked_prefill = 8192", "chunked_prefill = 4096")
@@ -603,7 +621,7 @@ def test_a_revision_before_the_profiles(tree: Checkout) -> None:
     git(tree.root, "commit", "--quiet", "--allow-empty", "--message", "nothing")
     done = tree.run("diff")
     assert done.code == 0
-    assert "3 are new" in done.out
+    assert "3 services are new" in done.out
     assert "there are no profiles at HEAD" in done.err
 
 

@@ -56,7 +56,7 @@ def test_another_unit_stands_beside_the_old_one(tree: Checkout, text: str, unit:
     tree.write("up", text)
     said = "a new unit; qwen3-8b.service stays until `poolproof retire qwen3-8b`"
     assert f"up on a: {said} model" in told(tree)
-    assert "1 moves beside what is installed" in told(tree)
+    assert "1 service moves beside what is installed" in told(tree)
     assert f"| `up on a` | {said} |" in tree.run("diff", "--format", "markdown").out
     (change,) = services(tree)
     assert (change["change"], change["outcome"], change["restart"]) == ("moved", said, None)

@@ -158,13 +158,65 @@ def test_many_services_on_one_port_are_one_finding_each(profiles: Path) -> None:
     ]
 
 
+PORTS = {"a": 30_000, "b": 31_000, "c": 32_000}
+
+
 def test_what_moves_a_port_is_named_with_its_service(profiles: Path) -> None:
-    """A port that a flag gives is not moved by `serve.port`: the advice names the flag, and whose it is."""
+    """A port that a flag gives is not moved by `serve.port`: the advice names the flag, whose it is, and one that passes."""
     met = service(gpu=1, port=31000, unit="b") + 'flags.dist-init-addr = "127.0.0.1:30000"\n'
     checked = check_texts(profiles, {"a": service(unit="a"), "b": met})
-    assert help_of(checked, "port-clash") == (
-        "set `serve.port` of `a` or `flags.dist-init-addr` of `b` so that these do not meet"
+    advised = 'flags.dist-init-addr = "127.0.0.1:30001"'
+    assert help_of(checked, "port-clash").startswith(f"set `{advised}` of `b`: ")
+    mended = service(gpu=1, port=31000, unit="b") + f"{advised}\n"
+    assert "port-clash" not in codes_of(
+        check_texts(profiles, {"a": service(unit="a"), "b": mended})
     )
+
+
+def test_the_ports_that_are_offered_pass_together(profiles: Path) -> None:
+    """Each service that meets another is offered a port of its own, and all of them taken up meet nowhere."""
+    texts = {f"p{n}": service(gpu=n, unit=f"u{n}") for n in range(5)}
+    texts["far"] = service(gpu=5, port=30_200, unit="far")
+    found = [
+        each for each in check_texts(profiles, texts).all_diagnostics if each.code == "port-clash"
+    ]
+    for each in found:
+        moved = re.match(r"set `serve\.port = (\d+)` of `(\w+)`: no service of `one`", each.help[0])
+        assert moved is not None, each.help
+        texts[moved[2]] = service(
+            gpu=int(moved[2].removeprefix("p")), port=int(moved[1]), unit=f"u{moved[2]}"
+        )
+    assert len(found) == 4
+    assert not {"port-clash", "port-range"} & set(codes_of(check_texts(profiles, texts)))
+
+
+def test_no_note_of_a_clash_repeats_a_label(profiles: Path) -> None:
+    """What a label says at its place is not said once more below it."""
+    met = service(gpu=1, port=31000, unit="b") + 'flags.dist-init-addr = "127.0.0.1:30000"\n'
+    twice = service(unit="c", gpu=2, port=33000) + 'flags.dist-init-addr = "127.0.0.1:33000"\n'
+    checked = check_texts(profiles, {"a": service(unit="a"), "b": met, "c": twice})
+    found = [each for each in checked.all_diagnostics if each.code == "port-clash"]
+    assert len(found) == 2
+    for each in found:
+        labels = [label.text for label in (each.primary, *each.secondary) if label is not None]
+        assert len(labels) == 2
+        assert not set(labels) & set(each.notes)
+
+
+def test_the_gpus_that_are_offered_pass(profiles: Path) -> None:
+    """Of services on one GPU all but one are offered those that nobody uses, each its own; where that is not known none are."""
+    texts = {name: service(unit=name, port=port) for name, port in PORTS.items()}
+    texts["d"] = service(gpu=1, unit="d", port=33_000)
+    shared = next(
+        each for each in check_texts(profiles, texts).all_diagnostics if each.path == "gpus.indices"
+    )
+    told = next(line for line in shared.help if "give each its own" in line)
+    offered = dict(re.findall(r"`\[(\d+)\]` for `(\w)`", told))
+    assert sorted(offered) == ["2", "3"]
+    assert told.endswith("no service here uses GPUs 2 to 3, if `one` has them")
+    for gpu, name in offered.items():
+        texts[name] = service(gpu=int(gpu), unit=name, port=PORTS[name])
+    assert set(codes_of(check_texts(profiles, texts))) == {"model-unknown"}
 
 
 def test_an_address_keeps_its_host(profiles: Path) -> None:
@@ -329,7 +381,7 @@ def test_no_cap_is_offered_where_none_is_enough(profiles: Path) -> None:
     for texts in (large, {name: qwen(name) for name in "abcde"}):
         found = [each for each in check_texts(profiles, texts).all_diagnostics if each.is_error]
         assert found
-        assert found[0].help[0] == "give each its own `gpus.indices`"
+        assert found[0].help[0].startswith("give each its own `gpus.indices`, such as ")
 
 
 def test_a_forgotten_unit_is_told_with_a_name_that_is_free(profiles: Path) -> None:

@@ -359,3 +359,98 @@ def test_assertions_can_fail(case: str, lines: list[int], complaints: int) -> No
     spans = [Span(file="f", line=line, column=1, end_line=line, end_column=2) for line in lines]
     found = [error("a-code", "the sum of it", Label(span)) for span in spans]
     assert len(mismatches(read_assertions(case), found, case_file="f")) == complaints
+
+
+REST = """\
+defaults.serve = { context = 200000, concurrency = 1 }
+defaults.memory.fraction = 0.9
+defaults.targets.ct200 = { kind = "systemd", user = "sglang" }
+"""
+
+
+WITHOUT_HELP = {
+    "bad-value": "a unit of time that is none: the summary lists those that there are",
+    "flag-unknown": "what a typed setting needs, and an older release has not: the note says which have it",
+    "reserve-too-small": "the search for changes found none that keeps the promise",
+    "toml-limit": "what is past the limits was written by nobody's hand",
+    "toml-syntax": "where a string was meant to end nobody can say",
+}
+"""Errors of the cases here that name no change, each with the reason."""
+
+
+def test_every_error_names_a_change_that_mends_it(profiles: Path, catalog: Catalog) -> None:
+    """An error says what to do about it; one that cannot is in a list, with why."""
+    silent = {
+        each.code
+        for folder in FOLDERS
+        for case in sorted(folder.iterdir())
+        for each in check_texts(profiles, texts_of(case), catalog=catalog).all_diagnostics
+        if each.is_error and not each.help
+    }
+    assert silent == WITHOUT_HELP.keys()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('engine.version = "0.5"', 'set `engine.version = "0.5.23"`, the newest 0.5.x that is'),
+        ('engine.version = "latest"', 'set `engine.version = "0.5.23"`, the newest that is'),
+        ('engine.version = "9.9"', "`poolproof catalog list engines`"),
+        ('targets.ct200.kind = "docker"', 'write `"systemd"`'),
+        ("serve.context = 3", "write `16`"),
+        ("serve.port = 70000", "write `65535`"),
+        ('memory.fraction = "0.877"', "write `0.877`"),
+        ('memory.fraction = "`0.877`"', "write `0.877`"),
+        ('engine.name = "torch"', "there is no engine but `sglang`"),
+        ("gpus.indices = [0, 0]", "set `gpus.indices = [0, 1]`"),
+        ('flags.random-seed = "x"', "remove `flags.random-seed`, or give it a value that it takes"),
+    ],
+)
+def test_what_passes_is_named(profiles: Path, catalog: Catalog, line: str, expected: str) -> None:
+    """The nearest value that passes is written out, where there is one."""
+    text = f'extends = ["base/kimi-k2.6", "base/service", "base/sglang-ddtree", "hw/8x-rtx-pro-6000"]\n{line}\n'
+    found = check_texts(profiles, {"case": REST + text}, catalog=catalog).all_diagnostics
+    told = [entry for each in found if each.is_error for entry in each.help]
+    assert any(expected in entry for entry in told), told
+
+
+def test_a_release_below_what_is_priced_names_the_one_to_take(
+    profiles: Path, catalog: Catalog
+) -> None:
+    """A model that a release is not priced for is told with the release from which on it is, and how to try that."""
+    text = (
+        'extends = ["base/service", "hw/8x-rtx-pro-6000"]\n[model]\nid = "Qwen/Qwen3-8B"\n'
+        'path = "/m"\n[engine]\nname = "sglang"\nversion = "0.4.1"\npython = "/p"\n'
+    )
+    found = check_texts(profiles, {"case": REST + text}, catalog=catalog).all_diagnostics
+    (told,) = (each for each in found if each.code == "model-unpriced")
+    assert "`poolproof check case --engine sglang@0.4.6`" in told.help[0]
+    again = text.replace("0.4.1", "0.4.6")
+    found = check_texts(profiles, {"case": REST + again}, catalog=catalog).all_diagnostics
+    assert all(each.code != "model-unpriced" for each in found)
+
+
+@pytest.mark.parametrize("written", ["0.877", "`0.877`", "87.7 %"])
+def test_a_number_in_quotes_is_called_that(profiles: Path, catalog: Catalog, written: str) -> None:
+    """Where a number is wanted among words, its quotes are the fault, and said to be."""
+    text = (
+        'extends = ["base/kimi-k2.6", "base/service", "base/sglang-ddtree", "hw/8x-rtx-pro-6000"]\n'
+        f'memory.fraction = "{written}"\n'
+    )
+    found = check_texts(profiles, {"case": text + REST}, catalog=catalog).all_diagnostics
+    (told,) = (each for each in found if each.code == "bad-value")
+    assert told.summary.endswith("or `auto`, found a number in quotes, which is text")
+
+
+def test_what_is_accepted_is_told_with_its_figures() -> None:
+    """Of a finding that is accepted the headline alone is shown: it has the figures of its places, and the reason."""
+    place = Span(file="a", line=1, column=1, end_line=1, end_column=2)
+    found = error(
+        "pool-likely-short",
+        "the pool is short",
+        Label(place, "needs 200 slots"),
+        secondary=(Label(place, "a limit"), Label(place, "gives 100")),
+    )
+    assert found.told == "the pool is short"
+    told = evolve(found, accepted="seen").told
+    assert told == "the pool is short: needs 200 slots, gives 100 (accepted: seen)"

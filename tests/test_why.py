@@ -125,9 +125,21 @@ def test_every_line_but_a_few_is_made_by_settings(path: str) -> None:
     assert [text for text in unmoved if not UNMOVED.fullmatch(text)] == []
 
 
-@pytest.mark.parametrize("start", ["  --timeout ", "TimeoutStartSec="])
-def test_a_line_of_a_setting_that_nobody_sets(tree: Checkout, start: str) -> None:
-    """A line that a setting would change is found by it where no file sets it."""
+TIMEOUT = r'  targets\.ct200\.start_timeout +not set\n    the plan reckons with "25min": twice the 595 s to read .* at least\n'
+STATE = r'  targets\.ct200\.state_dir +not set\n    the plan reckons with "/var/lib/poolproof/kimi-k2\.6": .*unit\n'
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("  --timeout ", TIMEOUT),
+        ("TimeoutStartSec=", TIMEOUT),
+        ("StartLimitIntervalSec=", TIMEOUT),
+        ("EnvironmentFile=", STATE),
+    ],
+)
+def test_a_line_of_a_setting_that_nobody_sets(tree: Checkout, start: str, expected: str) -> None:
+    """A line names a setting that no file sets beside those that are set, with what the plan has for it, and why."""
     text = tree.profile(STORY).read_text("utf-8")
     tree.write(STORY, text.replace('start_timeout = "30min"\n', ""))
     assert tree.run("compile").code == 0
@@ -135,7 +147,23 @@ def test_a_line_of_a_setting_that_nobody_sets(tree: Checkout, start: str) -> Non
     lines = (tree.root / unit).read_text("utf-8").split("\n")
     number = next(n for n, each in enumerate(lines, 1) if each.startswith(start))
     told = tree.run("why", f"{unit}:{number}").out
-    assert "  targets.ct200.start_timeout  not set\n" in told
+    assert re.search(expected, told) is not None, told
+
+
+def test_a_line_of_a_choice_of_the_engine(tree: Checkout) -> None:
+    """What the engine picks by itself is told with its value, and how to ask what it hangs on."""
+    text = tree.profile(STORY).read_text("utf-8")
+    tree.write(STORY, text.replace("schema = 1", 'schema = 1\nunset = ["memory.chunked_prefill"]'))
+    assert tree.run("compile").code == 0
+    review = f"out/{STORY}/PLAN.md"
+    lines = (tree.root / review).read_text("utf-8").split("\n")
+    number = next(n for n, each in enumerate(lines, 1) if each.startswith("| activations, peak"))
+    told = tree.run("why", f"{review}:{number}").out
+    assert re.search(
+        r"  memory\.chunked_prefill +not set\n    the plan reckons with [\d_]+, the engine's choice: "
+        rf"see `poolproof why {re.escape(STORY)} memory\.chunked_prefill`\n",
+        told,
+    ), told
 
 
 def test_a_setting_that_nobody_sets_is_told_with_what_the_plan_has(tree: Checkout) -> None:

@@ -14,9 +14,21 @@ from compiler.memory.outcome import MEMORY_CODES
 
 
 _WHATEVER_IT_IS = frozenset(
-    {"flag-unknown", "flag-value", "flag-smuggled", "secret-in-argv", "secret-in-env"}
+    {
+        "bad-value",
+        "flag-unknown",
+        "flag-value",
+        "flag-smuggled",
+        "python-missing",
+        "secret-in-argv",
+        "secret-in-env",
+        "target-state-dir",
+        "target-user",
+        "variable-owned",
+        "wrong-type",
+    }
 )
-"""Findings about one flag or one value alone."""
+"""Findings about one flag or one value alone, or about what no flag says."""
 _MOST_SHOWN = 4
 _MISSED = re.compile(r"set `(--[\w-]+)")
 

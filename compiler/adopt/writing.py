@@ -54,7 +54,7 @@ def profile_toml(
     """The text; `remarks` stand behind the settings they are about (`gpus.kind`)."""
     values = nested(settings)
     lines = [
-        f"# Adopted from {printable(origin)}. What it says and a profile cannot stands at the end.",
+        f"# Adopted from {printable(origin)}. What it says and a profile cannot is kept in comments.",
         f"schema = {SCHEMA}",
     ]
     if "description" in values:
@@ -63,7 +63,14 @@ def profile_toml(
         if isinstance(values.get(table), Mapping):
             lines += _table((table,), values[table], remarks)
     told = [each for each in changes if each.kind in _TOLD]
-    lines += ["", "# Left to say, not carried, not known, or taken for granted:"] if told else []
+    lines += (
+        [
+            "",
+            "# When it was adopted, this was left to say, not carried, not known, or taken for granted; what was mended since may go:",
+        ]
+        if told
+        else []
+    )
     lines += [f"# {each.kind}: {printable(each.text)}{place_of(each)}" for each in told]
     return "\n".join(lines) + "\n"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from attrs import evolve
+
 from compiler.catalog import Catalog
 from compiler.checks import flags, memory
 from compiler.diagnostics import Diagnostic
 from compiler.engines.known import ENGINES
-from compiler.origins import Origins
+from compiler.origins import TRIED, Origins
 from compiler.plan import Plan
 from compiler.rules import Rule, collect
 
@@ -40,7 +42,17 @@ def check(plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
     )
     if any(each.code == memory.UNLOADABLE for each in found):
         found = tuple(each for each in found if each.code not in memory.FOLLOWING)
+    if where.tried:
+        found = tuple(map(_of_command_line, found))
     return tuple(sorted(found, key=lambda each: each.code != memory.UNLOADABLE))
+
+
+def _of_command_line(found: Diagnostic) -> Diagnostic:
+    """What only the command line gives has no place in a file, and is one finding whatever profile it is given for."""
+    primary = found.primary
+    if primary is None or not primary.text.endswith(TRIED):
+        return found
+    return evolve(found, primary=None, notes=(primary.text, *found.notes))
 
 
 def _judge(rules: tuple[Rule, ...], plan: Plan, where: Origins) -> tuple[Diagnostic, ...]:
@@ -70,6 +82,8 @@ def with_meaning(
     from compiler.checks.meant.indices import with_meant_indices  # noqa: PLC0415 - only a mistake pays for it
     from compiler.checks.meant.keys import with_meant_keys  # noqa: PLC0415 - as above
     from compiler.checks.meant.names import with_meant_flags  # noqa: PLC0415 - as above
+    from compiler.checks.meant.releases import with_releases  # noqa: PLC0415 - as above
 
-    faults = with_meant_indices(faults, values)
-    return with_meant_keys(with_meant_flags(faults, values, catalog), values, catalog)
+    told = with_meant_indices(faults, values)
+    told = with_meant_keys(with_meant_flags(told, values, catalog), values, catalog)
+    return with_releases(told, values, catalog)

@@ -70,9 +70,15 @@ def exists(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             summary=f"{_release_name(release)} {verb} `{option.flag}`",
             primary=_key(where, option, "this flag"),
             notes=notes,
-            help=advice,
+            help=advice or tuple(_without(option)),
             path=option.setting,
         )
+
+
+def _without(option: Option) -> Iterator[str]:
+    """What a raw flag can always do: go; its setting stands for itself where it is a typed one's."""
+    if option.setting.startswith("flags."):
+        yield f"remove `{option.setting}`"
 
 
 @rule("flag-deprecated")
@@ -148,6 +154,9 @@ def _values(plan: Plan, where: Origins, flag: Flag, option: Option) -> Iterator[
         yield typed
     elif flag.choices:
         yield from value_meant(option, flag=flag, release=release)
+    else:
+        wanted = "a value that it takes" if flag.takes else "no value"
+        yield from (f"{each}, or give it {wanted}" for each in _without(option))
     if flag.choices:
         yield f"{_release_name(release)} takes {', '.join(f'`{each}`' for each in flag.choices)}"
 

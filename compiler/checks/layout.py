@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 from compiler.diagnostics import Diagnostic, error, present
 from compiler.engines.known import ENGINES
@@ -43,6 +44,7 @@ def gpu_count(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             "`gpus.indices` names a GPU twice",
             where.primary("gpus.indices"),
             notes=("CUDA shows the server no GPU then, and it ends at its start",),
+            help=(f"set `gpus.indices = {_each_once(gpus.indices)}`, or name other cards",),
             path="gpus.indices",
         )
     shown = _shown(plan)
@@ -158,3 +160,12 @@ def groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ),
         path="parallel.expert",
     )
+
+
+def _each_once(indices: tuple[int, ...]) -> list[int]:
+    """As many indices, with the first that are not named in the place of those that are named again."""
+    unused = (each for each in count() if each not in indices)
+    named: list[int] = []
+    for each in indices:
+        named.append(next(unused) if each in named else each)
+    return named

@@ -42,16 +42,14 @@ def _clashes(plan: Plan, where: Origins, uses: Sequence[PortUse]) -> Iterator[Di
         # The port of the server is what clients know: the other one moves.
         moved, kept = (mine, theirs) if theirs.setting == _OWN else (theirs, mine)
         ports = f"port {first}" if first == last else f"ports {first} to {last}"
+        beside = where.label(kept.setting, kept.said) if kept.setting != moved.setting else None
         yield error(
             "port-clash",
             f"the server would listen on {ports} twice",
             where.primary(moved.setting, kept.setting, _OWN, text=moved.said),
-            secondary=present(
-                where.label(kept.setting, kept.said) if kept.setting != moved.setting else None
-            ),
+            secondary=present(beside),
             notes=(
-                kept.said,
-                moved.said,
+                *([kept.said] if beside is None else []),
                 "whatever comes second finds the port taken, and the server ends",
             ),
             help=(_mended(plan, moved, kept, uses),),

@@ -24,8 +24,15 @@ def writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
                 f"`{setting}` cannot be written as {place}: it {fault}",
                 where.primary(setting, text="this value"),
                 notes=("a unit, an environment file, or a shell would read something else",),
+                help=(_mended(setting, place),),
                 path=setting,
             )
+
+
+def _mended(setting: str, place: Place) -> str:
+    if place is Place.VARIABLE_NAME:
+        return f"remove `{setting}`, or set a variable of another name"
+    return f"leave that out of `{setting}`"
 
 
 LONGEST_PART = 255  # bytes of a file name, on the file systems there are

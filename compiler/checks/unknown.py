@@ -152,15 +152,9 @@ def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     if not each.name:
         return ("name it in the command itself",)
     if each.code == "engine-unknown":
-        from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
-
-        known = near(each.name, ENGINES)
-        if known is not None and is_tried:
-            return (f"try `--engine {known}@{plan.profile.engine.version}`",)
-        return () if known is None else (f'set `{each.setting} = "{known}"`',)
-    if each.told_by:
-        lines = listed([f"`{line}`" for line in each.told_by])
-        return (f"say how much it takes by {lines} under `[flags]`",)
+        return _another_engine(each, plan, is_tried=is_tried)
+    if each.since is not None or each.told_by:
+        return _known_otherwise(each, plan)
     if each.code == "gpu-unknown" and (told := _of_a_gpu(each, plan)):
         return told
     if each.code == "release-unknown":
@@ -175,3 +169,27 @@ def _advice(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
     stem = file_stem(each.name) or "NAME"
     described = tuple(line.format(stem) for line in _HELP.get(each.code, ()))
     return (similar, *described) if is_other else described
+
+
+def _another_engine(each: Unknown, plan: Plan, *, is_tried: bool) -> tuple[str, ...]:
+    from compiler.near import near  # noqa: PLC0415 - only a mistake pays for it
+
+    known = near(each.name, ENGINES)
+    if known is None:
+        return (f"there is no engine but {listed([f'`{name}`' for name in ENGINES])}",)
+    if is_tried:
+        return (f"try `--engine {known}@{plan.profile.engine.version}`",)
+    return (f'set `{each.setting} = "{known}"`',)
+
+
+def _known_otherwise(each: Unknown, plan: Plan) -> tuple[str, ...]:
+    """With which release it is known, or with which flags."""
+    if each.since is not None:
+        tried = (
+            f"poolproof check {plan.profile_name} --engine {plan.profile.engine.name}@{each.since}"
+        )
+        return (
+            f"`{tried}` judges it with {each.since}; set `engine.version` where the host has that, or a later one",
+        )
+    lines = listed([f"`{line}`" for line in each.told_by])
+    return (f"say how much it takes by {lines} under `[flags]`",)

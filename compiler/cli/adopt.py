@@ -216,11 +216,14 @@ def _with_open(adopted: Adopted, catalog: Catalog) -> Adopted:
     """The launch with what is left to say before its profile is compiled."""
     from compiler.adopt.compiling import left_to_say  # noqa: PLC0415 - only this verb
     from compiler.adopt.writing import adopted_toml  # noqa: PLC0415 - as above
+    from compiler.engines.adopting import ChangeKind  # noqa: PLC0415 - as above
 
     # What is missing altogether is asked for; what is open has a stand-in.
     text = adopted_toml(adopted, whole=not adopted.chosen.reading.missing)
     left = left_to_say(text, adopted, catalog)
-    return evolve(adopted, changes=(*left, *adopted.changes))
+    # What has to be said stands before what is only told.
+    changes = sorted((*left, *adopted.changes), key=lambda each: each.kind is not ChangeKind.OPEN)
+    return evolve(adopted, changes=tuple(changes))
 
 
 def _next(path: Path, adopted: Adopted | None) -> str:

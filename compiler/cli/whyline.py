@@ -50,7 +50,8 @@ def explain_line(path: str, number: int, session: Session) -> list[str] | Diagno
         return found
     text = rendered[found]
     line = line_of(_context(several, plan, resolved, session), below, found)
-    return [text.strip() or "(an empty line)", *_said(line, plan, resolved, session)]
+    plans = tuple(each.plan for each in several if each.plan is not None)
+    return [text.strip() or "(an empty line)", *_said(line, plans, resolved, session)]
 
 
 def _profile_of(path: str, session: Session) -> str | None:
@@ -111,8 +112,10 @@ def _context(
     )
 
 
-def _said(line: LineReasons, plan: Plan, resolved: Resolved, session: Session) -> Iterator[str]:
+def _said(
+    line: LineReasons, plans: tuple[Plan, ...], resolved: Resolved, session: Session
+) -> Iterator[str]:
     yield from (f"  from {each}" for each in line.notes)
-    yield from source_lines(line.sources, plan, resolved, session.inputs.catalog)
+    yield from source_lines(line.sources, plans, resolved, session.inputs.catalog)
     if not line.notes and not line.sources:
         yield "  nothing that can be changed a little changes this line"

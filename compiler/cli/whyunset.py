@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from compiler.catalog import Kind
 from compiler.cli.session import Session
-from compiler.cli.whysources import EACH_RELEASE, source_lines
+from compiler.cli.whysources import EACH_RELEASE, reckoned_with, source_lines
 from compiler.diagnostics import listed
 from compiler.language.merge import Resolved
 from compiler.language.settings import find_setting, known_keys
@@ -40,7 +40,7 @@ def unset_lines(history: History, resolved: Resolved, session: Session) -> Itera
     if history.value is None and history.default is None:
         told = reckoned(plans).get(setting)
         if told is not None and told.how is not None:
-            yield f"  the plan reckons with {told.value}: {told.how}"
+            yield f"  {reckoned_with(told, setting, plan.profile_name)}"
         elif told is not None:
             head = f"the plan reckons with {told.value}, {told.by}"
             yield from _chosen(head, setting, plan, resolved, session)
@@ -105,7 +105,7 @@ def _chosen(
         yield f"  {head}, as {whose} has it, whatever the settings are"
         return
     yield f"  {head}, as {whose} has it for"
-    yield from source_lines(sources, plan, resolved, session.inputs.catalog, indent=4)
+    yield from source_lines(sources, (plan,), resolved, session.inputs.catalog, indent=4)
 
 
 def _sources(setting: str, plan: Plan, session: Session) -> tuple[Source, ...]:

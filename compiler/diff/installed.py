@@ -10,9 +10,10 @@ from attrs import evolve
 from compiler.diagnostics import Diagnostic, error, reason_of
 from compiler.diff.comparing import ServiceChange, appeared, compare
 from compiler.diff.sides import Side
-from compiler.diff.snapshot import Figures, Place, Snapshot, Start
+from compiler.diff.snapshot import Figures, Place, Snapshot, Start, gpus_said
 from compiler.diff.trees import TreeChange, snapshots_of
 from compiler.judged import Checked
+from compiler.visibledevices import VISIBLE, shown_by
 from compiler.writtenplan import PLAN, WrittenFacts, WrittenTarget, read_plan
 
 
@@ -63,6 +64,7 @@ def _snapshot(facts: WrittenFacts, target: WrittenTarget, name: str, *, folder: 
     engine, gpus, profile = facts.engine, facts.gpus, facts.profile
     build = f" with {engine.build}" if engine.build else ""
     unit = _unit_file(folder, name, target)
+    visible = facts.env.get(VISIBLE, "")
     return Snapshot(
         profile=profile,
         target=name,
@@ -73,7 +75,7 @@ def _snapshot(facts: WrittenFacts, target: WrittenTarget, name: str, *, folder: 
         identity={
             "model": facts.model,
             "host": name,
-            "GPUs": f"{gpus.count} x {gpus.kind}",
+            "GPUs": gpus_said(gpus.count, gpus.kind, shown_by(visible).indices or ()),
             "unit": target.unit,
             "engine": f"{engine.name} {engine.version}{build}",
         },
@@ -171,16 +173,12 @@ def compare_installed(
 
 def _beside(old: Snapshot, new: Snapshot) -> ServiceChange | None:
     """Compare what both have: paths and files by the installed service's own set of files."""
-    # The indices of GPUs are no part of a plan file.
-    identity = {**new.identity, "GPUs": new.identity["GPUs"].partition(" (")[0]}
     mine, theirs = f"{new.profile}/{new.target}/", f"{old.profile}/{old.target}/"
     files = renamed = None
     if old.files is not None:
         files = {path: text for path, text in (new.files or {}).items() if path.startswith(mine)}
         renamed = {f"{mine}{path.removeprefix(theirs)}": text for path, text in old.files.items()}
-    return compare(
-        evolve(old, files=renamed, profile=new.profile), evolve(new, files=files, identity=identity)
-    )
+    return compare(evolve(old, files=renamed, profile=new.profile), evolve(new, files=files))
 
 
 def _place(snapshot: Snapshot) -> tuple[str, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
+from compiler.checks.neighbours.sharing import numbered
 from compiler.judged import Judged
 from compiler.language.merge import Resolved
 from compiler.language.written import written
@@ -168,15 +169,20 @@ def _words(flag: str, values: tuple[str, ...]) -> str:
 
 def _identity(plan: Plan) -> Mapping[str, str]:
     gpus, engine = plan.profile.gpus, plan.profile.engine
-    which = f" ({', '.join(map(str, gpus.indices))})" if gpus.indices else ""
     build = f" with {engine.build}" if engine.build else ""
     return {
         "model": plan.profile.model.id,
         "host": plan.target_name or "",
-        "GPUs": f"{gpus.count} x {gpus.kind}{which}",
+        "GPUs": gpus_said(gpus.count, gpus.kind, gpus.indices),
         "unit": f"{plan.service.unit if plan.service else ''}.service",
         "engine": f"{engine.name} {engine.version}{build}",
     }
+
+
+def gpus_said(count: int, kind: str, indices: Sequence[int]) -> str:
+    """The GPUs of a service, with the host's indices where they are named: `1 x rtx-4090 as GPU 2`."""
+    which = f" as {numbered(indices)}" if indices else ""
+    return f"{count} x {kind}{which}"
 
 
 def _settings(resolved: Resolved, *, target: str) -> Iterator[tuple[str, Shown]]:

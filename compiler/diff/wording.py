@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from compiler.diff.comparing import Difference, Fate, Restart, ServiceChange
 from compiler.diff.snapshot import Figures, Place
-from compiler.quantities import Duration
+from compiler.quantities import Duration, counted
 from compiler.ranges import said
 
 
@@ -39,7 +39,11 @@ def headline(changes: Sequence[ServiceChange]) -> str:
         Fate.MENDED: ("compiles that did not before", "compile that did not before"),
     }
     parts = [f"{count} {words[kind][count > 1]}" for kind, count in counts.items() if count]
-    text = ", ".join([*parts, *([f"{restarts} to restart"] if restarts else [])])
+    if not counts[Fate.CHANGED]:
+        # Who they are is said once, by the first.
+        number, _, verb = parts[0].partition(" ")
+        parts[0] = f"{counted(int(number), 'service')} {verb}"
+    text = ", ".join([*parts, *([f"with {counted(restarts, 'restart')}"] if restarts else [])])
     return "; ".join([text, *_alternatives(restarting)])
 
 

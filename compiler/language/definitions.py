@@ -179,5 +179,6 @@ def edit_faults(claims: tuple[Claim, ...]) -> Iterator[Diagnostic]:
                     "wrong-type",
                     f"`{setting}` is a list of items, not {say_value(parts[edit])}",
                     Label(place.value, "expected a list"),
+                    help=(f"write it in brackets: `{edit} = [...]`",),
                     path=dotted(claim.path),
                 )

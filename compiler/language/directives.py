@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from compiler.diagnostics import Diagnostic, Label, error
+from compiler.diagnostics import Diagnostic, Label, error, printable
 from compiler.language.settings import FILE_KEYS
 from compiler.language.shapes import say_value
 from compiler.profile import SCHEMA
@@ -112,7 +112,10 @@ class _Reading(Value):
         key = str(path[0])
         summary = f"`{key}` is {wanted}, not {say_value(found)}"
         label = Label(self.spans[path].value, f"expected {wanted}")
-        self.faults.append(error("wrong-type", summary, label, path=key))
+        # What is one of a list needs brackets only.
+        is_item = type(found) is str and wanted.startswith("a list")
+        help_ = (f'write `{key} = ["{printable(found)}"]`',) if is_item else ()  # type: ignore[arg-type]
+        self.faults.append(error("wrong-type", summary, label, help=help_, path=key))
 
     def schema(self) -> None:
         """`schema` is the number of the language this compiler reads."""
@@ -125,6 +128,14 @@ class _Reading(Value):
                     "schema-unknown",
                     f"schema {schema} is not known to this compiler",
                     Label(self.spans["schema",].value, f"it reads schema {SCHEMA}"),
+                    help=(
+                        f"write `schema = {SCHEMA}`"
+                        + (
+                            ", or take a newer Poolproof that reads this one"
+                            if schema > SCHEMA
+                            else ""
+                        ),
+                    ),
                     path="schema",
                 )
             )
@@ -148,6 +159,7 @@ class _Reading(Value):
                     "misplaced-key",
                     f"`{key}` is no setting, so `{level}` cannot hold it",
                     Label(entry.key or entry.value, "belongs at the top of the file"),
+                    help=(f"move `{key}` in front of the file's first table",),
                     path=f"{level}.{key}",
                 )
             )

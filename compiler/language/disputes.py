@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from attrs import evolve, frozen
 
-from compiler.diagnostics import Diagnostic, Label, Span, error
+from compiler.diagnostics import Diagnostic, Label, Span, error, listed
 from compiler.language.definitions import Claim, Effect
 from compiler.language.graph import Graph
+from compiler.language.settings import known_keys
 from compiler.near import near
 from compiler.origins import Level, SettingPath, dotted
 from compiler.secrecy import is_secret
@@ -101,6 +102,7 @@ class Disputes(Value):
             f"`{setting}` is a table in one place and a value in another",
             primary,
             secondary=tuple(others),
+            help=(_as_known(path),),
             path=setting,
         )
 
@@ -112,6 +114,7 @@ class Disputes(Value):
             f"`{setting}` is edited as a list and is none",
             self.claimed(edit),
             secondary=tuple(map(self.claimed, values)),
+            help=("write the value itself, without `append` and `remove`",),
             path=setting,
         )
 
@@ -142,6 +145,7 @@ class Disputes(Value):
             f"`{edit.profile}` removes an item of `{setting}` that is not there",
             Label(item, "not in the list"),
             secondary=tuple(map(self.claimed, base)),
+            help=("take it out of `remove`, or name an item of the list",),
             path=setting,
         )
 
@@ -168,6 +172,7 @@ class Disputes(Value):
             f"`{setting}` cannot be unset, because it is forced",
             self.claimed(removal),
             secondary=tuple(map(self.claimed, _values(forced))),
+            help=(f"take it out of `unset`, or out of `[force]` of `{forced[0].profile}`",),
             path=setting,
         )
 
@@ -182,11 +187,20 @@ class Disputes(Value):
             f"`{removal.profile}` unsets `{setting}`, but inherits no such setting",
             self.claimed(removal),
             secondary=tuple(map(self.claimed, before)),
-            help=()
+            help=("take it out of `unset`",)
             if meant is None
             else (f"a setting with a similar name is inherited: `{meant}`",),
             path=setting,
         )
+
+
+def _as_known(path: SettingPath) -> str:
+    """How a setting is written that is a table in one place and a value in another."""
+    keys = known_keys(path)
+    if not keys:
+        return "write it as a value in both, or take one of them out"
+    held = "a table" if keys == ("*",) else f"a table of {listed([f'`{each}`' for each in keys])}"
+    return f"write `[{dotted(path)}]` in both: it is {held}"
 
 
 def _may_be_secret(path: SettingPath, value: object) -> bool:

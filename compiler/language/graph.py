@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import frozen
 
 from compiler.diagnostics import Diagnostic, Label, Span, error, printable
-from compiler.language.load import SUFFIX, Document, Loaded, Reader, load_once, name_fault
-from compiler.near import near
+from compiler.language.load import Document, Loaded, Reader, load_once, name_fault
 from compiler.value import Value
 
 
@@ -59,7 +58,7 @@ def link(
     cycles = tuple(_cycles(parents)) if len(ancestors) < len(parents) else ()
     found = [
         *family.faults,
-        *_name_faults(family),
+        *_name_faults(family, reader),
         *_missing(family, reader),
         *_duplicates(family),
         *_deployable_parents(family, apart_from=frozenset[str]().union(*cycles)),
@@ -150,42 +149,33 @@ def _too_many(family: _Family) -> Diagnostic:
     )
 
 
-def _name_faults(family: _Family) -> Iterator[Diagnostic]:
+def _name_faults(family: _Family, reader: Reader) -> Iterator[Diagnostic]:
     """Names that no profile can have; there is no file of such a name."""
     for name in family.missing:
         fault = name_fault(name)
         if fault is not None:
             primary, secondary = family.labels(name)
             summary = f"the profile name `{printable(name)}` {fault}"
-            yield error("profile-name", summary, primary, secondary=secondary)
+            from compiler.language.misspelt import plain_name  # noqa: PLC0415 - only a mistake pays for it
+
+            help_ = plain_name(name, reader)
+            yield error("profile-name", summary, primary, secondary=secondary, help=help_)
 
 
 def _missing(family: _Family, reader: Reader) -> Iterator[Diagnostic]:
     """Names that no profile has."""
     for name in family.missing:
         if name_fault(name) is None:
+            from compiler.language.misspelt import suggestions  # noqa: PLC0415 - only a mistake pays for it
+
             primary, secondary = family.labels(name)
             yield error(
                 "profile-missing",
                 f"there is no profile `{name}`",
                 primary,
                 secondary=secondary,
-                help=tuple(_suggestions(name, reader)),
+                help=tuple(suggestions(name, reader)),
             )
-
-
-def _suggestions(name: str, reader: Reader) -> Iterator[str]:
-    """What may have been meant by the name of a profile that is not there."""
-    try:
-        names = reader.names()
-    except OSError:
-        return
-    if name.endswith(SUFFIX) and name.removesuffix(SUFFIX) in names:
-        yield f"names are written without `{SUFFIX}`: `{name.removesuffix(SUFFIX)}`"
-        return
-    meant = near(name, (each for each in names if each != name))  # a symlink to nowhere has a name
-    if meant is not None:
-        yield f"a profile with a similar name exists: `{meant}`"
 
 
 def _duplicates(family: _Family) -> Iterator[Diagnostic]:
@@ -207,6 +197,7 @@ def _duplicates(family: _Family) -> Iterator[Diagnostic]:
                         Label(first, "first here"),
                         *(Label(span, "again here") for span in others[1:]),
                     ),
+                    help=("name it once: the order of `extends` means nothing",),
                 )
 
 

@@ -20,6 +20,8 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True}
 _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 _TEXTS = (str, Text, Name, UnitName, Version)
 _LONGEST = 40
+_QUOTES = " \t`'\""
+"""What stands around a number that was copied out of a sentence."""
 _MOST = 2.0**53  # a larger one may be another number than was written
 
 
@@ -54,7 +56,7 @@ def decimal(text: str) -> tuple[str, ...]:
 
 
 def _as(value: object, kind: object) -> Iterator[str]:
-    text = value.strip() if isinstance(value, str) else ""
+    text = value.strip(_QUOTES) if isinstance(value, str) else ""
     if kind is bool:
         word = _WORDS.get(text.lower() if text else str(value))
         yield from () if word is None else (str(word).lower(),)

@@ -25,6 +25,7 @@ Hook = Callable[[Any, Any], Any]
 """The plain value and the type it is for, to our value."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NUMBER = re.compile(r"[\s`'\"]*\d*[.,]?\d+\s*%?[\s`'\"]*")
 _UNIT = ".service"
 _LONGEST_NAME = 200  # a file name holds 255 bytes, and ours get a suffix
 _LONGEST_PATH = 4095  # linux/limits.h PATH_MAX, less the NUL
@@ -49,12 +50,14 @@ class Fault(Value):
         message: what was expected, as a clause to follow the setting's name and a colon. It repeats a value only
             where one of a few words or a duration is wanted, so it gives no secret away.
         near: the key or the word that was probably meant.
+        passes: the value that passes and is nearest to this one, as TOML writes it.
     """
 
     path: tuple[Key, ...]
     kind: FaultKind
     message: str
     near: str | None = None
+    passes: str | None = None
 
 
 class RefusedError(Exception):
@@ -70,10 +73,14 @@ class RefusedError(Exception):
 
 
 def refusal(
-    message: str, *, kind: FaultKind = FaultKind.BAD_VALUE, meant: str | None = None
+    message: str,
+    *,
+    kind: FaultKind = FaultKind.BAD_VALUE,
+    meant: str | None = None,
+    passes: str | None = None,
 ) -> RefusedError:
     """To raise over the value at hand."""
-    return RefusedError([Fault((), kind, message, meant)])
+    return RefusedError([Fault((), kind, message, meant, passes)])
 
 
 def wrong_type(value: object, *, wanted: str) -> RefusedError:
@@ -86,7 +93,12 @@ def wrong_word(word: str, choices: Iterable[str], *, wanted: str) -> RefusedErro
     """To raise over a word that is none of a few."""
     shown = printable(word)
     shown = shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "..."
-    return refusal(f"expected {wanted}, found `{shown}`", meant=near(word, choices))
+    words = tuple(choices)
+    if "number" in wanted and _NUMBER.fullmatch(word):
+        message = f"expected {wanted}, found a number in quotes, which is text"
+        return refusal(message, meant=near(word, words))
+    only = f'"{words[0]}"' if len(words) == 1 else None
+    return refusal(f"expected {wanted}, found `{shown}`", meant=near(word, words), passes=only)
 
 
 def structure_bool(value: object, _: object) -> bool:

@@ -169,6 +169,8 @@ def _wrong(fault: Fault, resolved: Resolved) -> Diagnostic:
     if not advice:
         meant = [f"`{each}`" for each in _plainly(fault, resolved)]
         advice += [f"write {any_of(meant)}"] if meant else []
+    if not advice and fault.passes is not None:
+        advice.append(f"write `{fault.passes}`")
     return error(
         str(fault.kind),
         f"`{_shown(fault.path)}`: {fault.message}",

@@ -109,7 +109,7 @@ def _syntax(source: Source, message: str) -> Diagnostic:
             "again here" if first else "",
         ),
         secondary=(*(Label(source.span(at, at + 1), "opened here") for at in opened), *first),
-        help=() if meant is None else (meant,),
+        help=(meant,) if meant is not None else ("leave one of them out",) if first else (),
     )
 
 

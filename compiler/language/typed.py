@@ -111,10 +111,11 @@ def _bounded(value: Any, *, least: Any, most: Any) -> Any:  # noqa: ANN401 - any
     if (least is None or value >= least) and (most is None or value <= most):
         return value
     if most is None:
-        raise refusal(f"expected at least {least}")
+        raise refusal(f"expected at least {least}", passes=f"{least}")
     if least is None:
-        raise refusal(f"expected at most {most}")
-    raise refusal(f"expected a value from {least} to {most}")
+        raise refusal(f"expected at most {most}", passes=f"{most}")
+    nearest = least if value < least else most
+    raise refusal(f"expected a value from {least} to {most}", passes=f"{nearest}")
 
 
 def _table_hook(cls: Any) -> Hook:  # noqa: ANN401 - an attrs class

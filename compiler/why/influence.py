@@ -19,6 +19,7 @@ from compiler.plan import Balance, Plan
 from compiler.planner import SizerOf, new_sizer, plans_of
 from compiler.profile import Profile
 from compiler.value import Value
+from compiler.why.reckoned import reckoned
 from compiler.why.variants import variants
 
 
@@ -76,10 +77,17 @@ def influences(
         *_other_releases(ask, profile, facts, versions),
     ):
         note(source, tries, base)
-    # Much would be another with some setting that nobody sets; it is named where no other makes what stands there.
+    # A setting that nobody sets has a value all the same where the plan works one out; with any other much would be
+    # another, so that it is named only where nothing else makes what stands there.
+    reckoned_with = reckoned(plans)
+    unset = list(_unset(ask, profile, facts))
+    for source, tries in unset:
+        if source.setting in reckoned_with:
+            note(source, tries, base)
     left = [part for part, several in found.items() if not any(each.setting for each in several)]
-    for source, tries in _unset(ask, profile, facts):
-        note(source, tries, left)
+    for source, tries in unset:
+        if source.setting not in reckoned_with:
+            note(source, tries, left)
     return {
         part: tuple(sorted(several, key=lambda each: each.order)) for part, several in found.items()
     }

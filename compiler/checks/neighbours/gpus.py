@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from compiler.checks.neighbours.capping import Capped
 
 
-_HELP = (
-    "give each its own `gpus.indices`",
-    "or the same `unit` on this target: then one of them runs at a time",
-)
+_ONE_UNIT = "or the same `unit` on this target: then one of them runs at a time"
 
 
 class _Told(Places):
@@ -90,7 +87,7 @@ def _broken(
             f"on each GPU; a server takes its fraction, here {memory.fraction:g}, of what is free when it starts",
             *caps.why_none,
         ),
-        "help": _or_apart(caps.help, sharing.taker.kind),
+        "help": _or_apart(caps.help, sharing, host),
         "path": "gpus.indices",
         "between": _services(sharing),
     }
@@ -114,18 +111,23 @@ def _shared(sharing: Sharing, host: Host, where: Where) -> Diagnostic:
             else "nobody can say whether they fit: the memory of one of them is not known",
             "each slows the other down",
         ),
-        help=_or_apart(_ordered([each.resident for each in several]), sharing.taker.kind),
+        help=_or_apart(_ordered([each.resident for each in several]), sharing, host),
         path="gpus.indices",
         between=_services(sharing),
     )
 
 
-def _or_apart(ways: tuple[str, ...], kind: str) -> tuple[str, ...]:
+def _or_apart(ways: tuple[str, ...], sharing: Sharing, host: Host) -> tuple[str, ...]:
     """What lets them share the GPU, if anything does, and what ends the sharing."""
-    from compiler.catalog.slices import APART, is_slice  # noqa: PLC0415 - few trees share a GPU
+    from compiler.catalog.slices import APART, is_slice  # noqa: PLC0415 - where GPUs are shared
+    from compiler.checks.neighbours.apart import own_indices  # noqa: PLC0415 - as above
 
-    apart = APART if is_slice(kind) else _HELP[0]
-    return (*ways, f"or {apart}" if ways else apart, _HELP[1])
+    apart = (
+        APART
+        if is_slice(sharing.taker.kind)
+        else own_indices([each.resident for each in (sharing.taker, *sharing.others)], host)
+    )
+    return (*ways, f"or {apart}" if ways else apart, _ONE_UNIT)
 
 
 def _ordered(residents: Sequence[Resident]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def hosts_of(plans: Sequence[Plan]) -> Iterator[Host]:
                 Resident(
                     plan=each,
                     unit=unit_of(each),
-                    footprint=_footprint(each) if shared else _NOTHING,
+                    footprint=footprint_of(each) if shared else _NOTHING,
                 )
                 for each in several
             )
@@ -97,7 +97,8 @@ def unit_of(plan: Plan) -> tuple[str, str]:
     return manager, plan.service.unit if plan.service else ""
 
 
-def _footprint(plan: Plan) -> Footprint:
+def footprint_of(plan: Plan) -> Footprint:
+    """What a plan takes of its host."""
     engine = ENGINES.get(plan.profile.engine.name)
     if engine is not None:
         return engine.footprint(plan.profile, plan.release)

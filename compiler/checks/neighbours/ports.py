@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -11,6 +12,10 @@ from compiler.checks.neighbours.hosts import Host, Resident, Where, places
 from compiler.diagnostics import Diagnostic, Label, error, warning
 from compiler.engines.engine import PortUse
 from compiler.value import Value
+
+
+if TYPE_CHECKING:
+    from compiler.checks.neighbours.apart import Taken
 
 
 @frozen(eq=False, repr=False)
@@ -26,6 +31,8 @@ class Listener(Value):
         return f"`{self.resident.name}`: {self.use.said}"
 
 
+_OWN = "serve.port"
+
 Pair = tuple[Listener, Listener]
 
 
@@ -39,8 +46,13 @@ def clashing_ports(host: Host, where: Where) -> Iterator[Diagnostic]:
         name = theirs.resident.name
         if name not in told or (_certain((mine, theirs)) and not _certain(told[name])):
             told[name] = (mine, theirs)
-    for pair in told.values():
-        yield _finding(*pair, host=host, where=where)
+    if told:
+        from compiler.checks.neighbours.apart import taken_on  # noqa: PLC0415 - where ports meet
+
+        # Each finding offers a port that none before it did.
+        taken = taken_on(host)
+        for pair in told.values():
+            yield _finding(*pair, host=host, where=where, taken=taken)
 
 
 def _meetings(host: Host) -> Iterator[Pair]:
@@ -78,12 +90,17 @@ def _on_two_addresses(mine: Listener, theirs: Listener) -> bool:
     return own and len(hosts) > 1 and not hosts & EVERY_ADDRESS
 
 
-def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> Diagnostic:
+def _finding(
+    mine: Listener, theirs: Listener, *, host: Host, where: Where, taken: Taken
+) -> Diagnostic:
     first = max(mine.use.first, theirs.use.first)
     last = min(mine.use.last, theirs.use.last)
     shown = places(_label(mine, where), _label(theirs, where))
     names = f"`{mine.resident.name}` and `{theirs.resident.name}` on `{host.name}`"
-    notes = (mine.said, theirs.said)
+    labels = (shown["primary"], *shown["secondary"])
+    # What two profiles share is one place, with one label.
+    said = (mine.said, theirs.said)
+    notes = tuple(each for each in said if not any(each == label.text for label in labels))
     between = (mine.resident.service, theirs.resident.service)
     if _certain((mine, theirs)):
         ports = f"port {first}" if first == last else f"ports {first} to {last}"
@@ -92,7 +109,7 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             f"{names} both listen on {ports}",
             **shown,
             notes=notes,
-            help=(_apart(mine, theirs),),
+            help=(_apart(mine, theirs, host, taken),),
             path=mine.use.setting,
             between=between,
         )
@@ -105,22 +122,39 @@ def _finding(mine: Listener, theirs: Listener, *, host: Host, where: Where) -> D
             *notes,
             "a port that nobody uses at the draw is taken, and missing when its owner starts",
         ),
-        help=(
-            f"set `{drawn.use.fixed_by}` of `{drawn.resident.name}` to a port that no other service uses",
-        ),
+        help=(_fixed(drawn, host, taken),),
         path=mine.use.setting,
         between=between,
     )
 
 
-def _apart(mine: Listener, theirs: Listener) -> str:
-    """What moves a port of either, by the setting that decides it."""
+def _apart(mine: Listener, theirs: Listener, host: Host, taken: Taken) -> str:
+    """What moves a port of either, by the setting that decides it; the port of a server is what clients know."""
+    from compiler.checks.neighbours.apart import free_port  # noqa: PLC0415 - where ports meet
+
+    for each in sorted((theirs, mine), key=lambda each: each.use.setting == _OWN):
+        resident, setting = each.resident, each.use.setting
+        near = resident.plan.profile.serve.port if setting == _OWN else each.use.last
+        port = free_port(resident, setting, near, taken)
+        if port is not None:
+            return f"set `{port}` of `{resident.name}`: no service of `{host.name}` uses a port that it then listens on"
     if mine.use.setting == theirs.use.setting:
         return f"set `{mine.use.setting}` of one of them so that these do not meet"
     either = " or ".join(
         f"`{each.use.setting}` of `{each.resident.name}`" for each in (mine, theirs)
     )
     return f"set {either} so that these do not meet"
+
+
+def _fixed(drawn: Listener, host: Host, taken: Taken) -> str:
+    """What takes the place of a draw."""
+    from compiler.checks.neighbours.apart import free_port  # noqa: PLC0415 - where ports meet
+
+    resident, setting = drawn.resident, drawn.use.fixed_by or ""
+    port = free_port(resident, setting, resident.plan.profile.serve.port, taken)
+    if port is not None:
+        return f"set `{port}` of `{resident.name}`, a port that no service of `{host.name}` uses"
+    return f"set `{setting}` of `{resident.name}` to a port that no other service uses"
 
 
 def _label(listener: Listener, where: Where) -> Label:

@@ -151,14 +151,20 @@ _ALWAYS = (
 
 def unread(architecture: str, version: str) -> str | None:
     """Why an architecture is not priced for a release, in words; `None` when it is."""
+    since = priced_since(architecture, version)
+    if since is None:
+        return None
+    has_it = "has it" if architecture in ARRIVALS else "is priced for it"
+    return f"its architecture: sglang {has_it} from {since} on"
+
+
+def priced_since(architecture: str, version: str) -> str | None:
+    """The release from which on an architecture is priced that is not for this one; `None` when it is."""
     came = ARRIVALS.get(architecture)
     if came is not None:
-        late = not at_least(version, came.after)
-        return f"its architecture: sglang has it from {came.release} on" if late else None
+        return None if at_least(version, came.after) else came.release
     since = _READ_SINCE.get(architecture, _COMMON)
-    if architecture in _ALWAYS or at_least(version, since):
-        return None
-    return f"its architecture: sglang is priced for it from {since} on"
+    return None if architecture in _ALWAYS or at_least(version, since) else since
 
 
 def between(architecture: str, version: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.engines.engine import Facts, KnownBoot
-from compiler.engines.sglang.architectures import between, unread
+from compiler.engines.sglang.architectures import between, priced_since, unread
 from compiler.engines.sglang.backends import KNOWN_KV, Platform, generation, is_sparse, platform
 from compiler.engines.sglang.changes import changes
 from compiler.engines.sglang.compressedtensors import uncompressed_on
@@ -112,6 +112,7 @@ def _shape(asked: Settings, facts: Facts) -> Iterator[Unknown]:
             name=model.id,
             setting="model.id",
             missing=missing,
+            since=priced_since(model.architecture, profile.engine.version),
         )
     kv = asked.word("kv-cache-dtype")
     if kv is not None and kv not in KNOWN_KV:
