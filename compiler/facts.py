@@ -61,7 +61,6 @@ __all__ = [
     "Stages",
     "State",
     "StateKind",
-    "Unknown",
     "Vision",
     "VisionPart",
     "Window",
@@ -275,28 +274,3 @@ class Boot(Value):
 
 GIVEN_BY_PLACE = frozenset({"name", "file", "shipped"})
 """The fields of a boot that follow from where its file is; the file cannot hold them."""
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Unknown(Value):
-    """Something nobody described, so that memory cannot be priced.
-
-    Attributes:
-        code: the code of the finding (`model-unknown`).
-        name: what it is called.
-        setting: the setting that names it.
-        missing: what would have to be known.
-        near: a known name like it.
-        is_sure: whether that one is meant for certain.
-        told_by: the raw flags with which it would be known, each as a line under `[flags]`.
-        since: the release from which on it is known.
-    """
-
-    code: str
-    name: str
-    setting: str
-    missing: str
-    near: str | None = None
-    is_sure: bool = False
-    told_by: tuple[str, ...] = ()
-    since: str | None = None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release, Unknown
+from compiler.facts import Boot, Draft, Evidence, Gpu, Model, Release
 from compiler.profile import Profile, Target
 from compiler.ranges import Range
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

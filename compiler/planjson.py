@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypedDict
 
-from compiler.facts import Unknown
 from compiler.plan import Line, Plan, Pool
 from compiler.ranges import Range
 from compiler.secrecy import COVER, is_secret
+from compiler.unknown import Unknown
 
 
 _DECIMALS = 4  # of GiB: a tenth of a MiB, and the same digits whatever the last bits of a sum are

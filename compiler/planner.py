@@ -14,10 +14,11 @@ from compiler.diagnostics import Diagnostic, listed
 from compiler.engines.engine import Engine, Facts, KnownBoot, Spelled
 from compiler.engines.known import ENGINES
 from compiler.engines.sized import Sized, Sizer
-from compiler.facts import Boot, Unknown
+from compiler.facts import Boot
 from compiler.plan import Balance, Effective, Memory, Plan
 from compiler.profile import AUTO, Profile
 from compiler.service import service_of
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

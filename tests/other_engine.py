@@ -12,11 +12,12 @@ from compiler.engines.adopting import Adopter
 from compiler.engines.engine import CommandReader, Facts, Footprint, PortUse, ReadFile, Spelled
 from compiler.engines.found import Found
 from compiler.engines.sized import Fixed, Sized, Sizer
-from compiler.facts import Flag, Model, Release, Unknown
+from compiler.facts import Flag, Model, Release
 from compiler.plan import Memory, Option, Plan
 from compiler.profile import Argument, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

@@ -32,7 +32,7 @@ ROWS = (
     ),
     ("most",),
     ("diagnostics", "architecture", "releases", "profile"),
-    ("source", "origins", "facts", "bounds"),
+    ("source", "origins", "facts", "unknown", "bounds"),
     ("buffers", "ranks"),
     ("plan",),
     ("rules", "judged", "planjson", "writtenplan", "bars"),

@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from compiler.diagnostics import Label, Span, error, warning
-from compiler.facts import Evidence, Unknown
+from compiler.facts import Evidence
 from compiler.judged import Judged, Verdict
 from compiler.plan import Effective, Line, Memory, Option, Plan, Pool, Reserve, Variable
 from compiler.profile import (
@@ -26,6 +26,7 @@ from compiler.profile import (
 from compiler.profile import Memory as MemorySettings
 from compiler.ranges import Range
 from compiler.report.contract import CheckJson, check_json, diagnostic_json
+from compiler.unknown import Unknown
 
 
 class JsonFile(SingleFileSnapshotExtension):

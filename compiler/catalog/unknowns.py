@@ -6,8 +6,8 @@ from attrs import evolve
 
 from compiler.catalog.lookup import Catalog
 from compiler.catalog.shelves import Kind
-from compiler.facts import Unknown
 from compiler.profile import Profile
+from compiler.unknown import Unknown
 
 
 _KINDS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from compiler.checks.table import NEGATIVE, find_flag, full_name, typed_owner, value_fault
+from compiler.checks.table import NEGATIVE, Owner, find_flag, full_name, typed_owner, value_fault
 from compiler.diagnostics import Diagnostic, Label, Severity, error, present, warning
 from compiler.facts import Action, Flag, Release
 from compiler.origins import Origins
@@ -208,7 +208,7 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         full = full_name(plan.release, option.flag)
         owner = typed_owner(plan, option)
         if owner is not None:
-            yield _owned(plan, where, option, owner.setting)
+            yield _owned(plan, where, option, owner)
         elif full in seen:
             yield error(
                 "flag-duplicated",
@@ -222,20 +222,42 @@ def once(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         seen[full] = option
 
 
-def _owned(plan: Plan, where: Origins, option: Option, setting: str) -> Diagnostic:
+def _owned(plan: Plan, where: Origins, option: Option, owner: Owner) -> Diagnostic:
+    setting, raw = owner.setting, option.setting
     typed = next((each for each in plan.options if each.setting == setting), None)
+    key = _key(where, option, f"writes `{' '.join((option.flag, *option.values))}`")
+    if not owner.is_written or typed is None:
+        return error(
+            "flag-duplicated",
+            f"`{option.flag}` has a setting of its own, `{setting}`",
+            key,
+            notes=(
+                "what has one is written there, where every rule and every change looks for it",
+            ),
+            help=(f"set `{_said_there(plan, option, setting)}` in place of `{raw}`",),
+            path=raw,
+        )
     return error(
         "flag-duplicated",
         f"`{option.flag}` is written by `{setting}`",
-        _key(where, option, f"writes `{' '.join((option.flag, *option.values))}`"),
+        key,
         secondary=present(
             where.label(setting, f"writes `{' '.join((typed.flag, *typed.values))}`")
-            if typed
-            else None
         ),
         notes=(
             "the engine takes the last one on its command line, and the plan would judge the other",
         ),
-        help=(f"set `{setting}` and remove `{option.setting}`",),
-        path=option.setting,
+        help=(f"set `{setting}` and remove `{raw}`",),
+        path=raw,
     )
+
+
+def _said_there(plan: Plan, option: Option, setting: str) -> str:
+    """The setting with the value of a raw flag, where it may hold that as it is."""
+    from compiler.checks.meant import takes  # noqa: PLC0415 - only a mistake pays for it
+    from compiler.language.written import written  # noqa: PLC0415 - as above
+
+    value = plan.profile.flags.get(option.setting.removeprefix("flags."))
+    if value is None or not takes(setting, value):
+        return setting
+    return f"{setting} = {written(value, key=setting.rpartition('.')[2])}"

@@ -9,10 +9,10 @@ from attrs import evolve
 from compiler.catalog.shelves import file_stem
 from compiler.diagnostics import Diagnostic, error, listed, present, warning
 from compiler.engines.known import ENGINES
-from compiler.facts import Unknown
 from compiler.origins import Origins
 from compiler.plan import Plan
 from compiler.rules import rule
+from compiler.unknown import Unknown
 
 
 _WHAT: Mapping[str, str] = {

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import frozen
 
 from compiler.engines.sized import Sizer
-from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release, Unknown
+from compiler.facts import Boot, Draft, Flag, Gpu, Model, Release
 from compiler.memory.weights import Split
 from compiler.plan import Memory, Option, Plan, Variable
 from compiler.profile import Argument, Gpus, Profile
 from compiler.ranges import Range
 from compiler.rules import Rule
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

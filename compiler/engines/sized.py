@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from compiler.facts import Unknown
 from compiler.plan import Balance, Memory
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

@@ -10,12 +10,12 @@ from compiler.catalog import Catalog
 from compiler.engines.engine import Engine, Facts
 from compiler.engines.known import ENGINES
 from compiler.engines.sized import Sizer
-from compiler.facts import Unknown
 from compiler.plan import Balance, Plan
 from compiler.planner import balance_of, look_up, plan_of
 from compiler.profile import AUTO, Profile
 from compiler.remedy.change import movable
 from compiler.remedy.trials import once
+from compiler.unknown import Unknown
 
 
 @define(kw_only=True)

@@ -27,7 +27,7 @@ from compiler.language.written import text_toml
 from compiler.near import near
 from compiler.origins import SettingPath, dotted
 from compiler.plan import Option
-from compiler.profile import Profile
+from compiler.profile import Argument, Profile
 
 
 Advice = tuple[tuple[str, ...], tuple[str, ...]]
@@ -232,7 +232,7 @@ def typed_value(
     if meant and len(fitting) == 1:
         # What the command line has in capitals a setting may have in small letters.
         words = (fitting, [fitting[0].lower()])
-        told = next((each for each in words if _takes(owner.setting, each[0])), fitting)
+        told = next((each for each in words if takes(owner.setting, each[0])), fitting)
         return f"set `{owner.setting} = {words_toml(told)}` {said}"
     others = [f"`{each}`" for each in some if each not in fitting]
     if meant:
@@ -242,10 +242,10 @@ def typed_value(
     return f"set `{owner.setting}` {said}"
 
 
-def _takes(setting: str, word: str) -> bool:
-    """Whether a setting can hold a word."""
+def takes(setting: str, value: Argument) -> bool:
+    """Whether a setting can hold a value."""
     table, _, key = setting.partition(".")
-    _, faults = structure_value({table: {key: word}}, Profile)
+    _, faults = structure_value({table: {key: value}}, Profile)
     return not any(each.path[:2] == (table, key) for each in faults)
 
 

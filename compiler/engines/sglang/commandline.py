@@ -35,7 +35,7 @@ from compiler.engines.sglang.held import (
 )
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.speculation import DSPARK
-from compiler.facts import Release, Unknown
+from compiler.facts import Release
 from compiler.profile import (
     Argument,
     CheckpointPath,
@@ -51,6 +51,7 @@ from compiler.profile import (
     Text,
     Version,
 )
+from compiler.unknown import Unknown
 from compiler.value import Value
 
 

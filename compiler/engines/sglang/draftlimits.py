@@ -8,8 +8,9 @@ from compiler.engines.engine import Facts
 from compiler.engines.sglang.releases import at_least
 from compiler.engines.sglang.settings import Settings
 from compiler.engines.sglang.speculation import DSPARK, DSPARK_SINCE, NGRAM, STANDALONE, STEPWISE
-from compiler.facts import Compressed, Unknown
+from compiler.facts import Compressed
 from compiler.profile import Profile
+from compiler.unknown import Unknown
 
 
 def draft_unknowns(settings: Settings, facts: Facts) -> Iterator[Unknown]:

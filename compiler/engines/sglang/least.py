@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from compiler.engines.sglang.settings import Settings
-from compiler.facts import Unknown
 from compiler.profile import Argument
+from compiler.unknown import Unknown
 
 
 LEAST: Mapping[str, int] = {

@@ -35,8 +35,9 @@ from compiler.engines.sglang.speculation import DSPARK, drafts_blocks
 from compiler.engines.sglang.unpriced import RESERVE, unpriced_flags
 from compiler.engines.sglang.variables import RESERVE as RESERVE_VARIABLES
 from compiler.engines.sglang.variables import changing
-from compiler.facts import Compressed, Gpu, Model, Unknown
+from compiler.facts import Compressed, Gpu, Model
 from compiler.profile import Profile
+from compiler.unknown import Unknown
 
 
 def unknowns(asked: Settings, facts: Facts) -> tuple[Unknown, ...]:

@@ -30,8 +30,9 @@ from compiler.engines.sglang.unpriced import BESIDE_HEADS, STATIC, WEIGHTS, unpr
 from compiler.engines.sglang.variables import POOL as POOL_VARIABLES
 from compiler.engines.sglang.variables import WEIGHTS as WEIGHT_VARIABLES
 from compiler.engines.sglang.variables import changing
-from compiler.facts import Gqa, Mla, Model, Unknown
+from compiler.facts import Gqa, Mla, Model
 from compiler.profile import Argument, Profile
+from compiler.unknown import Unknown
 
 
 _EXPERTS_OF, _EXPERTS = "kt-weight-path", "kt-num-gpu-experts"
