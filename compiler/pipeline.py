@@ -169,8 +169,8 @@ def _check_together(
     together = neighbours.judge_together(plans, where, capped=again)
     found = concealed(together.found, {})
     if others:
-        known = set(concealed(neighbours.check_neighbours(others, where, capped=again), {}))
-        found = tuple(each for each in found if each not in known)
+        known = concealed(neighbours.check_neighbours(others, where, capped=again), {})
+        found = neighbours.more_than(known, found)
     return neighbours.with_neighbours(judged, found, together.seconds), found
 
 

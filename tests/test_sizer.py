@@ -44,7 +44,8 @@ def test_what_a_search_asks_is_what_the_size_says() -> None:
 def test_what_profiles_share_is_what_each_has_alone() -> None:
     """Other requests, contexts, chunks and caches give what they give by facts that nobody has asked before."""
     compared = differed = 0
-    for profile, facts, engine in profiles_of([case for case in read_cases() if case.is_named]):
+    some = [case for case in read_cases() if case.is_named][::4]
+    for profile, facts, engine in profiles_of(some):
         first = engine.sizer(profile, facts)(0.9)
         others = (
             evolve(profile, serve=evolve(profile.serve, context=9_000, concurrency=3)),
@@ -58,7 +59,7 @@ def test_what_profiles_share_is_what_each_has_alone() -> None:
             assert shared == engine.sizer(other, evolve(facts))(0.9), profile.model.id
             compared += 1
             differed += shared != first
-    assert compared > 1500
+    assert compared > 350
     assert differed > compared / 2
 
 

@@ -76,6 +76,12 @@ def check_neighbours(
     return judge_together(plans, where, capped=capped).found
 
 
+def more_than(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """What is found and was not known, whatever ends it: a free port hangs on who else is there."""
+    told = {evolve(each, help=()) for each in known}
+    return tuple(each for each in found if evolve(each, help=()) not in told)
+
+
 def with_neighbours(
     judged: Sequence[Judged], found: Sequence[Diagnostic], seconds: Mapping[tuple[str, str], Second]
 ) -> list[Judged]:
