@@ -378,6 +378,7 @@ WITHOUT_HELP = {
 """Errors of the cases here that name no change, each with the reason."""
 
 
+@pytest.mark.slow
 def test_every_error_names_a_change_that_mends_it(profiles: Path, catalog: Catalog) -> None:
     """An error says what to do about it; one that cannot is in a list, with why."""
     silent = {
