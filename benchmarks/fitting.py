@@ -65,7 +65,7 @@ user = "sglang"
 
 ANSWERING = """
 import contextlib, io, json, os, sys, time
-import compiler.cli.fit as verb
+import compiler.cli, compiler.cli.commands, compiler.cli.fit as verb
 
 judge = verb.check_profiles
 
@@ -81,8 +81,10 @@ def answer(profile, most):
             return found
 
         verb.check_profiles = judged
+        sys.argv = ["poolproof", "fit", profile, *(("--max", most) if most else ())]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            verb.command.callback(profile=profile, most=most, number=None, file=None, as_json=False)
+            with contextlib.suppress(SystemExit):
+                compiler.cli.main()
         os.write(to_write, json.dumps((time.process_time() - ends[0]) * 1000).encode())
         os._exit(0)
     os.close(to_write)
