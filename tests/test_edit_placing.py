@@ -49,12 +49,24 @@ def placed(text: str, *assignments: Assignment) -> str:
 FRACTION = Assignment(setting=("memory", "fraction"), written="0.93")
 KV = Assignment(setting=("memory", "kv_dtype"), written='"fp8_e4m3"')
 REQUESTS = Assignment(setting=("serve", "max_running_requests"), written="3")
+NO_WAIVER = Assignment(setting=("accept",), written=None)
 NO_DRAFT = Assignment(setting=("speculative",), written=None, inherited=True)
 
 
 @pytest.mark.parametrize(
     ("before", "assignments", "after"),
     [
+        # a key more at the end of a table, and the next table gone
+        (
+            '[memory]\nfraction = 0.9\n[accept]\nx = "y"\n[serve]\nport = 1\n',
+            [FRACTION, KV, NO_WAIVER],
+            '[memory]\nfraction = 0.93\nkv_dtype = "fp8_e4m3"\n[serve]\nport = 1\n',
+        ),
+        (
+            'schema = 1\naccept = { x = "y" }\n[memory]\nfraction = 0.9\n',
+            [KV, NO_WAIVER],
+            'schema = 1\n[memory]\nfraction = 0.9\nkv_dtype = "fp8_e4m3"\n',
+        ),
         # a value in its place, its comment kept
         ("[memory]\nfraction=0.9   # why\n", [FRACTION], "[memory]\nfraction=0.93   # why\n"),
         ("memory = { fraction = 0.9 } # c\n", [FRACTION], "memory = { fraction = 0.93 } # c\n"),

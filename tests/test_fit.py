@@ -648,6 +648,30 @@ user = "sglang"
 """
 
 
+def test_a_layout_whose_memory_nobody_knows_ends_a_change(tree: Checkout) -> None:
+    """Where more GPUs lead to a layout that no fraction is picked for, that change is none, and the rest is answered."""
+    odd = BLOCKS.replace("Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8", "MiniMaxAI/MiniMax-M2")
+    odd = odd.replace("rtx-4090", "rtx-3090").replace("0.5.11", "0.5.23").replace("0.877", '"auto"')
+    tree.write(
+        "odd",
+        odd.replace("tensor = 2", "dp_attention = true\ndata = 2").replace(
+            "count = 2", "count = 1"
+        ),
+    )
+    done = tree.run("fit", "odd")
+    assert (done.code, "dp-attention-ranks" in done.err) == (1, True)
+    assert "tried alone, and no help:" in done.out
+
+
+def test_a_waiver_by_force_goes_with_no_change_of_another_file(tree: Checkout) -> None:
+    """A waiver that a shared file sets by force cannot be taken out by the profile; in that file it goes with a change."""
+    tree.write("base/held", '[force.accept]\nreserve-likely-short = "seen"\n')
+    tree.write("blocks", BLOCKS.replace("schema = 1", 'schema = 1\nextends = ["base/held"]'))
+    assert 'unset = ["accept' not in tree.run("fit", "blocks").out
+    there = tree.run("fit", "blocks", "--in", "base/held").out
+    assert "`accept.reserve-likely-short` at profiles/base/held.toml:2 waives nothing then" in there
+
+
 def test_nothing_is_said_of_requests_without_a_pool(tree: Checkout) -> None:
     """Where weights leave no pool, how many would run at once, and which batches are captured, is not known."""
     tree.write("blocks", BLOCKS.replace("rtx-4090", "rtx-4080"))

@@ -159,10 +159,13 @@ def _answer(
 ) -> Answer:
     errors = [each for each in judged.diagnostics if each.is_error]
     standing = tuple(each for each in judged.standing if each.is_error)
-    # A waiver that a change leaves stale goes with it.
-    rules = Rules(standing=standing, beside=beside, left_out=frozenset({STALE_CODE}))
+    forced = _forced(judged, session, file=file)
+    # A waiver that a change leaves stale goes with it, but for one that another file sets by force.
+    stays = any(each.startswith("accept.") for each in forced)
+    going = frozenset[str]() if stays else frozenset({STALE_CODE})
+    rules = Rules(standing=standing, beside=beside, left_out=going)
     again = Replanner(plan=plan, catalog=session.inputs.catalog)
-    trials = Trials(replan=again, rules=rules, forced=_forced(judged, session, file=file))
+    trials = Trials(replan=again, rules=rules, forced=forced)
     others = tuple(each for each in errors if each.code not in MEMORY_CODES)
     answer = Answer(plan=plan, first=others, refused_by=error_codes(errors), most=most, into=file)
     if most is not None:
@@ -175,7 +178,7 @@ def _answer(
     if held:
         shares = beside is not None and beside.shares_gpus
         answer = evolve(answer, spare=spare(plan, trials), shares_gpus=shares)
-    if {each.code for each in errors} == {STALE_CODE}:
+    if going and {each.code for each in errors} == going:
         answer = evolve(answer, remedies=(only_stale(plan),))
     elif not held or outcome is not Outcome.PASSES:
         found = fit(plan, trials, refused=bool(errors))

@@ -47,8 +47,10 @@ class Cut(Value):
 def place(document: Document, assignments: Sequence[Assignment]) -> str:
     """The text of a document with new values."""
     text = document.source.text
-    # From the end, so that no cut moves another; of several at one place the last is made first.
-    for cut in sorted(_Page(document).cuts(assignments), key=lambda each: each.start)[::-1]:
+    # From the end, so that no cut moves another; of several at one place the last is made first, and what takes text away before
+    # what only adds some there.
+    cuts = sorted(_Page(document).cuts(assignments), key=lambda each: (each.start, each.end))
+    for cut in cuts[::-1]:
         text = text[: cut.start] + cut.text + text[cut.end :]
     return text
 

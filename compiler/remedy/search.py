@@ -17,6 +17,7 @@ from compiler.remedy.trials import Trials, holds, margins, shortfall
 
 
 _FEW = 4
+NOT_KNOWN = "its memory is not known then"
 
 
 def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy | Unhelpful:
@@ -25,7 +26,7 @@ def try_lever(lever: Lever, plan: Plan, trials: Trials, *, goal: Goal) -> Remedy
     Each budget that a lever eases is better, or the same, with each further move, so there is one edge to find; the
     other budget is worst off beyond it, so it is looked at just there.
     """
-    moves = lever.moves(plan)
+    moves = lever.moves(plan) if plan.memory is not None else NOT_KNOWN
     if isinstance(moves, str):
         return Unhelpful(setting=lever.setting, why=moves)
     held = trials.held(moves.at(1))
@@ -185,7 +186,7 @@ def _begin(lever: Lever, plan: Plan, trials: Trials, goal: Goal) -> Iterator[Cha
     A single move that eases anything is one, too.
     """
     tried = try_lever(lever, plan, trials, goal=goal)
-    if isinstance(tried, Remedy):
+    if isinstance(tried, Remedy) or plan.memory is None:
         return
     moves = lever.moves(plan)
     if tried.mended is not None:

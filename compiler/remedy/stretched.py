@@ -112,6 +112,8 @@ def _less_promised(
         if isinstance(moves, str) or trials.held(moves.at(moves.count)) is not None:
             return None
         begun = begun.with_(first, moves.at(moves.count), trials)
+        if begun.plan.memory is None:
+            return None
     higher = _furthest(RAISE_FRACTION, begun.plan, trials, goal, bears=Budget.RESERVE)
     if higher is None:
         tried = try_lever(lever, begun.plan, trials, goal=goal) if first is not None else None
