@@ -1,7 +1,7 @@
 """The typed profile: every setting with its type, default and meaning. No behaviour.
 
-The field metadata is the reference: near names, the list edits of `merge`, the generated documentation and the
-JSON schema are all read from here. A new setting is one field in this file and one line in the engine that spells it.
+The field metadata is the reference: near names, the list edits of `merge`, the generated documentation and the JSON schema
+are all read from here. A new setting is one field in this file and one line in the engine that spells it.
 """
 
 from collections.abc import Mapping
@@ -81,6 +81,7 @@ class Gpus(Value):
     indices: tuple[int, ...] = setting(
         "which of the host's GPUs, as `nvidia-smi` counts them, on each node; all when empty",
         at_least=0,
+        at_most=GPUS - 1,
         default=(),
     )
 
@@ -292,9 +293,7 @@ class Profile(Value):
     speculative: Speculative | None = setting("speculative decoding; off when absent", default=None)
     parsers: Parsers = setting("output parsers", factory=Parsers)
     env: Mapping[str, Text] = setting("environment variables", factory=dict)
-    flags: Mapping[str, Argument] = setting(
-        "any other engine flag, without its dashes", factory=dict
-    )
+    flags: Mapping[str, Argument] = setting("any other engine flag, without dashes", factory=dict)
     secrets: Secrets = setting("secrets, by file", factory=Secrets)
     accept: Mapping[str, Text] = setting("findings accepted, each with its reason", factory=dict)
     targets: Mapping[str, Target] = setting("where it is deployed", factory=dict)

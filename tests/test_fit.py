@@ -43,7 +43,7 @@ from compiler.remedy.moves import memory_of
 from compiler.remedy.ranking import HALF, given_up
 from compiler.remedy.replanning import Replanner
 from compiler.remedy.room import spare, the_most
-from compiler.remedy.scales import Most
+from compiler.remedy.scales import Most, requests
 from compiler.remedy.search import try_lever
 from compiler.remedy.trials import Trials, holds
 from compiler.report.prose import narrowed
@@ -670,6 +670,27 @@ def test_a_waiver_by_force_goes_with_no_change_of_another_file(tree: Checkout) -
     assert 'unset = ["accept' not in tree.run("fit", "blocks").out
     there = tree.run("fit", "blocks", "--in", "base/held").out
     assert "`accept.reserve-likely-short` at profiles/base/held.toml:2 waives nothing then" in there
+
+
+def test_a_row_says_what_refuses_beside_memory(tree: Checkout) -> None:
+    """Where memory is refused and something else refuses too both are said, by `check` as by `fit`."""
+    tree.write("blocks", BLOCKS.replace("[targets.h]", "[flags]\nnosuch-flag = true\n[targets.h]"))
+    refused = "refused by flag-unknown; memory: refused, pool "
+    assert f"blocks on h  {refused}" in tree.run("check", "blocks").out
+    assert f"blocks now: {refused}" in tree.run("fit", "blocks").out
+    tree.write("blocks", BLOCKS)
+    assert "blocks on h  refused    pool " in tree.run("check", "blocks").out
+
+
+def test_the_most_requests_of_several_replicas_are_the_most(
+    profiles: Path, catalog: Catalog
+) -> None:
+    """Running requests are shared out over replicas: of all numbers that come to as many on each the last is told."""
+    spread = BLOCKS.replace("tensor = 2", "tensor = 2\ndata = 2\ndp_attention = true")
+    plan = only_plan(check_text(profiles, spread, name="spread", catalog=catalog))
+    scale = requests(plan)
+    told = [scale.at(number).profile.serve.max_running_requests for number in (1, 2, 700)]
+    assert told == [3, 5, 1401]
 
 
 def test_nothing_is_said_of_requests_without_a_pool(tree: Checkout) -> None:

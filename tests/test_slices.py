@@ -94,6 +94,11 @@ def test_a_kind_that_is_a_slice(tree: Checkout) -> None:
     shared = " ".join(tree.run("check", "slice").err.split())
     assert "give each a target of its own name: slices of one host are not told apart" in shared
     assert "give each its own `gpus.indices`" not in shared
+    whole = text.replace("[targets.a]", '[targets.a]\nunit = "other"').replace(NAME, "a100")
+    tree.write("other", whole)
+    told = " ".join(tree.run("check", "slice").err.split())
+    assert "error[gpu-two-kinds]" in told
+    assert "give each a target of its own name: slices of one host are not told apart" in told
     tree.write("other", text.replace("[targets.a]", "[targets.a-2]"))
     assert "share" not in tree.run("check", "slice").err
 

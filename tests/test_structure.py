@@ -138,7 +138,12 @@ def test_a_sound_profile_is_structured() -> None:
             "0",
             "`parallel.tensor`: expected a value from 1 to 1024",
         ),
-        ("[gpus]\nindices = [0, -1]", "bad-value", "-1", "`gpus.indices[1]`: expected at least 0"),
+        (
+            "[gpus]\nindices = [0, -1]",
+            "bad-value",
+            "-1",
+            "`gpus.indices[1]`: expected a value from 0 to 1023",
+        ),
         ("[parsers]\ntool_call = { x = 1 }", "wrong-type", "{ x = 1 }", "found a table"),
         ('[speculative]\nalgorithm = "ddtre"', "bad-value", '"ddtre"', "found `ddtre`"),
     ],

@@ -43,7 +43,11 @@ def with_concurrency(profile: Profile, concurrency: int) -> Change:
 
 def with_requests(profile: Profile, each: int) -> Change:
     """At most so many running requests on each replica."""
-    requests = profile.parallel.limit_of(each)
+    return with_running(profile, profile.parallel.limit_of(each))
+
+
+def with_running(profile: Profile, requests: int) -> Change:
+    """At most so many running requests."""
     serve = evolve(profile.serve, max_running_requests=requests)
     return _serve_change(profile, serve, ("max_running_requests", requests))
 

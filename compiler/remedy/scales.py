@@ -18,7 +18,7 @@ from compiler.remedy.moves import (
     with_concurrency,
     with_context,
     with_fraction,
-    with_requests,
+    with_running,
 )
 from compiler.value import Value
 
@@ -85,12 +85,18 @@ def _concurrency(plan: Plan) -> Scale:
 
 
 def requests(plan: Plan) -> Scale:
-    """Running requests on each replica, from those that are promised on."""
-    fewest = plan.profile.parallel.share(plan.profile.serve.concurrency)
+    """Running requests on each replica, from those that are promised on: of all that come to as many on each, the most."""
+    parallel = plan.profile.parallel
+    fewest = parallel.share(plan.profile.serve.concurrency)
+
+    def at(number: int) -> Change:
+        each = fewest - 1 + number
+        return with_running(plan.profile, parallel.limit_of(each + 1) - 1)
+
     return Scale(
         count=_MOST_REQUESTS - fewest + 1,
         now=max((asked_each(plan) or 0) - fewest + 1, 1),
-        at=lambda number: with_requests(plan.profile, fewest - 1 + number),
+        at=at,
         bound=_NOT_LOOKED_AT,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from compiler.accept import accepted_of
 from compiler.diagnostics import Diagnostic, error_codes, printable
 from compiler.judged import Judged, Verdict
+from compiler.memory.outcome import MEMORY_CODES
 from compiler.plan import Plan
 from compiler.ranges import Range
 
@@ -39,9 +40,10 @@ def _said(judged: Judged, *, wide: int = 9, beside: Sequence[Diagnostic] = ()) -
         return judged.verdict.value
     if judged.plan is None:
         return f"refused by {', '.join(codes)}; not planned: see the errors"
-    if not codes or judged.verdict is Verdict.REFUSED:
+    others = [code for code in codes if code not in MEMORY_CODES]
+    if not others and (not codes or judged.verdict is Verdict.REFUSED):
         return f"{judged.verdict.value:<{wide}}  {_numbers(judged)}".rstrip()
-    return refused_by(codes, judged.verdict, _numbers(judged))
+    return refused_by(others or codes, judged.verdict, _numbers(judged))
 
 
 def refused_by(codes: Sequence[str], verdict: Verdict, numbers: str) -> str:

@@ -24,8 +24,11 @@ def gpus_of_two_kinds(host: Host, where: Where) -> Iterator[Diagnostic]:
         if len(kinds) == 1 or not both or kinds in told:
             continue
         told.add(kinds)
-        from compiler.checks.neighbours.apart import own_indices  # noqa: PLC0415 - of a fault
+        from compiler.catalog.slices import APART, is_slice  # noqa: PLC0415 - of a fault
+        from compiler.checks.neighbours.apart import own_indices  # noqa: PLC0415 - as above
 
+        sliced = any(is_slice(each) for each in kinds)
+        apart = f"{own_indices((mine, theirs), host)}; `nvidia-smi` counts its cards"
         yield error(
             "gpu-two-kinds",
             f"{numbered(both)} of `{host.name}` cannot be both `{_kind(mine)}` and `{_kind(theirs)}`",
@@ -42,7 +45,7 @@ def gpus_of_two_kinds(host: Host, where: Where) -> Iterator[Diagnostic]:
                 f"`{mine.name}` and `{theirs.name}` are planned for one card, and memory is worked out for each by its kind",
             ),
             help=(
-                f"{own_indices((mine, theirs), host)}; `nvidia-smi` counts its cards",
+                APART if sliced else apart,
                 "or set `gpus.kind` of both to what is there; a target's name is a host's",
             ),
             path="gpus.kind",
