@@ -138,3 +138,16 @@ def test_more_gpus_are_more_groups(tree: Checkout) -> None:
         "parallel.tensor": "16",
         "parallel.data": "16",
     }
+
+
+def test_half_the_gpus_with_a_higher_fraction(tree: Checkout) -> None:
+    """Where GPUs alone are enough at sixteen, eight with a higher fraction come before them, and pass as they are written."""
+    text = QWEN.format(concurrency=2).replace("h100", "a100-40gb").replace("0.5.11", "0.5.18")
+    tree.write("a", text.replace("40_960", "40_000").replace("0.8\n", "0.85\n"))
+    changes = tree.run("fit", "a", "--json").json["changes"]
+    values = [{each["setting"]: each["value"] for each in change["settings"]} for change in changes]
+    assert [each["gpus.count"] for each in values] == ["8", "16"]
+    assert "memory.fraction" in values[0]
+    assert "memory.fraction" not in values[1]
+    assert tree.run("fit", "a", "--write", "1").code == 0
+    assert tree.run("check", "--strict", "a").code == 0

@@ -16,7 +16,7 @@ LESS = 0.8
 """The share of what is given up otherwise; where it is more, nobody takes another change for it."""
 
 
-def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:
+def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int, int]:
     """A change to a plan comes before those of a higher rank; `fit --help` says the order in words."""
     after = remedy.plan
     return (
@@ -24,6 +24,7 @@ def rank(plan: Plan, remedy: Remedy) -> tuple[bool, bool, Outcome, int, int]:
         given_up(plan, after) > 0,
         memory_outcome(memory_of(after)),
         remedy.cost,
+        after.profile.gpus.count,
         len(remedy.settings),
     )
 

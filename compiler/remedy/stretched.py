@@ -18,6 +18,7 @@ from compiler.remedy.levers import (
     FEWER_REQUESTS,
     LESS_AT_ONCE,
     LOWER_FRACTION,
+    MORE_GPUS,
     NARROW_CACHE,
     RAISE_FRACTION,
     SHORTER_CONTEXT,
@@ -67,6 +68,8 @@ def stretched(
         yield from _first(_fewer_requests(plan, trials, goal) for goal in wanted)
     if any(each.cost <= Cost.START for each in found):
         return
+    several = (_fewer_gpus(plan, trials, goal, found=alone.get(MORE_GPUS)) for goal in goals)
+    yield from _first(several)
     least = 1.0
     for lever in _PROMISED:
         several = (_less_promised(None, lever, plan, trials, goal) for goal in goals)
@@ -98,6 +101,24 @@ def _fewer_requests(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
     begun = _Begun(plan=plan).with_(LOWER_FRACTION, lower, trials)
     tried = try_lever(FEWER_REQUESTS, begun.plan, trials, goal=goal)
     return _remedy(plan, begun, tried) if isinstance(tried, Remedy) else None
+
+
+def _fewer_gpus(plan: Plan, trials: Trials, goal: Goal, *, found: Remedy | None) -> Remedy | None:
+    """Fewer GPUs than are enough with the fraction as it is, and the least fraction that makes up for it."""
+    moves = MORE_GPUS.moves(plan)
+    if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
+        return None
+    ways = (moves.at,) if moves.instead is None else (moves.at, moves.instead)
+    for number in range(1, moves.count + 1):
+        for way in ways:
+            change = way(number)
+            if found is not None and change.profile.gpus.count >= found.plan.profile.gpus.count:
+                return None
+            begun = _Begun(plan=plan).with_(MORE_GPUS, change, trials)
+            raised = try_lever(RAISE_FRACTION, begun.plan, trials, goal=goal)
+            if isinstance(raised, Remedy):
+                return _remedy(plan, begun, raised)
+    return None
 
 
 def _less_promised(
