@@ -16,7 +16,7 @@ from compiler.diagnostics import Diagnostic, error, printable
 from compiler.diff.ingredients import ingredients_of, is_looked_at
 from compiler.language.load import SUFFIX
 from compiler.near import near
-from compiler.workspace import PIN_FILE, PROFILES
+from compiler.workspace import PIN_FILE, PROFILES, is_file
 
 
 _SHIPPED = "compiler/catalog/data/"
@@ -44,7 +44,7 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     unseen: set[str] = set()
     for file in files:
         path = _path(file, session)
-        if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
+        if path in known or is_file(session.workspace.profiles / path) or _is_shipped(path):
             reached[file] = sorted(name for name, parts in made.items() if path in parts)
             unseen |= {
                 name
@@ -99,12 +99,7 @@ def _path(file: str, session: Session) -> str:
 
 def _stands(file: str, session: Session) -> bool:
     """Whether it is a file of the tree, or of where the user is, that no profile can be made of."""
-    try:
-        return bool(file) and any(
-            (each / file).is_file() for each in (Path.cwd(), session.workspace.root)
-        )
-    except (OSError, ValueError):
-        return False
+    return bool(file) and any(is_file(each / file) for each in (Path.cwd(), session.workspace.root))
 
 
 def _is_gone(path: str, session: Session) -> bool:
