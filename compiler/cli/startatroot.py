@@ -67,12 +67,16 @@ class Repository(Value):
 
 
 def repository_of(folder: Path) -> Repository | None:
-    """The repository that a folder lies in; `None` where there is none, or the folder is its root."""
-    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
+    """The repository that a folder lies in, as git has it: where links lead; `None` where there is none, or the folder is its root."""
+    whole = Path(os.path.realpath(folder))
     if is_there(whole / ".git"):
         return None
     root = next((each for each in whole.parents if is_there(each / ".git")), None)
-    return None if root is None else Repository(root=root, below=whole.relative_to(root).as_posix())
+    if root is None:
+        return None
+    written = Path(os.path.abspath(folder))  # noqa: PTH100 - `resolve` would lose what is shown
+    shown = next((each for each in written.parents if os.path.realpath(each) == str(root)), root)
+    return Repository(root=shown, below=whole.relative_to(root).as_posix())
 
 
 def asked_repository(folder: Path) -> Repository:
