@@ -31,7 +31,7 @@ from compiler.language.graph import ASKED_CODES
 from compiler.language.load import Loaded
 from compiler.language.merge import Resolved
 from compiler.language.structure import check_fragment, structure_profile
-from compiler.language.unused import unused_fragments
+from compiler.language.unused import idle_files
 from compiler.memory.outcome import ADVISED_CODES
 from compiler.origins import Origins
 from compiler.plan import Plan
@@ -74,7 +74,7 @@ def check_profiles(
     judged = [evolve(each, unseen=unseen) for each in judged] if unseen else judged
     judged, between = _check_together(judged, around, inputs, advised=advised)
     loose += between
-    loose += unused_fragments(inputs.documents) if whole else ()
+    loose += idle_files(fragments, inputs.documents, whole=whole)
     judged, loose = _with_askers(judged, loose)
     reported = {each for one in judged for each in one.diagnostics}
     return Checked(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -99,7 +98,7 @@ def find(asked: Sequence[str], *, here: str) -> FoundTree:
 def _start(asked: Sequence[str], here: str) -> str:
     for each in asked:
         folder = os.path.dirname(os.path.join(here, each))
-        if _is_path(each, here) and _stands(folder, stat.S_ISDIR):
+        if _is_path(each, here) and is_folder(folder):
             return os.path.realpath(folder)
     return here
 
@@ -107,23 +106,33 @@ def _start(asked: Sequence[str], here: str) -> str:
 def _is_path(asked: str, here: str) -> bool:
     """Whether a profile is asked for by its path, not its name; `./x.toml` is one even where nothing stands."""
     return asked.endswith(SUFFIX) and (
-        asked.startswith(("/", "./", "../")) or _stands(os.path.join(here, asked), stat.S_ISREG)
+        asked.startswith(("/", "./", "../")) or is_file(os.path.join(here, asked))
     )
 
 
-def _stands(path: str, is_kind: Callable[[int], bool]) -> bool:
-    """Whether something of a kind stands there; what cannot be looked at does not."""
-    try:
-        return is_kind(os.stat(path).st_mode)
-    except (OSError, ValueError):  # a NUL in a path is a ValueError
-        return False
+def is_file(path: str | Path) -> bool:
+    """Whether a file stands at a path, or a link to one; none where it cannot be looked at, as by a name too long for a file.
+
+    `Path.is_file` raises then, and a path that somebody typed may be anything. So with the two below.
+    """
+    return os.path.isfile(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether a folder stands at a path, or a link to one."""
+    return os.path.isdir(path)
+
+
+def is_there(path: str | Path) -> bool:
+    """Whether anything stands at a path, a link to nothing too."""
+    return os.path.lexists(path)
 
 
 def _root_above(folder: str) -> str | None:
     while True:
-        if _stands(os.path.join(folder, PIN_FILE), stat.S_ISREG):
+        if is_file(os.path.join(folder, PIN_FILE)):
             return folder
-        if _stands(os.path.join(folder, PROFILES), stat.S_ISDIR):
+        if is_folder(os.path.join(folder, PROFILES)):
             return folder
         above = os.path.dirname(folder)
         if above == folder:
@@ -136,7 +145,7 @@ def _name_in(workspace: Workspace, asked: str, here: str) -> str | None:
     path = os.path.join(here, asked)
     if not _is_path(asked, here):
         beside = f"{path}{SUFFIX}"
-        if not (asked.startswith(("./", "../")) and _stands(beside, stat.S_ISREG)):
+        if not (asked.startswith(("./", "../")) and is_file(beside)):
             return name_of(asked.removeprefix("./"))
         path = beside
     with suppress(OSError, ValueError):  # a NUL in a path is a ValueError

@@ -183,9 +183,24 @@ def test_a_secret_is_not_shown(tree: Checkout) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"# nothing\n", b"schema = 1", b"schema = 1\r\n# \xc3\xbc\r\n"]
+    ("content", "holds"),
+    [(b"", "is empty"), (b"\n", "is empty"), (b"# nothing\n", "has comments only")],
 )
-def test_an_empty_profile(tree: Checkout, content: bytes) -> None:
+def test_an_empty_profile(tree: Checkout, content: bytes, holds: str) -> None:
+    """`profile-empty`: a file that holds nothing may have been emptied; it is warned of, once, alone and in the whole tree."""
+    tree.write("empty", content)
+    done = tree.run("check", "empty")
+    assert done.code == 0
+    assert f"warning[profile-empty]: `empty` sets nothing: its file {holds}" in done.err
+    assert done.out.startswith("empty  not judged: a fragment")
+    assert tree.run("check", "empty", "--strict").code == 1
+    assert tree.run("compile", "empty").code == 1
+    told = tree.run("check", "--json").json["diagnostics"]
+    assert [each["code"] for each in told].count("profile-empty") == 1
+
+
+@pytest.mark.parametrize("content", [b"schema = 1", b"schema = 1\r\n# \xc3\xbc\r\n"])
+def test_a_profile_without_settings(tree: Checkout, content: bytes) -> None:
     """A file without settings is a fragment like any other: fine to check, and not to be compiled."""
     tree.write("empty", content)
     done = tree.run("check", "empty")

@@ -930,6 +930,94 @@ def test_affected_by_what_is_not_there(once: Checkout) -> None:
     assert "profiles/base/service.toml" in done.err
 
 
+@pytest.mark.parametrize(
+    ("folder", "within", "expected"),
+    [
+        ("profiles/base", ".", DEPLOYABLE),
+        ("base/", ".", DEPLOYABLE),
+        (".", "profiles/base", DEPLOYABLE),
+        (".", ".", DEPLOYABLE),
+        ("..", "profiles/base", DEPLOYABLE),
+        ("profiles/apart", ".", {"of-apart"}),
+        ("apart", "profiles", {"of-apart"}),
+        ("compiler/catalog/data/builds", ".", None),
+        ("compiler/catalog/data/gpus", ".", DEPLOYABLE),
+        ("profiles/boots", ".", DEPLOYABLE),
+        ("docs", ".", set()),
+    ],
+)
+def test_affected_by_a_folder(
+    tree: Checkout, folder: str, within: str, expected: set[str] | None
+) -> None:
+    """Of a folder that stands all files below it are meant, and it is said to be one; a shipped one that is not is unknown."""
+    (tree.root / "docs").mkdir()
+    if "apart" in folder:
+        tree.write("apart/more", "x = 1\n")
+        tree.write("of-apart", 'extends = ["apart/more"]\n[targets.a]\n')
+    done = tree.run("affected", folder, within=within)
+    if expected is None:
+        assert (done.code, done.out) == (1, "")
+        return
+    assert (done.code, set(done.out.split())) == (0, expected)
+    said = "these are made of files below it" if expected else "no profile is made of a file below"
+    assert f"`{folder}` is a folder" in done.err
+    assert said in done.err
+    told = tree.run("affected", folder, "--json", within=within).json
+    assert (set(told["files"][folder]), told["diagnostics"]) == (expected, [])
+
+
+def test_affected_by_a_name_where_the_user_is(once: Checkout) -> None:
+    """A name is one within the folder of profiles, too."""
+    for name, within in (("base/service", "profiles"), ("service", "profiles/base")):
+        assert set(once.run("affected", name, within=within).out.split()) == DEPLOYABLE
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("docs/old.md", 0),
+        ("profiles/apart/more.toml", 0),
+        ("apart/more", 0),
+        ("docs", 1),
+        ("profiles/apart", 1),
+        ("docs/*.md", 1),
+        ("../old.md", 1),
+    ],
+)
+def test_affected_by_a_folder_that_is_gone(tree: Checkout, file: str, code: int) -> None:
+    """What git remembers is a file, wherever in the tree it was; a folder that is gone, or a pattern, is none."""
+    tree.write("apart/more", "x = 1\n")
+    (tree.root / "docs").mkdir()
+    (tree.root / "docs" / "old.md").write_text("x\n", "utf-8")
+    commit(tree)
+    shutil.rmtree(tree.root / "docs")
+    shutil.rmtree(tree.root / "profiles" / "apart")
+    done = tree.run("affected", file)
+    assert done.code == code, done.err
+    assert ("is gone, and no profile asks for it" in done.err) is (code == 0)
+
+
+def test_affected_prints_no_name_raw(tree: Checkout) -> None:
+    """A line break, or what steers a terminal, in a file's name is spelled out: on either stream a line is a name."""
+    bad = "a\nb\x1b[31m"
+    (tree.root / f"{bad}.md").write_text("x\n", "utf-8")
+    tree.write(bad, "[torn\n")
+    (tree.root / f"{bad} folder").mkdir()
+    done = tree.run("affected", f"{bad}.md", f"{bad} none", f"{bad} folder", f"profiles/{bad}.toml")
+    assert done.code == 1
+    assert "\x1b" not in done.err + done.out
+    assert done.out == "a\\u000ab\\u001b[31m\n"
+    assert done.err.count("`a\\u000ab\\u001b[31m") == 3
+
+
+def test_affected_by_a_name_as_git_quotes_it(once: Checkout) -> None:
+    """A name in git's quotes is told how git gives it without."""
+    done = once.run("affected", '"profiles/base/\\303\\251 y.toml"')
+    assert done.code == 1
+    assert "git diff --name-only -z" in done.err
+    assert "core.quotePath=false" in done.err
+
+
 def test_an_empty_revision(once: Checkout) -> None:
     """An empty word, such as that of a variable nobody set, is not the folder we stand in."""
     done = once.run("diff", "")

@@ -129,3 +129,36 @@ def test_a_root_that_is_none(tmp_path: Path, root: Path) -> None:
     assert made.code == 2
     assert "no folder above `x` has a `.git`" in made.err
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_tree_behind_a_link_lies_where_the_link_leads(tmp_path: Path) -> None:
+    """The repository is the one that git finds, with the tree's path in it; the tree is named as it was asked for."""
+    real = tmp_path / "repo" / "real"
+    real.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    (tmp_path / "lnk").symlink_to(real)
+    made = init(tmp_path, "lnk/two", "--at-root", *QWEN)
+    assert made.code == 0, made.err
+    assert "wrote lnk/two/poolproof.toml" in made.out
+    assert "next: cd lnk/two && " in made.err
+    job = yaml.safe_load((tmp_path / "repo" / WORKFLOW).read_text())["jobs"]["poolproof"]
+    assert job["defaults"] == {"run": {"working-directory": "real/two"}}
+
+
+def test_a_repository_behind_a_link_is_named_by_it(tmp_path: Path) -> None:
+    """What is printed has the root as it was written where the link leads to the root or above it."""
+    (tmp_path / "real" / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "lnk").symlink_to(tmp_path / "real")
+    made = init(tmp_path, "lnk/repo/two", "--at-root", *QWEN)
+    assert made.code == 0, made.err
+    assert f"wrote lnk/repo/{WORKFLOW}" in made.out
+
+
+def test_a_link_out_of_a_repository_leads_to_none(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of what a link leads to elsewhere the repository has nothing, and its workflow would check nothing."""
+    (root / "lnk").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    made = init(root, "lnk/two", "--at-root", *QWEN)
+    assert made.code == 2
+    assert "no folder above `lnk/two` has a `.git`" in made.err

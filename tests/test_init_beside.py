@@ -331,13 +331,51 @@ def test_a_profile_may_have_a_name_of_its_own(tmp_path: Path, name: str) -> None
         ("a//b", "has an empty part"),
         ("boots/prod", "holds facts"),
         (".prod", "begins with a dot"),
+        ("a b", "`a b` holds white space, so no file can be named after it"),
+        ("up/a b.toml", "holds white space"),
+        ("x" * 251, "is too long, so no file can be named after it"),
+        ("x" * 5000, "is too long"),
+        ("x/" * 3000 + "x", "is too long: a path holds 4,095 bytes at most"),
     ],
+    ids=lambda each: each[:20],
 )
 def test_a_name_that_no_profile_can_have(tmp_path: Path, name: str, why: str) -> None:
     """The rule for names holds before anything is written."""
     done = init(tmp_path, *FIRST, "--name", name)
     assert (done.code, texts(tmp_path)) == (2, {})
     assert why in " ".join(done.err.split())
+
+
+def test_a_name_too_long_in_a_tree_that_stands(tree: Path) -> None:
+    """It is refused as in a new one; the longest that a file can have is taken."""
+    before = texts(tree)
+    assert init(tree, *SECOND, "--host", "node-b", "--name", "x" * 300).code == 2
+    assert texts(tree) == before
+    assert init(tree, *SECOND, "--host", "node-b", "--name", "x" * 250).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--host", "x" * 300), 2, "is too long, so no file can be named after it"),
+        (
+            ("--host", "x" * 250),
+            1,
+            "is too long, so no file can be named after it: give a `--name`",
+        ),
+        (("--model", f"a/{'x' * 300}"), 1, "is too long, so no file can be named after it"),
+    ],
+    ids=["host", "profile", "model"],
+)
+def test_what_names_a_file_and_is_too_long(
+    tree: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """A host or a model that files would be called by is refused before anything is planned; a `--name` helps one of them."""
+    before = texts(tree)
+    done = init(tree, *SECOND, "--host", "node-b", *words)
+    assert (done.code, texts(tree)) == (code, before)
+    assert said in " ".join(done.err.split())
+    assert "memory" not in done.out + done.err
 
 
 @pytest.mark.parametrize("name", ["base/service", "base/qwen3-32b", "hw/2x-h100"])

@@ -193,3 +193,47 @@ def test_no_text_raises(text: str) -> None:
         assert 1 <= diagnostic.primary.span.line <= text.count("\n") + 1
     else:
         assert not diagnostics
+
+
+MERGE = "a = 1\n<<<<<<< HEAD\nb = 2\n||||||| 0a1b2c3\n=======\nb = 3\n>>>>>>> theirs (my token)\n"
+UNMERGED = "invalid TOML: the file holds an unfinished merge of git"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (MERGE, ["f:2:1", "f:2:9"]),
+        (MERGE.replace("\n", "\r\n"), ["f:2:1", "f:2:9"]),
+        ("a = [\n  1,\n<<<<<<< HEAD\n  2,\n=======\n  3,\n>>>>>>> b\n]\n", ["f:3:1", "f:3:9"]),
+        ("a = 1\n>>>>>>> b\n", ["f:2:1", "f:2:9"]),
+        ("a = 1\n=======\nb = 2\n>>>>>>> b", ["f:2:1"]),
+        ("<<<<<<<\n", ["f:1:1"]),
+        (f'x = """\n{MERGE}"""\n{MERGE}', ["f:11:1", "f:11:9"]),
+    ],
+)
+def test_an_unfinished_merge_is_told(text: str, where: list[str]) -> None:
+    """Git's markers are told as such at the first of them, in a list, too; what stands behind them is not repeated."""
+    assert fault(text) == ("toml-syntax", UNMERGED, where)
+    found = parse_toml(Source("f", text))[1][0]
+    assert all(each.secret for each in found.secondary)
+    assert "my token" not in f"{found.summary}{found.notes}{found.help}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1\n=======\nb = 2\n",
+        "a = 1\n<<<<<<<<\n",
+        f"a = 0,5\n{MERGE}",
+        f'a = """\n{MERGE}"""\nb = 0,5\n',
+        f'a = """\n{MERGE}',
+    ],
+)
+def test_what_is_no_unfinished_merge(text: str) -> None:
+    """A line that merely looks like one marker, markers in a text, and a mistake before the first are told as before."""
+    assert fault(text)[1] != UNMERGED
+
+
+def test_very_many_markers_take_no_time() -> None:
+    """A file of nothing else is refused as fast as one is read."""
+    assert fault("<<<<<<< a\n" * 50_000)[1] == UNMERGED

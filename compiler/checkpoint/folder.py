@@ -6,6 +6,7 @@ Read are `config.json`, the index, and the headers of the weight files: a second
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ from compiler.checkpoint.headers import (
     read_header,
     regular_size,
 )
-from compiler.checkpoint.shards import absent_shards, unread_weights
+from compiler.checkpoint.shards import absent_shards, files_like, unread_weights
 from compiler.diagnostics import Diagnostic, reason_of
 from compiler.value import Value
 
@@ -96,7 +97,12 @@ def read_config(
 
 def has_weights(folder: Path) -> bool:
     """Whether there is any weight file, or an index that names some."""
-    return (folder / INDEX).exists() or bool(_loose(folder))
+    return _exists(folder / INDEX) or bool(_loose(folder))
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a file; no, too, where it cannot be looked at: reading the config says why."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises for a name that is too long
 
 
 @contextmanager
@@ -148,7 +154,7 @@ def _read(folder: Path, name: str) -> tuple[Checkpoint | None, tuple[Diagnostic,
 def _config(folder: Path, name: str) -> tuple[dict[str, Any] | None, tuple[Diagnostic, ...]]:
     """The config; older exports of ModelOpt keep what they quantized in a file beside it."""
     config, faults = _table(folder / CONFIG, shown=f"{name}/{CONFIG}")
-    if config is None or "quantization_config" in config or not (folder / _MODELOPT).exists():
+    if config is None or "quantization_config" in config or not _exists(folder / _MODELOPT):
         return config, faults
     beside, found = _table(folder / _MODELOPT, shown=f"{name}/{_MODELOPT}")
     stored = None if beside is None else beside.get("quantization")
@@ -175,7 +181,7 @@ def _table(path: Path, *, shown: str) -> tuple[dict[str, Any] | None, tuple[Diag
 def _index(folder: Path, name: str) -> tuple[dict[str, str] | None, tuple[Diagnostic, ...]]:
     """Which file holds which tensor; nothing when there is no index, `None` when it is broken."""
     path, shown = folder / INDEX, f"{name}/{INDEX}"
-    if not path.exists():
+    if not _exists(path):
         return {}, ()
     values, faults = _table(path, shown=shown)
     if values is None:
@@ -207,7 +213,7 @@ def _is_plain(file: object) -> bool:
 
 def _loose(folder: Path) -> list[str]:
     """The weight files of a folder without an index."""
-    names = sorted(each.name for each in folder.glob(f"*{_SUFFIX}"))
+    names = files_like(folder, f"*{_SUFFIX}")
     return [_SINGLE] if _SINGLE in names else names
 
 

@@ -37,4 +37,12 @@ _UNREAD = ("*.gguf", "pytorch_model*.bin", "consolidated*.pth")
 
 def unread_weights(folder: Path) -> tuple[str, ...]:
     """The weight files of a folder in other formats, GGUF first."""
-    return tuple(each.name for pattern in _UNREAD for each in sorted(folder.glob(pattern)))
+    return tuple(name for pattern in _UNREAD for name in files_like(folder, pattern))
+
+
+def files_like(folder: Path, pattern: str) -> list[str]:
+    """The names of a folder that a pattern is of, sorted; none of a folder that cannot be looked at."""
+    try:
+        return sorted(each.name for each in folder.glob(pattern))
+    except OSError:  # a name that is too long; reading the config says so
+        return []

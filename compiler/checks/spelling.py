@@ -48,11 +48,11 @@ def name_is_writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
         ("", plan.profile_name, plan.profile_name.split("/")),
         (f"targets.{plan.target_name}.unit", unit, [unit]),
     ):
-        fault = next(filter(None, map(_part_fault, parts)), None)
+        fault = next(filter(None, map(part_fault, parts)), None)
         if fault is not None:
             yield error(
                 "name-unwritable",
-                f"`{name[:LONGEST_PART]}` {fault}, so no file can be named after it",
+                f"`{name[:LONGEST_PART]}` {fault}",
                 where.primary(setting, "model.served_name") if setting else where.primary(),
                 help=("rename the profile",)
                 if not setting
@@ -61,10 +61,14 @@ def name_is_writable(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
             )
 
 
-def _part_fault(part: str) -> str | None:
+def part_fault(part: str) -> str | None:
+    """Why no file below `out/` can have a name, as the end of a sentence; `None` when one can."""
     if len(part.encode()) > LONGEST_PART:
-        return "is too long"
-    return "holds white space" if "".join(part.split()) != part else None
+        return f"is too long, {_NO_FILE}"
+    return f"holds white space, {_NO_FILE}" if "".join(part.split()) != part else None
+
+
+_NO_FILE = "so no file can be named after it"
 
 
 def _texts(plan: Plan) -> Iterator[tuple[str, str, Place]]:

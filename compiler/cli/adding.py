@@ -17,7 +17,7 @@ from compiler.cli.session import find_tree, show
 from compiler.diagnostics import Diagnostic
 from compiler.engines import DEFAULT
 from compiler.facts import Model
-from compiler.workspace import Workspace
+from compiler.workspace import Workspace, is_file
 
 
 @click.command(name="add-engine")
@@ -70,7 +70,7 @@ def add_model(folder: Path, *, id_: str) -> int:
     )
     from compiler.checkpoint.folder import CONFIG  # noqa: PLC0415 - as above
 
-    folder = folder.parent if folder.name == "config.json" and folder.is_file() else folder
+    folder = folder.parent if folder.name == "config.json" and is_file(folder) else folder
     workspace = _workspace()
     stem = file_stem(id_)
     if workspace is None:
@@ -79,7 +79,7 @@ def add_model(folder: Path, *, id_: str) -> int:
         raise click.BadParameter(f"`{id_}` is no id of a model", param_hint="--id")
     heading = f"Read from the checkpoint in {folder.name}."
     model: Model | None
-    is_alone = (folder / CONFIG).exists() and not has_weights(folder)
+    is_alone = is_file(folder / CONFIG) and not has_weights(folder)
     if is_alone:
         model, found = describe_config(folder, id_=id_)
         heading = (

@@ -16,7 +16,7 @@ from compiler.diagnostics import Diagnostic, error, printable
 from compiler.diff.ingredients import ingredients_of, is_looked_at
 from compiler.language.load import SUFFIX
 from compiler.near import near
-from compiler.workspace import PIN_FILE, PROFILES
+from compiler.workspace import PIN_FILE, PROFILES, is_file, is_folder, is_there
 
 
 _SHIPPED = "compiler/catalog/data/"
@@ -30,9 +30,10 @@ _SHIPPED = "compiler/catalog/data/"
 def command(files: tuple[str, ...], *, as_json: bool) -> int:
     """List the deployable profiles that a FILE touches, one a line.
 
-    A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue. Any other file that is
-    there touches none, as may be among those of a change, nor does one that a commit had and that nobody asks for now. Profiles that cannot be read whole may be touched too: stderr, and
-    `unseen` of the object, name those.
+    A FILE is a profile or a fragment (a path or a name), a recorded boot, or an entry of the catalogue; of a folder, all files
+    below it are meant. Any other file that is there touches none, as may be among those of a change, nor does one that a
+    commit had and that nobody asks for now. Profiles that cannot be read whole may be touched too: stderr, and `unseen` of
+    the object, name those.
     """
     session, faults = open_session(())
     if session is None:
@@ -44,21 +45,23 @@ def command(files: tuple[str, ...], *, as_json: bool) -> int:
     unseen: set[str] = set()
     for file in files:
         path = _path(file, session)
-        if path in known or (session.workspace.profiles / path).is_file() or _is_shipped(path):
-            reached[file] = sorted(name for name, parts in made.items() if path in parts)
-            unseen |= {
-                name
-                for name in made.keys() - set(reached[file])
-                if not is_looked_at(name, path, session.inputs)
-            }
-        elif _stands(file, session):
-            reached[file] = []
-            click.echo(_beside(file), err=True)
-        elif _is_gone(path, session):
-            reached[file] = []
-            click.echo(f"`{printable(file)}` is gone, and no profile asks for it", err=True)
-        else:
-            unknown.append(_unknown(file, path, known | set(_files(session))))
+        above = _place(file, path, session, known)
+        if above is None:
+            why = _why_none(file, path, session)
+            if why is None:
+                unknown.append(_unknown(file, path, known | set(_files(session))))
+            else:
+                reached[file] = []
+                click.echo(why, err=True)
+            continue
+        reached[file] = sorted(name for name, parts in made.items() if _has(parts, above))
+        unseen |= {
+            name
+            for name in made.keys() - set(reached[file])
+            if above != _ELSEWHERE and not is_looked_at(name, above, session.inputs)
+        }
+        if above.endswith("/"):
+            click.echo(_of_a_folder(file, reached[file]), err=True)
     return _finish(reached, unknown, session, sorted(unseen), as_json=as_json)
 
 
@@ -79,7 +82,7 @@ def _finish(
         for name in unseen:
             if name not in names:
                 click.echo(_unseen(name), err=True)
-        sys.stdout.writelines(f"{name}\n" for name in names)
+        sys.stdout.writelines(f"{printable(name)}\n" for name in names)
     return Exit.REFUSED if found else Exit.OK
 
 
@@ -89,29 +92,89 @@ def _path(file: str, session: Session) -> str:
     shipped = file.removeprefix("./")
     if shipped.startswith(_SHIPPED):
         return f"catalog/{shipped.removeprefix(_SHIPPED)}"
+    path = _below(Path.cwd() / file, profiles)
+    if path is None:
+        path = file.removeprefix("./").removeprefix(f"{PROFILES}/")
+    return path if path.endswith((SUFFIX, ".json")) else f"{path}{SUFFIX}"
+
+
+def _place(file: str, path: str, session: Session, known: frozenset[str]) -> str | None:
+    """The file below `profiles/` that is meant, or the folder, as `_folder` has it; `None` where it is neither."""
+    if path in known or is_file(session.workspace.profiles / path) or _is_shipped(path):
+        return path
+    return _folder(file, session, known)
+
+
+def _why_none(file: str, path: str, session: Session) -> str | None:
+    """Why no profile is made of it; `None` for what never was there."""
+    if _stands(file, session):
+        return _beside(file)
+    if _is_gone(file, path, session):
+        return f"`{printable(file)}` is gone, and no profile asks for it"
+    return None
+
+
+def _below(place: Path, profiles: Path) -> str | None:
+    """A place's path below the folder of profiles; `None` for one elsewhere."""
     try:
-        return (Path.cwd() / file).resolve().relative_to(profiles).as_posix()
+        return place.resolve().relative_to(profiles).as_posix()
     except (OSError, RuntimeError, ValueError):
-        pass
-    named = file.removeprefix("./").removeprefix(f"{PROFILES}/")
-    return named if named.endswith((SUFFIX, ".json")) else f"{named}{SUFFIX}"
+        return None
+
+
+_ALL, _ELSEWHERE = "./", "../"
+"""What stands for the folder of profiles and all above it, and for a folder that holds none."""
+
+
+def _folder(file: str, session: Session, known: frozenset[str]) -> str | None:
+    """Where a folder's files begin below `profiles/`, with a `/` at the end; `None` for what is no folder."""
+    named = file.removeprefix("./").rstrip("/")
+    if f"{named}/".startswith(_SHIPPED):
+        shipped = f"catalog/{named.removeprefix(_SHIPPED.rstrip('/')).lstrip('/')}".rstrip("/")
+        return f"{shipped}/" if any(each.startswith(f"{shipped}/") for each in known) else None
+    profiles = session.workspace.profiles.resolve()
+    starts = (Path.cwd(), session.workspace.root, session.workspace.profiles)
+    place = next((each / file for each in starts if file and is_folder(each / file)), None)
+    if place is None:
+        return None
+    below = _below(place, profiles)
+    if below is None and profiles.is_relative_to(place.resolve()):
+        return _ALL
+    if below is None:  # a link to a folder elsewhere has its files by the name that it has here
+        below = named.removeprefix(f"{PROFILES}/")
+        return f"{below}/" if any(each.startswith(f"{below}/") for each in known) else _ELSEWHERE
+    return _ALL if below == "." else f"{below}/"
+
+
+def _has(parts: frozenset[str], path: str) -> bool:
+    """Whether a file is among some, or for a folder one below it."""
+    if path.endswith("/"):
+        return path == _ALL or any(each.startswith(path) for each in parts)
+    return path in parts
+
+
+def _of_a_folder(file: str, reached: Sequence[str]) -> str:
+    """What is listed for a folder."""
+    shown = printable(file)
+    if not reached:
+        return f"`{shown}` is a folder, and no profile is made of a file below it"
+    return f"`{shown}` is a folder: these are made of files below it"
 
 
 def _stands(file: str, session: Session) -> bool:
-    """Whether it is a file of the tree, or of where the user is, that no profile can be made of."""
-    try:
-        return bool(file) and any(
-            (each / file).is_file() for each in (Path.cwd(), session.workspace.root)
-        )
-    except (OSError, ValueError):
-        return False
+    """Whether it is there, in the tree or where the user is, and no profile can be made of it."""
+    return bool(file) and any(
+        is_there(each / file) for each in (Path.cwd(), session.workspace.root)
+    )
 
 
-def _is_gone(path: str, session: Session) -> bool:
+def _is_gone(file: str, path: str, session: Session) -> bool:
     """Whether a commit had it: a change may take a file away, or give it another name."""
     from compiler.diff.git import was_there  # noqa: PLC0415 - a file that is there needs no git
 
-    return was_there(session.workspace.root, session.workspace.profiles / path)
+    root = session.workspace.root
+    places = dict.fromkeys((session.workspace.profiles / path, Path.cwd() / file, root / file))
+    return any(was_there(root, each) for each in places)
 
 
 def _unseen(name: str) -> str:
@@ -125,12 +188,15 @@ def _unseen(name: str) -> str:
 def _beside(file: str) -> str:
     """Why a file that is there touches no profile."""
     if Path(file).name == PIN_FILE:
-        return f"`{file}` says which compiler may compile the tree; no profile is made of it"
-    return f"`{file}` is there, and no profile is made of it"
+        return f"`{printable(file)}` says which compiler may compile the tree; no profile is made of it"
+    return f"`{printable(file)}` is there, and no profile is made of it"
 
 
 def _is_shipped(path: str) -> bool:
-    return shipped_shelf().open(path.removeprefix("catalog/"))[0] is not None
+    return (
+        path.startswith("catalog/")
+        and shipped_shelf().open(path.removeprefix("catalog/"))[0] is not None
+    )
 
 
 def _files(session: Session) -> Iterator[str]:
@@ -139,8 +205,18 @@ def _files(session: Session) -> Iterator[str]:
 
 def _unknown(file: str, path: str, known: frozenset[str] | set[str]) -> Diagnostic:
     similar = near(path, known)
+    advice = (f"a file with a similar name exists: `{PROFILES}/{similar}`",) if similar else ()
+    if len(file) > 1 and file.startswith('"') and file.endswith('"'):
+        advice = (_QUOTED,)
     return error(
         "file-unknown",
-        f"there is no `{file}`, and no profile asks for it",
-        help=(f"a file with a similar name exists: `{PROFILES}/{similar}`",) if similar else (),
+        f"there is no `{printable(file)}`, and no profile asks for it",
+        help=advice,
     )
+
+
+_QUOTED = (
+    "git writes a name in quotes where it has characters beyond plain ones; as it is, "
+    "`git diff --name-only -z | xargs -0 poolproof affected` gives it, "
+    "or `git -c core.quotePath=false diff --name-only` where they are letters of other alphabets"
+)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from pathlib import Path
 
 import click
+
+from compiler.workspace import is_file
 
 
 _DASHES = "--"
@@ -55,7 +56,7 @@ class TakesCommand(click.Command):
 
     def _is_of_file(self, words: Sequence[str]) -> bool:
         """Whether it is a file with a slip in an option behind it."""
-        if not self.takes_file or not (words[0] == "-" or Path(words[0]).is_file()):
+        if not self.takes_file or not (words[0] == "-" or is_file(words[0])):
             return False
         from compiler.engines.known import ENGINES  # noqa: PLC0415 - as above
 

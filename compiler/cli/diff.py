@@ -23,7 +23,7 @@ from compiler.judged import Checked
 from compiler.language.load import file_of, name_of
 from compiler.near import near
 from compiler.pipeline import check_profiles
-from compiler.workspace import PROFILES
+from compiler.workspace import PROFILES, is_file, is_folder, is_there
 from compiler.writtenplan import PLAN
 
 
@@ -115,9 +115,9 @@ def _base(words: tuple[str, ...], session: Session) -> tuple[str, str, tuple[str
         return HEAD, "", ()
     first, *others = words
     root = session.workspace.root
-    if _is_profile(first, session) and not Path(first).is_dir() and not has_revision(root, first):
+    if _is_profile(first, session) and not is_folder(first) and not has_revision(root, first):
         return HEAD, "", words
-    two = None if Path(first).exists() else _TWO.fullmatch(first)
+    two = None if is_there(first) else _TWO.fullmatch(first)
     if two is not None:
         return two["old"] or HEAD, two["new"] or HEAD, tuple(others)
     if others and not _is_profile(others[0], session) and has_revision(root, others[0]):
@@ -152,7 +152,7 @@ def _compare(
     if not base:
         return error("revision-unknown", "the name of the revision is empty")
     folder = Path(base)
-    is_tree = (folder / PROFILES).is_dir()
+    is_tree = is_folder(folder / PROFILES)
     try:
         if not is_tree and _holds_plan(folder):
             return _missing(names, here.names) or _from_plan(folder, here, checked, names)
@@ -167,16 +167,16 @@ def _compare(
 
 def _holds_plan(folder: Path) -> bool:
     """Whether it is that of a profile or a generation, or the folder of a target, whose plan stands above it."""
-    return (folder / PLAN).is_file() or (folder.is_dir() and (folder.parent / PLAN).is_file())
+    return is_file(folder / PLAN) or (is_folder(folder) and is_file(folder.parent / PLAN))
 
 
 def _revision(base: str, session: Session) -> Side | Diagnostic:
     revision = read_revision(session.workspace.root, base)
     if not isinstance(revision, Diagnostic):
         return side_of_revision(revision)
-    if Path(base).is_dir() and revision.code == "revision-unknown":
+    if is_folder(base) and revision.code == "revision-unknown":
         return no_plan(Path(base))
-    if Path(base).is_file() and revision.code == "revision-unknown":
+    if is_file(base) and revision.code == "revision-unknown":
         return _a_file(Path(base))
     return revision
 
@@ -193,7 +193,7 @@ def _a_file(path: Path) -> Diagnostic:
 def _from_plan(
     folder: Path, here: Side, checked: Checked, names: tuple[str, ...]
 ) -> TreeChange | Diagnostic:
-    is_target = not (folder / PLAN).is_file()
+    is_target = not is_file(folder / PLAN)
     place = folder.parent if is_target else folder
     installed = read_installed(place, target=folder.resolve().name if is_target else None)
     if isinstance(installed, Diagnostic):

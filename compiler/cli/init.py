@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 from attrs import evolve
 
+from compiler.checks.spelling import part_fault
 from compiler.cli import completing
 from compiler.cli.exits import Exit
 from compiler.cli.session import engine_release, show, write_lines
@@ -31,7 +32,7 @@ from compiler.engines.known import ENGINES
 from compiler.language.load import NO_PROFILES, file_of, name_fault, name_of
 from compiler.profile import AUTO, KvDtype
 from compiler.report.verdicts import verdict_lines
-from compiler.starter import FirstService, fragments
+from compiler.starter import FirstService, fragments, profile_files
 from compiler.workspace import PROFILES
 
 
@@ -41,6 +42,9 @@ KV_DTYPES = tuple(each for each in get_args(KvDtype) if each != AUTO)
 def _host(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value is not None and not HOST.fullmatch(value):
         raise click.BadParameter(SHORT_NAME, param=option)
+    fault = part_fault(value or "")
+    if fault is not None:
+        raise click.BadParameter(f"`{value}` {fault}", param=option)
     return value
 
 
@@ -49,7 +53,7 @@ def _profile(_: click.Context, option: click.Parameter, value: str | None) -> st
     if value is None:
         return None
     name = name_of(value)
-    fault = name_fault(name) or _unlisted(name)
+    fault = name_fault(name) or _unlisted(name) or _unwritable(name)
     if fault is not None:
         raise click.BadParameter(f"`{printable(value)}` {fault}", param=option)
     return name
@@ -63,6 +67,18 @@ def _unlisted(name: str) -> str | None:
     if any(each.startswith(".") for each in (first, *below)):
         return "has a part that begins with a dot: hidden files are no profiles"
     return None
+
+
+def _unwritable(name: str) -> str | None:
+    """Why no file can have that name, as the end of a sentence: below `profiles/` with its suffix, and below `out/`."""
+    file = file_of(name)
+    if len(file.encode()) > _LONGEST_PATH:
+        return f"is too long: a path holds {_LONGEST_PATH:,} bytes at most"
+    return next(filter(None, map(part_fault, file.split("/"))), None)
+
+
+_LONGEST_PATH = 4095
+"""Bytes, without the zero behind them (PATH_MAX of Linux)."""
 
 
 def _release(
@@ -189,6 +205,12 @@ def _in_the_way(
     place: Place, wanted: FirstService, given: Mapping[str, Any], repository: Repository | None
 ) -> Iterator[str]:
     """The files that keep anything from being written, each with what to do."""
+    for name in profile_files(wanted):
+        fault = _unwritable(name)
+        if fault is not None:
+            advice = ": give a `--name`" if name == wanted.profile else ""
+            yield f"`{file_of(name)}` {fault}{advice}"
+            return
     if wanted.profile in fragments(wanted).all:
         yield f"`{file_of(wanted.profile)}` is for what services share: give another `--name`"
     if not place.stands:

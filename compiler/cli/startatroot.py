@@ -15,6 +15,7 @@ from compiler.cli.exits import Exit
 from compiler.cli.newfiles import write_new
 from compiler.starter import HOOKS, WORKFLOW, files_around, files_at_root
 from compiler.value import Value
+from compiler.workspace import is_there
 
 
 OPTION = "--at-root"
@@ -65,18 +66,17 @@ class Repository(Value):
         return f"a job in it with `working-directory: {self.below}` can check this tree, too"
 
 
-def is_there(path: Path) -> bool:
-    """Whether anything stands at a path, a link to nothing too."""
-    return path.exists() or path.is_symlink()
-
-
 def repository_of(folder: Path) -> Repository | None:
-    """The repository that a folder lies in; `None` where there is none, or the folder is its root."""
-    whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
-    if (whole / ".git").exists():
+    """The repository that a folder lies in, as git has it: where links lead; `None` where there is none, or the folder is its root."""
+    whole = Path(os.path.realpath(folder))
+    if is_there(whole / ".git"):
         return None
-    root = next((each for each in whole.parents if (each / ".git").exists()), None)
-    return None if root is None else Repository(root=root, below=whole.relative_to(root).as_posix())
+    root = next((each for each in whole.parents if is_there(each / ".git")), None)
+    if root is None:
+        return None
+    written = Path(os.path.abspath(folder))  # noqa: PTH100 - `resolve` would lose what is shown
+    shown = next((each for each in written.parents if os.path.realpath(each) == str(root)), root)
+    return Repository(root=shown, below=whole.relative_to(root).as_posix())
 
 
 def asked_repository(folder: Path) -> Repository:
@@ -85,7 +85,7 @@ def asked_repository(folder: Path) -> Repository:
     if found is None:
         said = (
             f"`{folder}` is the root of its repository: leave the option out"
-            if (folder / ".git").exists()
+            if is_there(folder / ".git")
             else f"no folder above `{folder}` has a `.git`, so that there is no repository whose root it could be"
         )
         raise click.BadParameter(said, param_hint=OPTION)

@@ -25,7 +25,15 @@ from compiler.pipeline import check_profiles
 from compiler.plan import Plan
 from compiler.starter import BesideReader, FirstService, TextReader, fragments, profile_files
 from compiler.value import Value
-from compiler.workspace import PIN_FILE, PROFILES, Workspace, check_pin
+from compiler.workspace import (
+    PIN_FILE,
+    PROFILES,
+    Workspace,
+    check_pin,
+    is_file,
+    is_folder,
+    is_there,
+)
 
 
 _STEP = 100
@@ -76,8 +84,7 @@ class Place(Value):
 
     def has(self, profile: str) -> bool:
         """Whether a file of this name is there, or anything else that is in the way."""
-        path = self.folder / file_of(profile)
-        return path.exists() or path.is_symlink()
+        return is_there(self.folder / file_of(profile))
 
     def lacking(self, wanted: FirstService) -> Mapping[str, str]:
         """The new profiles that are not there yet: the text of each, by its path below the folder."""
@@ -91,7 +98,7 @@ def place_of(folder: Path) -> Place:
     root = _holder(folder) if above is None else above.root
     if root is not None:
         folder = Path(os.path.relpath(root))
-    stands = (folder / PIN_FILE).exists() or (folder / PROFILES).is_dir()
+    stands = is_file(folder / PIN_FILE) or is_folder(folder / PROFILES)
     catalog = open_catalog(FolderReader(folder / PROFILES) if stands else None)
     return Place(folder=folder, stands=stands, catalog=catalog)
 
@@ -100,7 +107,7 @@ def _holder(folder: Path) -> Path | None:
     """The folder whose `profiles/` this one is, or lies in; `None` where it is neither."""
     whole = Path(os.path.abspath(folder))  # noqa: PTH100 - as it is written: a link is where its owner put it
     for each in (whole, *whole.parents):
-        if each.name == PROFILES and (each == whole or (each.parent / PIN_FILE).exists()):
+        if each.name == PROFILES and (each == whole or is_file(each.parent / PIN_FILE)):
             return each.parent
     return None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from os import environ
 from pathlib import Path
 
 from attrs import frozen
@@ -49,9 +49,14 @@ def has_revision(root: Path, name: str) -> bool:
 
 
 def was_there(root: Path, path: Path) -> bool:
-    """Whether a commit of the repository around `root` has touched a path, which is no more; no where nothing tells."""
-    done = _git(root, "log", "-1", "--format=%h", "--", str(path))
-    return done is not None and done.returncode == 0 and bool(done.stdout.strip())
+    """Whether a commit of the repository around `root` had a file below `root`, which is no more; no where nothing tells."""
+    if not path.is_relative_to(root) or os.path.lexists(path):
+        return False
+    file = path.relative_to(root).as_posix()
+    listed = ("--name-only", "--relative", "--no-renames", "-m", "--format=", "-z")
+    done = _git(root, "--literal-pathspecs", "log", "-1", *listed, "--", file)
+    # Of a folder git lists the files below it.
+    return done is not None and os.fsencode(file) in done.stdout.split(b"\0")
 
 
 def branches_and_tags(root: Path) -> tuple[str, ...]:
@@ -181,7 +186,7 @@ def _git(
     try:
         return subprocess.run(  # noqa: S603 - a list of words, and no shell
             ["git", "-C", str(root), *words],  # noqa: S607 - the user's own git, as their PATH has it
-            env={**environ, **_QUIET},
+            env={**os.environ, **_QUIET},
             input=given,
             stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,

@@ -92,6 +92,11 @@ def _syntax(source: Source, message: str) -> Diagnostic:
         offset = len(source.text.rstrip())
     else:
         offset = source.offset(int(place["line"]), column=int(place["column"]))
+    from compiler.language.unmerged import unmerged  # noqa: PLC0415 - only a mistake pays for it
+
+    merging = unmerged(source, offset, piece=_PIECE)
+    if merging is not None:
+        return merging
     said = _plain(message[: place.start()] if place else message)
     around = _still_open(source.text[:offset]) if said in {*_IN_BRACKETS, _AFTER_VALUE} else ()
     meant = (

@@ -1,4 +1,4 @@
-"""The documents of a whole tree go in; the fragments that no deployable profile extends come out."""
+"""The documents of a tree go in; the fragments that no deployable profile extends come out, and those that hold nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from compiler.diagnostics import Diagnostic, Label, warning
 from compiler.language.load import Document, Loaded
 
 
-def unused_fragments(documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
+def idle_files(
+    fragments: Iterable[str], documents: Mapping[str, Loaded], *, whole: bool
+) -> Iterator[Diagnostic]:
+    """Those of some fragments that hold nothing; of a `whole` tree also those that nobody uses."""
+    for name in fragments:
+        yield from _emptied(name, documents)
+    if whole:
+        yield from _unused_fragments(documents)
+
+
+def _unused_fragments(documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
     """A warning for each; nothing is said while what may extend them is not known, which is an error of its own.
 
     That is so of a file that cannot be read, and of a deployed one that extends what is not there, or says what it extends by
@@ -34,6 +44,20 @@ def unused_fragments(documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
             Label(read[name].source.span(0, 0), "it has no target, and nothing reaches it"),
             help=("remove it, extend it, or give it a target",),
         )
+
+
+def _emptied(name: str, documents: Mapping[str, Loaded]) -> Iterator[Diagnostic]:
+    """A warning for a file that holds nothing: it may have had a target, whose service would be gone without a word."""
+    document, _ = documents[name]
+    if document is None or document.values:
+        return
+    holds = "has comments only" if document.source.text.strip() else "is empty"
+    yield warning(
+        "profile-empty",
+        f"`{name}` sets nothing: its file {holds}",
+        Label(document.source.span(0, 0), "nothing is compiled from it"),
+        help=("bring it back, where an editor or a full disk emptied it; else remove it",),
+    )
 
 
 def _used(documents: Mapping[str, Document], deployed: Iterable[str]) -> frozenset[str]:
