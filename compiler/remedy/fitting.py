@@ -15,7 +15,7 @@ from compiler.remedy.nearest import nearest
 from compiler.remedy.pairs import pairs_of
 from compiler.remedy.ranking import HALF, given_up, rank, undominated
 from compiler.remedy.search import try_lever, try_pair
-from compiler.remedy.stretched import stretched
+from compiler.remedy.stretched import fewer_gpus, stretched
 from compiler.remedy.trials import Trials, holds
 from compiler.value import Value
 
@@ -51,6 +51,7 @@ def fit(plan: Plan, trials: Trials, *, refused: bool) -> Fitting:
         if not helpful:
             unhelpful += [each for each in several[-1:] if isinstance(each, Unhelpful)]
     remedies += _pairs(plan, trials, goals, alone=remedies)
+    remedies += fewer_gpus(plan, trials, goals, found=remedies)
     remedies += stretched(plan, trials, goals, found=remedies)
     remedies += nearest(plan, trials, goals, found=remedies)
     remedies, outdone = _kept(remedies, undominated(plan, remedies))

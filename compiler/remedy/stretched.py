@@ -68,8 +68,6 @@ def stretched(
         yield from _first(_fewer_requests(plan, trials, goal) for goal in wanted)
     if any(each.cost <= Cost.START for each in found):
         return
-    several = (_fewer_gpus(plan, trials, goal, found=alone.get(MORE_GPUS)) for goal in goals)
-    yield from _first(several)
     least = 1.0
     for lever in _PROMISED:
         several = (_less_promised(None, lever, plan, trials, goal) for goal in goals)
@@ -83,6 +81,20 @@ def stretched(
         several = (_less_promised(first, lever, plan, trials, goal) for goal in goals)
         worth = LESS * least
         yield from (each for each in _first(several) if given_up(plan, each.plan) <= worth)
+
+
+def fewer_gpus(
+    plan: Plan, trials: Trials, goals: Sequence[Goal], *, found: Sequence[Remedy]
+) -> Iterator[Remedy]:
+    """Fewer GPUs than are enough with the fraction as it is, and the least fraction that makes up for it.
+
+    Nothing where the whole of the promise can be kept cheaply; `found` are the changes that there are already.
+    """
+    if any(each.cost <= Cost.START for each in found):
+        return
+    enough = (each.plan.profile.gpus.count for each in found if each.levers == (MORE_GPUS,))
+    fewer_than = min(enough, default=None)
+    yield from _first(_fewer_gpus(plan, trials, goal, than=fewer_than) for goal in goals)
 
 
 def _first(several: Iterator[Remedy | None]) -> Iterator[Remedy]:
@@ -103,21 +115,18 @@ def _fewer_requests(plan: Plan, trials: Trials, goal: Goal) -> Remedy | None:
     return _remedy(plan, begun, tried) if isinstance(tried, Remedy) else None
 
 
-def _fewer_gpus(plan: Plan, trials: Trials, goal: Goal, *, found: Remedy | None) -> Remedy | None:
-    """Fewer GPUs than are enough with the fraction as it is, and the least fraction that makes up for it."""
+def _fewer_gpus(plan: Plan, trials: Trials, goal: Goal, *, than: int | None) -> Remedy | None:
     moves = MORE_GPUS.moves(plan)
     if isinstance(moves, str) or trials.held(moves.at(1)) is not None:
         return None
     ways = (moves.at,) if moves.instead is None else (moves.at, moves.instead)
-    for number in range(1, moves.count + 1):
-        for way in ways:
-            change = way(number)
-            if found is not None and change.profile.gpus.count >= found.plan.profile.gpus.count:
-                return None
-            begun = _Begun(plan=plan).with_(MORE_GPUS, change, trials)
-            raised = try_lever(RAISE_FRACTION, begun.plan, trials, goal=goal)
-            if isinstance(raised, Remedy):
-                return _remedy(plan, begun, raised)
+    for change in (way(number) for number in range(1, moves.count + 1) for way in ways):
+        if than is not None and change.profile.gpus.count >= than:
+            return None
+        begun = _Begun(plan=plan).with_(MORE_GPUS, change, trials)
+        raised = try_lever(RAISE_FRACTION, begun.plan, trials, goal=goal)
+        if isinstance(raised, Remedy):
+            return _remedy(plan, begun, raised)
     return None
 
 
