@@ -783,7 +783,7 @@ def test_markdown_is_short(tree: Checkout) -> None:
         tree.write(f"many/p{number:03}", text)
     out = tree.run("diff", "--format", "markdown").out
     assert len(out) <= LONGEST
-    assert "100 are new" in out
+    assert "100 services are new" in out
     assert "and 50 more" in out
     assert out.count("\n<details>\n") >= 2
 
