@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from attrs import define, field
-
 
 Margins = tuple[float, ...]
 """How far a number is above each of several limits; it is good where none is negative."""
@@ -52,24 +50,19 @@ def least(
     return _narrowed(edge, first=low if hint is None else hint)
 
 
-@define(kw_only=True)
 class _Edge:
-    """Between which numbers it is, and what was asked on the way.
+    """Between which numbers it is, and what was asked on the way. A plain class: every cold `check` loads it.
 
     Attributes:
         bad, good: the nearest numbers that are so, or one beyond the ends, which nobody asked.
         short: the margins of the bad one, where they are known.
     """
 
-    bad: int
-    good: int
-    short: Margins | None
-    margins: Callable[[int], Margins]
-    asked: list[tuple[int, Margins]] = field(factory=list)
-
-    def __attrs_post_init__(self) -> None:
-        if self.short is not None:
-            self.asked.append((self.bad, self.short))
+    def __init__(
+        self, *, bad: int, good: int, short: Margins | None, margins: Callable[[int], Margins]
+    ) -> None:
+        self.bad, self.good, self.short, self.margins = bad, good, short, margins
+        self.asked: list[tuple[int, Margins]] = [] if short is None else [(bad, short)]
 
     def ask(self, number: int) -> bool:
         found = self.margins(number)

@@ -1,6 +1,6 @@
 """What is free on a card and what the weights take of it: of tensors and drafts, of a log, or of what recorded boots say.
 
-Nothing of it hangs on what is served or on how the rest is shared out: see `sharedweighing`.
+Nothing of it hangs on what is served or on how the rest is shared out: `ground` has one for all profiles that differ in that alone.
 """
 
 from __future__ import annotations
