@@ -114,10 +114,11 @@ class PrivateHost:
         scope, uid = (("--user",), UID) if user else ((), None)
         return self.run("systemctl", *scope, *words, user=uid, check=check).stdout
 
-    def journal(self, unit: str) -> list[str]:
-        """What a unit of the system said so far, and systemd about it."""
+    def journal(self, unit: str, *, since_s: float = 0.0) -> list[str]:
+        """What a unit of the system said so far, or from a time on, and systemd about it."""
         self.run("journalctl", "--sync")
-        return self.run("journalctl", f"--unit={unit}", "--output=cat").stdout.split("\n")
+        asked = (f"--unit={unit}", f"--since=@{since_s:.6f}", "--output=cat")
+        return self.run("journalctl", *asked).stdout.split("\n")
 
     def clear(self) -> None:
         """Kill and remove every unit that a test installed."""

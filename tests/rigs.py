@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ class Rig:
 
     def __init__(self, host: PrivateHost) -> None:
         self.host = host
+        self.began_s = time.time()
         self.folder = host.folder / f"rig-{os.urandom(4).hex()}"
         shutil.copytree(ROOT / "profiles", self.folder / "profiles")
         (self.folder / "poolproof.toml").write_text("")
@@ -160,11 +162,14 @@ class Rig:
 
     def loads(self) -> int:
         """How often the unit's engine began to load, by its journal."""
-        lines = self.host.journal(UNIT)
-        return sum("TP0] Load weight begin. avail mem=94.08" in each for each in lines)
+        return sum("TP0] Load weight begin. avail mem=94.08" in each for each in self.journal())
+
+    def journal(self) -> list[str]:
+        """What the unit said since this began: of the test before, what is younger than a second stays in the journal."""
+        return self.host.journal(UNIT, since_s=self.began_s)
 
     def remove(self) -> None:
-        """Leave the host as it was, with an empty journal."""
+        """Leave the host as it was, but for what its journal took up in the last second."""
         self.host.clear()
         for each in ("poolproof", "home/poolproof"):
             shutil.rmtree(self.host.folder / "lib" / each, ignore_errors=True)

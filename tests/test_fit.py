@@ -718,6 +718,29 @@ def test_a_change_breaks_no_neighbour(tree: Checkout) -> None:
     assert len(tree.run("fit", "many", "--json").json["changes"]) > len(offered)
 
 
+@pytest.mark.parametrize(
+    ("indices", "port", "code"),
+    [("4, 5", 30000, "port-clash"), ("0, 1", 31000, "gpu-overcommitted")],
+)
+def test_what_two_others_do_refuses_no_third(
+    tree: Checkout, indices: str, port: int, code: str
+) -> None:
+    """What others of the host do to each other is theirs, whatever is free for them beside the service that is asked for."""
+    text = BLOCKS.replace("131_072", "16_384").replace("0.877", "0.85")
+    for name, own, listens in (
+        ("one", "0, 1", 30000),
+        ("two", indices, port),
+        ("third", "2, 3", 30100),
+    ):
+        profile = text.replace("count = 2", f"count = 2\nindices = [{own}]")
+        profile = profile.replace("concurrency = 2", f"concurrency = 2\nport = {listens}")
+        tree.write(name, profile.replace("[targets.h]", f'[targets.h]\nunit = "{name}"'))
+    assert f"error[{code}]" in tree.run("check").err
+    done = tree.run("fit", "third", "--json")
+    assert (done.code, done.json["refused_by"]) == (0, []), done.err
+    assert tree.run("fit", "one", "--json").json["refused_by"] == [code]
+
+
 def test_findings_stand_before_what_is_to_be_done(tmp_path: Path) -> None:
     """What neighbours may do is told before the answer, in JSON as a finding; of a change that is written nothing old is told."""
     rules = Path(__file__).parent / "rules"

@@ -133,7 +133,7 @@ def test_a_server_that_is_late(rig: Rig) -> None:
     """It listens and says that it is not ready; it is waited for."""
     done = rig("switch", rig.compile("late", scenario={"faults": ["late"], "late_s": 3.0}))
     assert "and ready after" in done.out
-    assert "waiting for the model" in "".join(rig.host.journal(UNIT))
+    assert "waiting for the model" in "".join(rig.journal())
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_a_second_node_of_a_server(rig: Rig) -> None:
     done = rig("switch", rig.compile("worker", scenario=scenario, concurrency=1, more=SECOND_NODE))
     assert f"{UNIT}: generation 1 is current, and ready after " in done.out
     assert rig.runs("worker")
-    assert "its pool is not checked" in "".join(rig.host.journal(UNIT))
+    assert "its pool is not checked" in "".join(rig.journal())
     verified = rig("verify", "--unit", UNIT)
     assert "the promise is kept" not in verified.out
     assert "verify the promise on the node that tells it" in verified.out

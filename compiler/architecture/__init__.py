@@ -133,6 +133,10 @@ class Vision(Value):
     split: tuple[VisionPart, ...] = (VisionPart.ATTENTION,)
 
 
+BLOCK_VALUES = 128 * 128
+"""The values of a block that has one scale in checkpoints of fp8 (DeepSeek V3's `weight_block_size`, and whoever took it over)."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Format(Value):
     """How the weights of some roles are stored.

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from attrs import evolve, field, frozen
 
-from compiler.architecture import Format, Quantization
+from compiler.architecture import BLOCK_VALUES, Format, Quantization
 from compiler.catalog.shelves import Kind, Shelf
 from compiler.diagnostics import listed
 from compiler.facts import Model
@@ -128,9 +128,6 @@ def _like(known: Model, id_: str, how: str) -> Model:
     return evolve(known, id=id_, like=known.id, likeness=likeness)
 
 
-_BLOCK = 128 * 128
-
-
 def _formats(model: Model, quantization: Quantization | None) -> str:
     """In what the weights are, in words."""
     if quantization is None:
@@ -141,7 +138,7 @@ def _formats(model: Model, quantization: Quantization | None) -> str:
 
 def _values(each: Format) -> str:
     together = (
-        "blocks of 128 x 128" if each.group_size == _BLOCK else f"groups of {each.group_size}"
+        "blocks of 128 x 128" if each.group_size == BLOCK_VALUES else f"groups of {each.group_size}"
     )
     return f"{each.bits:g} bits{f' in {together}' if each.group_size else ''}"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from compiler.catalog import Catalog
-from compiler.checks.neighbours import check_neighbours
+from compiler.checks.neighbours import check_neighbours, more_than
 from compiler.checks.neighbours.hosts import Where, hosts_of, service_of, unit_of
 from compiler.checks.neighbours.sharing import sharings
 from compiler.diagnostics import Diagnostic
@@ -28,7 +28,7 @@ class Neighbours:
 
     places: Sequence[Plan]
     others: Sequence[Plan]
-    _known: frozenset[Diagnostic] | None = field(default=None, init=False)
+    _known: tuple[Diagnostic, ...] | None = field(default=None, init=False)
 
     @property
     def shares_gpus(self) -> bool:
@@ -43,30 +43,29 @@ class Neighbours:
         def capped(plan: Plan, tokens: int, fraction: float) -> Plan | None:
             return capped_at(plan, tokens, fraction, catalog=catalog)
 
-        known = set(check_neighbours(self.others, where, capped=capped))
+        known = check_neighbours(self.others, where, capped=capped)
         found = check_neighbours((*self.places, *self.others), where, capped=capped)
-        return tuple(each for each in found if each not in known)
+        return more_than(known, found)
 
     def __call__(self, plan: Plan) -> tuple[Diagnostic, ...]:
         """The same for other settings of the service, without places in files; they change nothing for its alternatives."""
         if {unit_of(each) for each in self.others} <= {unit_of(each) for each in self.places}:
             return ()
         if self._known is None:
-            self._known = frozenset(_errors(self.others, _nowhere))
+            self._known = _errors(self.others)
         moved = (
             evolve(plan, target_name=one.target_name, target=one.target, service=one.service)
             for one in self.places
         )
-        found = _errors((*moved, *self.others), _nowhere)
-        return tuple(each for each in found if each not in self._known)
+        return more_than(self._known, _errors((*moved, *self.others)))
 
 
 def _nowhere(_: str) -> Origins:
     return NOWHERE
 
 
-def _errors(plans: Sequence[Plan], where: Where) -> tuple[Diagnostic, ...]:
-    return tuple(each for each in check_neighbours(plans, where) if each.is_error)
+def _errors(plans: Sequence[Plan]) -> tuple[Diagnostic, ...]:
+    return tuple(each for each in check_neighbours(plans, _nowhere) if each.is_error)
 
 
 def capped_at(plan: Plan, tokens: int, fraction: float, *, catalog: Catalog) -> Plan | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.architecture import BLOCK_VALUES
 from compiler.architecture import Role as Part
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.exchange import ELASTIC, ELASTIC_BY, elastic_runs, elastic_tokens
@@ -23,7 +24,7 @@ from compiler.plan import Plan
 from compiler.rules import rule
 
 
-_BLOCK, _FP8_BITS, _PLAIN_SINCE = 128 * 128, 8, "0.5.21"
+_FP8_BITS, _PLAIN_SINCE = 8, "0.5.21"
 # Ranks that share a chunk send its parts from here on.
 _SHARED_SINCE = "0.5.22"
 _OTHER = 'set `moe-a2a-backend = "deepep"`'
@@ -63,7 +64,7 @@ def _fits(given: Given, model: Model) -> bool:
         asked = given.word("quantization")
         return given.since(_PLAIN_SINCE) and asked is None
     stored = format_of(model, Part.EXPERTS)
-    return kind.method == "fp8" and (stored.bits, stored.group_size) == (_FP8_BITS, _BLOCK)
+    return kind.method == "fp8" and (stored.bits, stored.group_size) == (_FP8_BITS, BLOCK_VALUES)
 
 
 @rule("exchange-capacity", flags=(EXCHANGE,))

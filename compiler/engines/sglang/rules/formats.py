@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from compiler.architecture import BLOCK_VALUES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, generation, platform
 from compiler.engines.sglang.given import Given, given_by
@@ -136,7 +137,6 @@ def runner_of_the_draft(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
 
 _PRODUCTS, _DEEP_GEMM = "fp8-gemm-backend", "SGLANG_ENABLE_JIT_DEEPGEMM"
 _HOPPER, _LARGE, _SMALL = 9, 10, 12
-_BLOCK = 128 * 128
 _GENERATIONS: Mapping[str, tuple[int, ...]] = {
     "flashinfer_trtllm": (_LARGE,),
     "flashinfer_cutlass": (_LARGE, _SMALL),
@@ -183,5 +183,5 @@ def _in_blocks(plan: Plan) -> bool:
     return (
         quantization is not None
         and quantization.method == "fp8"
-        and any(each.group_size == _BLOCK for each in quantization.formats)
+        and any(each.group_size == BLOCK_VALUES for each in quantization.formats)
     )

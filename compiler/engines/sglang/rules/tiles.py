@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
+from compiler.architecture import BLOCK_VALUES
 from compiler.diagnostics import Diagnostic
 from compiler.engines.sglang.backends import Platform, platform
 from compiler.engines.sglang.given import Given, given_by
@@ -21,7 +22,7 @@ from compiler.ranks import resized
 from compiler.rules import rule
 
 
-_BLOCK, _BLOCK_VALUES = 128, 128 * 128
+_BLOCK = 128
 _FP8, _EIGHT_BITS = "fp8", 8
 _FOUR_BITS = 4
 _GROUPED = frozenset({"awq", "gptq", "compressed-tensors"})  # mxfp4 pads its experts
@@ -92,7 +93,7 @@ def whole_blocks(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     for role, name in _NAMES.items():
         form = _format(model, role)
         width, ranks = _sliced(given, model, role)
-        if form is None or form.bits != _EIGHT_BITS or form.group_size != _BLOCK_VALUES:
+        if form is None or form.bits != _EIGHT_BITS or form.group_size != BLOCK_VALUES:
             continue
         if ranks == 1 or width % (ranks * _BLOCK) == 0:
             continue
@@ -129,7 +130,7 @@ def whole_groups(plan: Plan, where: Origins) -> Iterator[Diagnostic]:
     for role, name in _NAMES.items():
         form = _format(model, role)
         width, ranks = _sliced(given, model, role)
-        if form is None or form.bits != _FOUR_BITS or not 0 < form.group_size < _BLOCK_VALUES:
+        if form is None or form.bits != _FOUR_BITS or not 0 < form.group_size < BLOCK_VALUES:
             continue
         if ranks == 1 or width % (ranks * form.group_size) == 0:
             continue
