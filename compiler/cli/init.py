@@ -31,6 +31,7 @@ from compiler.engines import DEFAULT
 from compiler.engines.known import ENGINES
 from compiler.language.load import NO_PROFILES, file_of, name_fault, name_of
 from compiler.profile import AUTO, KvDtype
+from compiler.quoting.encoders import PATH_BYTES
 from compiler.report.verdicts import verdict_lines
 from compiler.starter import FirstService, fragments, profile_files
 from compiler.workspace import PROFILES
@@ -72,13 +73,9 @@ def _unlisted(name: str) -> str | None:
 def _unwritable(name: str) -> str | None:
     """Why no file can have that name, as the end of a sentence: below `profiles/` with its suffix, and below `out/`."""
     file = file_of(name)
-    if len(file.encode()) > _LONGEST_PATH:
-        return f"is too long: a path holds {_LONGEST_PATH:,} bytes at most"
+    if len(file.encode()) > PATH_BYTES:
+        return f"is too long: a path holds {PATH_BYTES:,} bytes at most"
     return next(filter(None, map(part_fault, file.split("/"))), None)
-
-
-_LONGEST_PATH = 4095
-"""Bytes, without the zero behind them (PATH_MAX of Linux)."""
 
 
 def _release(
