@@ -23,7 +23,7 @@ from compiler.remedy.levers import (
 from compiler.remedy.pairs import Pair, pairs_of
 from compiler.remedy.ranking import HALF, LESS, given_up
 from compiler.remedy.search import try_lever, try_pair
-from compiler.remedy.trials import Trials
+from compiler.remedy.trials import Trials, holds
 
 
 _CHEAP = (RAISE_FRACTION, LOWER_FRACTION, SMALLER_GRAPHS, FEWER_REQUESTS, SMALLER_CHUNK)
@@ -48,6 +48,8 @@ def nearest(
     promised = plan.profile.serve.concurrency  # each move gives up one more of them
     last = moves.count
     for goal in goals:
+        if holds(plan.balance, goal):
+            continue  # no budget is short that cheaper levers could make up for
         alone = try_lever(LESS_AT_ONCE, plan, trials, goal=goal)
         worth = int(_worth(plan, alone) * promised)
         if isinstance(alone, Remedy):
